@@ -208,7 +208,7 @@ void ExanetNic::send(const ReductionPacket& p) {
 
 void ExanetNic::reduction_arrived(std::uint64_t user, Time now) {
   --context_.active;
-  context_.listener.reduction_arrived(user, now);
+  context_.listener.reduction_packet_completed(user, Status::kOk, now);
 }
 
 void ExanetNic::send(const RdmaTransfer& transfer) {

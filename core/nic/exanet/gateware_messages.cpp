@@ -65,7 +65,7 @@ void GatewareMessages::visible(NodeId id, std::uint64_t user) {
     bus_.posted(id);
   }
   --context_.active;
-  context_.listener.message_arrived(user, context_.events.now());
+  context_.listener.message_completed(user, Status::kOk, context_.events.now());
 }
 
 }  // namespace exanet

@@ -158,7 +158,7 @@ void GatewareTransfers::served(std::uint64_t piece) {
 // Whoever owns the bytes replies at once.
 void GatewareTransfers::asked(std::uint32_t id) {
   --context_.active;
-  context_.listener.transfer_arrived(transfers_[id].what.user, context_.events.now());
+  context_.listener.transfer_completed(transfers_[id].what.user, Status::kOk, context_.events.now());
 }
 
 void GatewareTransfers::arrived(std::uint32_t id) {
@@ -174,7 +174,7 @@ void GatewareTransfers::tell(std::uint32_t id, bool ends) {
   if (t.on_network && reads(t)) reads_.erase(user);
   if (!t.what.acknowledged) --context_.active;
   if (ends) t.what.acknowledged ? void(context_.events.schedule(context_.events.now(), on_ended_, id)) : release(id);
-  context_.listener.transfer_arrived(user, context_.events.now());
+  context_.listener.transfer_completed(user, Status::kOk, context_.events.now());
 }
 
 // Whoever sent it is told no earlier than the other one.
@@ -187,7 +187,7 @@ void GatewareTransfers::source_told(std::uint32_t id) {
   release(id);
   if (!acknowledged) return;
   --context_.active;
-  context_.listener.transfer_acknowledged(user, context_.events.now());
+  context_.listener.transfer_acknowledged(user, Status::kOk, context_.events.now());
 }
 
 }  // namespace exanet

@@ -15,14 +15,14 @@ class Mailbox {
         [](void* self, Time now, std::uint32_t, std::uint64_t user) {
           NicContext& its = static_cast<Mailbox*>(self)->context_;
           --its.active;
-          its.listener.message_arrived(user, now);
+          its.listener.message_completed(user, Status::kOk, now);
         },
         this);
     on_copy_visible_ = context.events.add_handler(
         [](void* self, Time now, std::uint32_t node, std::uint64_t user) {
           NicContext& its = static_cast<Mailbox*>(self)->context_;
           --its.active;
-          its.listener.multicast_arrived(user, node, now);
+          its.listener.multicast_completed(user, node, Status::kOk, now);
         },
         this);
   }

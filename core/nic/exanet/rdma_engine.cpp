@@ -34,7 +34,7 @@ RdmaEngine::RdmaEngine(NicContext& context, std::size_t nodes)
       this);
   on_sent_ = context.events.add_handler(
       [](void* self, Time now, std::uint32_t, std::uint64_t user) {
-        static_cast<RdmaEngine*>(self)->context_.listener.multicast_sent(user, now);
+        static_cast<RdmaEngine*>(self)->context_.listener.multicast_sent(user, Status::kOk, now);
       },
       this);
 }
@@ -172,7 +172,7 @@ void RdmaEngine::complete_copy(std::uint32_t id, NodeId node, Time now) {
   const std::uint64_t user = transfers_[id].user;  // the listener may start transfers and so move the table
   if (--transfers_[id].copies_left == 0) free_.push_back(id);
   --context_.active;
-  context_.listener.multicast_arrived(user, node, now);
+  context_.listener.multicast_completed(user, node, Status::kOk, now);
 }
 
 // Whether all of the packet's block is there, whatever is missing of others.
@@ -204,7 +204,7 @@ void RdmaEngine::complete(std::uint32_t id, Time now) {
     free_.push_back(id);
     --context_.active;
   }
-  context_.listener.transfer_arrived(user, now);
+  context_.listener.transfer_completed(user, Status::kOk, now);
   if (!acknowledged) return;
   if (!begun) {
     // It never was on the network. One that was ends there, even if all that follows is instant.
@@ -224,7 +224,7 @@ void RdmaEngine::ack_arrived(std::uint32_t id, Time now) {
     const std::uint64_t user = t.user;
     free_.push_back(id);
     --context_.active;
-    context_.listener.transfer_acknowledged(user, now);
+    context_.listener.transfer_acknowledged(user, Status::kOk, now);
   } else {
     port_.request(t.src, now);
   }

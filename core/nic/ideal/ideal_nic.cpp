@@ -98,10 +98,10 @@ void IdealNic::delivered(const Packet& packet, Time injected, Time tail) {
   messages_[id].next = free_;
   free_ = id;
   --active_;
-  const auto tell = [&](std::uint64_t user) { listener_.message_arrived(user, tail); };
+  const auto tell = [&](std::uint64_t user) { listener_.message_completed(user, Status::kOk, tail); };
   if (m.kind == kMessage) return network_->keeps_order() ? tell(m.user) : order_.arrived(m.src, m.dst, m.user, tell);
-  listener_.transfer_arrived(m.user, tail);
-  if (m.kind == kAcknowledged) listener_.transfer_acknowledged(m.user, tail);
+  listener_.transfer_completed(m.user, Status::kOk, tail);
+  if (m.kind == kAcknowledged) listener_.transfer_acknowledged(m.user, Status::kOk, tail);
 }
 
 namespace nics {
