@@ -5,19 +5,6 @@
 
 namespace exanet {
 
-namespace {
-
-Status status_of(ReductionEnding ending) {
-  switch (ending) {
-    case ReductionEnding::kWhole: return Status::kOk;
-    case ReductionEnding::kSilent: return Status::kTimedOut;
-    case ReductionEnding::kMismatch: break;
-  }
-  return Status::kMismatched;
-}
-
-}  // namespace
-
 GatewareReductions::GatewareReductions(NicContext& context, std::size_t nodes, GatewareInterfaces& interfaces)
     : context_(context), interfaces_(interfaces), nodes_(nodes) {
   on_end_ = context.events.add_handler(

@@ -33,7 +33,7 @@ FlowNic::FlowNic(const NicSetup& setup)
       [](void* self, Time now, std::uint32_t id, std::uint64_t) {
         FlowNic& nic = *static_cast<FlowNic*>(self);
         const Message m = nic.messages_[id];
-        nic.order_.arrived(m.src, m.dst, id, [&](std::uint32_t due) {
+        nic.order_.arrived(m.src, m.dst, id, Status::kOk, [&](std::uint32_t due, Status) {
           const Message& its = nic.messages_[due];
           nic.mailbox_.write(nic.mailbox_of(its), its.bytes, its.user, now);
           nic.free_messages_.push_back(due);
