@@ -257,7 +257,7 @@ int exanet_tx_begin(struct exanet_core *core, const struct exanet_tx_request *re
 ssize_t exanet_tx_end(struct exanet_tx *tx, int rc);
 static inline uint64_t exanet_tx_cookie(const struct exanet_tx *tx) { return (uint64_t)(uintptr_t)tx->op; }
 
-/* Error codes: libexanet's are errno values, as libfabric's are; two have names of their own. */
+/* Error codes: libexanet's are errno values, as libfabric's are; some have names of their own (core/faults/status_table.h). */
 int exanet_fi_errno(int status);
 
 /* -- verbs across files ------------------------------------------------------------------------------------------------------------ */

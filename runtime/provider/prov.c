@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/faults/status_table.h"
 #include "exanet_prov.h"
 
 struct exanet_process exanet_process = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -58,6 +59,10 @@ int exanet_fi_errno(int status) {
   switch (status) {
     case -EMSGSIZE: return FI_ETRUNC;
     case -ENOKEY: return FI_ENOKEY;
+#define EXANET_STATUS_CASE(name, number, fi, text) \
+  case -(number): return fi;
+    EXANET_STATUSES(EXANET_STATUS_CASE)
+#undef EXANET_STATUS_CASE
     default: return -status;
   }
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/faults/status_table.h"
 #include "exanet_prov.h"
 
 #define EXANET_PS_PER_MS 1000000000ull
@@ -49,7 +50,7 @@ void exanet_wait_step(const struct exanet_domain *domain, uint64_t timeout_ps) {
 }
 
 const char *exanet_error_text(int error, char *buf, size_t len) {
-  static _Thread_local char own[128];
+  static _Thread_local char own[160];
   const char *text = error == FI_ETRUNC          ? "message longer than its receive buffer"
                      : error == FI_EADDRNOTAVAIL ? "message from an endpoint that is not in the address vector"
                      : error == FI_EACCES        ? "remote memory is not registered for this access"
@@ -58,6 +59,10 @@ const char *exanet_error_text(int error, char *buf, size_t len) {
                      : error == FI_ECONNREFUSED  ? "no such endpoint at the target"
                      : error == FI_EHOSTUNREACH  ? "no such rank"
                                                  : NULL;
+#define EXANET_STATUS_TEXT(name, number, fi, meaning) \
+  if (number && error == fi) text = meaning;
+  EXANET_STATUSES(EXANET_STATUS_TEXT)
+#undef EXANET_STATUS_TEXT
   if (!text)
     snprintf(own, sizeof own, "error %d", error);
   else
