@@ -74,6 +74,7 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
     require(ni.transfers == NiConfig::Costs::kGateware, "ni.pages_bytes",
             "pages need 'transfers: gateware': otherwise 'translation' is what looking addresses up takes");
   }
+  require(ni.tries <= 15, "ni.tries", "tries is at most 15");
   require(ni.clock >= Time(), "ni.clock_ps", "the interface's clock must not be negative");
   return ni;
 }
