@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/network/queue_actions/queue_action.hpp"
 #include "core/nic/ideal/feed.hpp"
 #include "core/units/check.hpp"
 
@@ -24,6 +25,7 @@ IdealNic::IdealNic(const NicSetup& setup, std::uint32_t packet_bytes)
                                              }})),
       ports_(setup.topology, setup.network.router),
       queues_(std::size_t{setup.topology.node_count()} * ports_.queues(), Queue{kNone, kNone}) {
+  make_queue_action(setup.network);  // throws on one that discards: nothing is sent again here
   on_due_ = events_.add_handler(
       [](void* self, Time, std::uint32_t node, std::uint64_t) { static_cast<IdealNic*>(self)->doorbell(node); }, this);
 }
