@@ -31,6 +31,7 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
       pauses_(config_.flow_control == SwitchConfig::FlowControl::kPause),
       adaptive_(routing_ != nullptr && routing_->adaptive()),
       may_reroute_(routing_ != nullptr && routing_->may_reroute()),
+      discards_(queue_action_kind(config.router.queue_action).discards),
       enters_in_time_(pauses_ || adaptive_ || queue_action_kind(config.router.queue_action).make != nullptr),
       tag_(tags_of(config_.weights, classes_)) {
   if (parts.size() > 1 && pauses_)
@@ -111,7 +112,7 @@ void State::build_ports(const NetworkConfig& config) {
   queued_words_.resize(std::size_t{ports} * channels_);
   virtual_time_.resize(ports);
   if (pauses_) fillings_.resize(ports);
-  discarded_.resize(nodes_.size());
+  if (discards_) discarded_.resize(nodes_.size());
   injection_ports_.resize(std::size_t{topology_.endpoint_count()} * intra_ports_ * classes_);
   for (NodeId node = 0; node < topology_.node_count(); ++node) build_node(node, config);
 }
@@ -145,7 +146,10 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
   }
 }
 
-std::uint64_t CutThroughNetwork::discarded(NodeId node) const { return state_->discarded_[node]; }
+bool CutThroughNetwork::may_lose() const { return state_->discards_; }
+std::uint64_t CutThroughNetwork::discarded(NodeId node) const {
+  return state_->discards_ ? state_->discarded_[node] : 0;
+}
 
 std::uint64_t CutThroughNetwork::pauses() const {
   std::uint64_t sum = 0;

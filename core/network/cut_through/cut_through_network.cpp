@@ -97,15 +97,17 @@ bool Part::join(NodeId node, std::uint32_t port, std::uint32_t index) {
   for (std::uint32_t vc = 0; vc < net_.channels_; ++vc) words += net_.queued_words_[output * net_.channels_ + vc];
   const auto verdict = action_->join({node, entry.output, words, net_.stats_[output], events_.now()}, packet);
   if (verdict == QueueAction::Verdict::kDrop) {
+    const Packet dropped = packet;
     packets_.free(entry.packet);
     --in_flight_;
     ++net_.discarded_[node];
     return_credits(port, index, entry.tail_in);
+    if (sink_.lost != nullptr) sink_.lost(sink_.self, dropped, Status::kLost, events_.now());
     return false;
   }
   if (verdict == QueueAction::Verdict::kTrim) {
     packet.notes |= Packet::kTrimmed;
-    packet.payload_bytes = entry.payload_bytes = 0;
+    entry.payload_bytes = 0;
     entry.trimmed = true;
   }
   return true;

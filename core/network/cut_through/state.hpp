@@ -149,6 +149,7 @@ struct State {
   std::int32_t most_words_ = 0, lane_words_ = 0;
   std::uint32_t output_fifo_words_ = 0;
   bool voq_, pauses_, adaptive_, may_reroute_;
+  bool discards_;  // the queue action may
   bool enters_in_time_;  // packets enter queues when they are there, since somebody looks at these
   std::vector<std::int64_t> tag_;  // by class: of a word's share
 

@@ -33,8 +33,7 @@ std::unique_ptr<QueueAction> make_queue_action(const NetworkConfig& config, bool
   const QueueActionKind& kind = queue_action_kind(config.router.queue_action);
   require(may_discard || !kind.discards, "router.queue_action",
           "queue_action is '" + config.router.queue_action +
-              "', which trims or drops packets: that takes switches of whole packets ('switching: cut-through') and an "
-              "interface that sends again what was lost");
+              "', which trims or drops packets: only switches of whole packets do that, with 'switching: cut-through'");
   return kind.make == nullptr ? nullptr : kind.make(config);
 }
 

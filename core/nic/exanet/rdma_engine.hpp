@@ -12,7 +12,11 @@
 // Data come out of, and go to, the memories that a transfer's buffers name (core/nic/targets). With a rate control (core/nic/pacing) packets wait for
 // its allowance, and the blocks of all transfers to one node are acknowledged; acknowledgements bring back what routers have noted.
 //
-// Limits: the receiving side takes data at port rate; address translation always hits.
+// Nothing is sent again. A transfer of which a packet is lost is given up: what has not been sent stays where it is, and once all that has been sent has
+// arrived or is lost it completes with its status, at its destination and, if it is acknowledged, at its source. A lost acknowledgement fails the source alone,
+// unless it waits for that one to send more.
+//
+// Limits: the receiving side takes data at port rate; address translation always hits; a source knows of a loss at once.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +50,8 @@ class RdmaEngine {
   // The last word of a packet comes in `tail`, which is known then or before.
   void data_arrives(const Packet& packet, Time injected, Time tail);
   void ack_arrives(const Packet& packet, Time tail);
+  void data_lost(const Packet& packet, Status why, Time now);
+  void ack_lost(const Packet& packet, Status why, Time now);
 
   std::uint64_t unsent(NodeId node) const { return nodes_[node].unsent; }  // bytes
 
@@ -81,6 +87,11 @@ class RdmaEngine {
     std::uint64_t own = 0, target = 0;  // addresses in them
     Time read_begins;
     Time written = Time();  // what has arrived is in memory, where that is asked for each packet
+    Status status = Status::kOk, ack_status = Status::kOk;  // of the data, and of their acknowledgements
+    bool completed = false;  // at its destination
+    std::uint32_t acks_sent = 0;
+    Time tail = {};  // of the last packet that has come, or will
+    std::vector<Status> status_at = {};  // of a transfer to several nodes, once a packet is lost: by node
   };
   struct Channel {
     NodeId dst;
@@ -101,9 +112,12 @@ class RdmaEngine {
   void inject_acks(Node& node);
   bool sendable(NodeId node, const Transfer& t, Time now);
   void took(NodeId node, std::uint32_t id, const Packet& packet, Time now);
+  void leave(Node& node, std::size_t channel);
+  void give_up(std::uint32_t id, Status why);
+  void write(Transfer& t, std::uint32_t id, Time now);
+  void acknowledge(std::uint32_t id, Status status, Time now);
   std::uint32_t next_payload(const Transfer& t) const;
   Time read_time(const Transfer& t) const;
-  void write(std::uint32_t id, Time tail);
   void send_ack(std::uint32_t id, std::uint32_t report, Time now);
   void queue_ack(const Packet& ack, Time now);
   void ack_arrived(std::uint32_t id, Time now);
@@ -119,6 +133,7 @@ class RdmaEngine {
   void attach(Packet& ack, std::uint32_t report) const;
   void send_report(std::uint32_t report, Time now);
   void heard(const Packet& ack, Time now);
+  void take_report(std::uint32_t report, Time now);
   void send_control(NodeId node, Time now);
   void wake(NodeId node, Time at);
 

@@ -69,14 +69,22 @@ void RdmaEngine::send_report(std::uint32_t report, Time now) {
 void RdmaEngine::heard(const Packet& ack, Time now) {
   if ((ack.user & kControl) != 0) {
     paced_->heard(ack.dst, {ack.src, (ack.notes & Packet::kReport) != 0, ack.stamp}, now);
-  } else if (const auto report = static_cast<std::uint32_t>(ack.user >> kReportShift) & kMostReports; report != 0) {
-    Feedback feedback = reports_[report - 1].feedback;
-    reports_.free(report - 1);
-    feedback.notes = ack.notes & static_cast<std::uint8_t>(~Packet::kReport);
-    feedback.stamp = ack.stamp;
-    paced_->acknowledged(ack.dst, ack.src, feedback, now);
+    return void(context_.events.schedule(now, on_ready_, ack.dst));
   }
-  context_.events.schedule(now, on_ready_, ack.dst);
+  const auto report = static_cast<std::uint32_t>(ack.user >> kReportShift) & kMostReports;
+  if (report == 0) return;
+  Feedback& feedback = reports_[report - 1].feedback;
+  feedback.notes = ack.notes & static_cast<std::uint8_t>(~Packet::kReport);
+  feedback.stamp = ack.stamp;
+  take_report(report, now);
+}
+
+// The source of the data knows what it says.
+void RdmaEngine::take_report(std::uint32_t number, Time now) {
+  const Report report = reports_[number - 1];
+  reports_.free(number - 1);
+  paced_->acknowledged(report.src, report.dst, report.feedback, now);
+  context_.events.schedule(now, on_ready_, report.src);
 }
 
 void RdmaEngine::send_control(NodeId node, Time now) {

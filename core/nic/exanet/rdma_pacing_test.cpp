@@ -85,9 +85,9 @@ struct PacedBench final : NicListener {
     ni.dma_block_bytes = kBlock;
     return ni;
   }
-  void message_arrived(std::uint64_t, Time) override {}
-  void transfer_arrived(std::uint64_t user, Time now) override { arrived[user] = now; }
-  void transfer_acknowledged(std::uint64_t user, Time now) override { acknowledged[user] = now; }
+  void message_completed(std::uint64_t, Status, Time) override {}
+  void transfer_completed(std::uint64_t user, Status, Time now) override { arrived[user] = now; }
+  void transfer_acknowledged(std::uint64_t user, Status, Time now) override { acknowledged[user] = now; }
   void packet_delivered(const Packet&, Time, Time) override {}
   void transfer(NodeId src, NodeId dst, std::uint64_t bytes, bool acks, std::uint64_t user) {
     ++context.active;
