@@ -75,7 +75,7 @@ struct RouterConfig {
   std::int64_t intra_ports = 2;  // towards the network interface: 0 packetizer/mailbox, 1 RDMA
   std::string queue_action =
       "none";  // on packets that join a queue: the name of a member of core/network/queue_actions
-  std::int64_t ecn_threshold_words = 0;  // of payload in a queue, from which on the action 'ecn' marks packets
+  std::int64_t queue_threshold_words = 0;  // in a queue, from which on an action marks, trims or drops what joins it
 
   // Words that so many bytes fill. Contract: word_bits is positive, which the network's construction checks.
   std::int64_t words(std::uint64_t bytes) const {
@@ -114,7 +114,7 @@ void visit(RouterConfig& c, V&& v) {
   v("vc_allocation", c.vc_allocation, kOptional);
   v("intra_ports", c.intra_ports);
   v("queue_action", c.queue_action, kOptional);
-  v("ecn_threshold_words", c.ecn_threshold_words, kOptional);
+  v("queue_threshold_words", c.queue_threshold_words, kOptional);
 }
 
 struct NetworkConfig {

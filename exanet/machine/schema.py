@@ -225,8 +225,10 @@ class Router(Strict):
         default=None,
         description=f"What happens to a packet that joins the queue of an output. {_helps('queue_actions')}. none if not said.",
     )
-    ecn_threshold: Words | None = Field(
-        default=None, description="With `queue_action: ecn`: payload words in a queue, from which on packets that join it are marked."
+    queue_threshold: Words | None = Field(
+        default=None,
+        description="With `queue_action`: words in a queue, payload alone but for wormhole switches, from which on packets that join it are "
+        "marked, trimmed or dropped.",
     )
 
 

@@ -52,7 +52,7 @@ TEST_CASE("queue actions: an unknown name and a threshold of nothing are refused
   CHECK_THROWS_AS(make_queue_action(config), ConfigError);
   config.router.queue_action = "ecn";
   CHECK_THROWS_AS(make_queue_action(config), ConfigError);
-  config.router.ecn_threshold_words = 1;
+  config.router.queue_threshold_words = 1;
   CHECK(make_queue_action(config) != nullptr);
   CHECK(make_queue_action(NetworkConfig()) == nullptr);
 }

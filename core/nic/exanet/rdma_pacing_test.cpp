@@ -159,7 +159,7 @@ TEST_CASE("paced transfers: marks of any packet of a block come back with its ac
   const auto marked = [](std::int64_t threshold, const char* action) {
     NetworkConfig fabric = testing::published_fabric();
     fabric.router.queue_action = action;
-    fabric.router.ecn_threshold_words = threshold;
+    fabric.router.queue_threshold_words = threshold;
     PacedBench b({"mesh", {5}}, fabric, {});
     for (const NodeId src : {NodeId{0}, NodeId{1}, NodeId{3}, NodeId{4}}) b.transfer(src, 2, 16 * kBlock, true, src);
     b.run();
