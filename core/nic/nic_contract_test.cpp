@@ -16,9 +16,9 @@ using namespace exanet;
 namespace {
 
 struct Seen final : NicListener {
-  void message_arrived(std::uint64_t user, Time) override { messages.push_back(user); }
-  void transfer_arrived(std::uint64_t user, Time) override { transfers.push_back(user); }
-  void transfer_acknowledged(std::uint64_t user, Time) override { acknowledged.push_back(user); }
+  void message_completed(std::uint64_t user, Status, Time) override { messages.push_back(user); }
+  void transfer_completed(std::uint64_t user, Status, Time) override { transfers.push_back(user); }
+  void transfer_acknowledged(std::uint64_t user, Status, Time) override { acknowledged.push_back(user); }
   void packet_delivered(const Packet& packet, Time injected, Time now) override {
     CHECK(injected < now);
     ++packets;

@@ -204,7 +204,8 @@ void Matching::match(Message& m, Receive& r, Time at) {
 void Matching::deliver(Message& m, Time at, std::int32_t status, Time cpu, Protocol protocol, Payload payload) {
   Receive& r = *m.receive;
   --receiving_[r.rank];
-  if (status == 0 && m.send->length > m.space) status = -EMSGSIZE;
+  const bool received = status == 0;
+  if (received && m.send->length > m.space) status = -EMSGSIZE;
   auto done = context_.completion<ReceiveCompletion>(r.d, at, status);
   done.cpu_ps = static_cast<std::uint32_t>(cpu.ps());
   done.cookie = r.d.cookie;
@@ -217,7 +218,8 @@ void Matching::deliver(Message& m, Time at, std::int32_t status, Time cpu, Proto
   } else {
     context_.host.complete(r.rank, done, payload);
   }
-  context_.host.record(MessageRecord{m.source, r.rank, m.send->length, m.send->tag, protocol, m.send->time, at});
+  if (received)
+    context_.host.record(MessageRecord{m.source, r.rank, m.send->length, m.send->tag, protocol, m.send->time, at});
   if (--r.holds == 0 && r.done) {
     if (r.d.has(kMulti))
       release_multi(r, at);

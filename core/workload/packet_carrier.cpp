@@ -40,11 +40,11 @@ class PacketCarrier final : public MessageCarrier, private NicListener {
   const NetworkModel* model() const override { return model_; }
 
  private:
-  void message_arrived(std::uint64_t, Time) override {}
-  void transfer_arrived(std::uint64_t user, Time now) override {
+  void message_completed(std::uint64_t, Status, Time) override {}
+  void transfer_completed(std::uint64_t user, Status, Time now) override {
     listener_.arrived(static_cast<std::uint32_t>(user), now);
   }
-  void transfer_acknowledged(std::uint64_t, Time) override {}
+  void transfer_acknowledged(std::uint64_t, Status, Time) override {}
   void packet_delivered(const Packet&, Time injected, Time now) override {
     ++packets_;
     packet_ps_ += static_cast<double>((now - injected).ps());

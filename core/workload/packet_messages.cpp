@@ -117,8 +117,8 @@ class PacketMessages final : public MessageRun, private NicListener {
     if (!others) nic_.doorbell(m.src);
   }
 
-  void message_arrived(std::uint64_t, Time) override {}
-  void transfer_acknowledged(std::uint64_t, Time) override {}
+  void message_completed(std::uint64_t, Status, Time) override {}
+  void transfer_acknowledged(std::uint64_t, Status, Time) override {}
 
   void packet_delivered(const Packet& packet, Time, Time now) override {
     ++packets_;
@@ -126,7 +126,7 @@ class PacketMessages final : public MessageRun, private NicListener {
       times_.accepted_bytes[packet.src] += packet.payload_bytes;
   }
 
-  void transfer_arrived(std::uint64_t user, Time now) override {
+  void transfer_completed(std::uint64_t user, Status, Time now) override {
     times_.arrived[user] = last_ = now;
     ++done_;
     for (const std::uint32_t next : states_[user].dependents)

@@ -8,13 +8,6 @@ static struct exanet_cntr *exanet_cntr_of(struct fid_cntr *cntr) {
   return EXANET_CONTAINER(cntr, struct exanet_cntr, fid);
 }
 
-void exanet_cntr_count(struct exanet_cntr *cntr, bool error) {
-  if (error)
-    cntr->errors++;
-  else
-    cntr->value++;
-}
-
 static uint64_t exanet_cntr_read(struct fid_cntr *fid) {
   struct exanet_cntr *cntr = exanet_cntr_of(fid);
   exanet_lock_to_poll();

@@ -124,6 +124,13 @@ PacketSink ExanetNic::sink(const NicSetup& setup) {
     };
   }
   sink.gives_back = slots_given_back(setup.config);
+  // In the gateware's cycles interfaces retransmit what is lost.
+  if (setup.config.transfers == NiConfig::Costs::kTimes) {
+    sink.lost = [](void* self, const Packet& p, Status why, Time now) {
+      auto& nic = *static_cast<ExanetNic*>(self);
+      nic.lost(nic.rails_ ? nic.rails_->arrived(p) : p, why, now);
+    };
+  }
   // By times, what comes in the order of its way is known to come as soon as its last output is granted.
   sink.early =
       setup.config.messages == NiConfig::Costs::kTimes && packets_keep_order(setup.topology, setup.network.router);
@@ -140,11 +147,12 @@ ExanetNic::ExanetNic(const NicSetup& setup)
       rdma_(context_, interfaces_of(setup.topology)) {
   context_.network = network_.get();
   if (setup.topology.rails() > 1) context_.network = &rails_.emplace(*network_, setup.topology, setup.network.router);
-  context_.keeps_order = network_->keeps_order();
-  on_reduction_ =
-      setup.events.add_handler([](void* self, Time now, std::uint32_t,
-                                  std::uint64_t user) { static_cast<ExanetNic*>(self)->reduction_arrived(user, now); },
-                               this);
+  context_.keeps_order = network_->keeps_order() && !network_->may_lose();
+  on_reduction_ = setup.events.add_handler(
+      [](void* self, Time now, std::uint32_t, std::uint64_t user) {
+        static_cast<ExanetNic*>(self)->reduction_completed(user, Status::kOk, now);
+      },
+      this);
   if (context_.config.messages != NiConfig::Costs::kGateware) return;
   const std::size_t nodes = interfaces_of(setup.topology);
   GatewareListener& listener = *this;
@@ -206,9 +214,9 @@ void ExanetNic::send(const ReductionPacket& p) {
   reductions_.post({p.src, p.dst, static_cast<std::uint16_t>(p.bytes), kMailboxPort, 1, kMessagePacket | p.user});
 }
 
-void ExanetNic::reduction_arrived(std::uint64_t user, Time now) {
+void ExanetNic::reduction_completed(std::uint64_t user, Status status, Time now) {
   --context_.active;
-  context_.listener.reduction_arrived(user, now);
+  context_.listener.reduction_packet_completed(user, status, now);
 }
 
 void ExanetNic::send(const RdmaTransfer& transfer) {
@@ -254,8 +262,30 @@ void ExanetNic::delivered(const Packet& at_node, const Packet& packet, Time inje
 // A message that came before its turn waits in the interface: it is written once those before it have been.
 void ExanetNic::message_arrived(const Packet& packet, std::uint64_t user, Time tail) {
   if (context_.keeps_order) return mailbox_.write(packet.dst, packet.payload_bytes, user, tail);
-  messages_.arrived(packet.src, packet.dst, {user, packet.payload_bytes},
-                    [&](const Message& m) { mailbox_.write(packet.dst, m.bytes, m.user, tail); });
+  message_completed(packet, user, Status::kOk, tail);
+}
+
+void ExanetNic::message_completed(const Packet& packet, std::uint64_t user, Status status, Time now) {
+  messages_.arrived(packet.src, packet.dst, {user, packet.payload_bytes}, status, [&](const Message& m, Status its) {
+    if (its == Status::kOk)
+      mailbox_.write(packet.dst, m.bytes, m.user, now);
+    else
+      mailbox_.fail(packet.dst, m.user, its, now);
+  });
+}
+
+// Nothing here sends it again: what it belongs to has failed.
+void ExanetNic::lost(const Packet& packet, Status why, Time now) {
+  const std::uint64_t user = packet.user & ~kPacketKind;
+  switch (packet.user & kPacketKind) {
+    case kDataPacket: return rdma_.data_lost(packet, why, now);
+    case kAckPacket: return rdma_.ack_lost(static_cast<std::uint32_t>(user), why, now);
+    case kMulticastPacket: --context_.active; return context_.listener.multicast_completed(user, packet.dst, why, now);
+    default: break;
+  }
+  if (model_) return;  // its sender repeats it
+  if (packet.priority != 0) return reduction_completed(user, why, now);
+  message_completed(packet, user, why, now);
 }
 
 namespace nics {

@@ -66,6 +66,7 @@ class RailInterfaces final : public Network {
     network_.give_back(interface / rails_, port_at_node(interface, port), at);
   }
   bool keeps_order() const override { return network_.keeps_order(); }
+  bool may_lose() const override { return network_.may_lose(); }
   const LinkStats& link_stats(NodeId node, std::uint16_t port) const override {
     return network_.link_stats(node, port);
   }

@@ -34,7 +34,7 @@ RdmaEngine::RdmaEngine(NicContext& context, std::size_t nodes)
       this);
   on_sent_ = context.events.add_handler(
       [](void* self, Time now, std::uint32_t, std::uint64_t user) {
-        static_cast<RdmaEngine*>(self)->context_.listener.multicast_sent(user, now);
+        static_cast<RdmaEngine*>(self)->context_.listener.multicast_sent(user, Status::kOk, now);
       },
       this);
 }
@@ -134,15 +134,21 @@ void RdmaEngine::inject(NodeId node_id, Time now) {
     if (t.sent % context_.config.dma_block_bytes == 0 || t.sent == t.bytes) ++t.blocks_sent;
     if (t.sent == t.bytes) {
       if (is_multicast(t.dst)) context_.events.schedule(now, on_sent_, 0, t.user);
-      const bool last = id == channel.last;
-      channel.first = t.behind;
-      if (last) {
-        node.channels.erase(node.channels.begin() + static_cast<std::ptrdiff_t>(node.turn));
-        continue;
-      }
+      const std::size_t channels = node.channels.size();
+      leave(node, node.turn);
+      if (node.channels.size() < channels) continue;
     }
     ++node.turn;
   }
+}
+
+// The first transfer of a channel has been sent, or is given up.
+void RdmaEngine::leave(Node& node, std::size_t index) {
+  Channel& channel = node.channels[index];
+  if (channel.first == channel.last)
+    node.channels.erase(node.channels.begin() + static_cast<std::ptrdiff_t>(index));
+  else
+    channel.first = transfers_[channel.first].behind;
 }
 
 void RdmaEngine::data_arrives(const Packet& packet, Time tail) {
@@ -150,14 +156,59 @@ void RdmaEngine::data_arrives(const Packet& packet, Time tail) {
   Transfer& t = transfers_[id];
   if (is_multicast(t.dst)) return copy_arrives(t, id, packet, tail);
   t.received += packet.payload_bytes;
+  t.tail = max(t.tail, tail);
   const bool ordered = context_.keeps_order;
-  const auto write = [&](std::uint32_t whole) {
-    context_.events.schedule(tail + context_.config.memory_write, on_complete_, whole);
-  };
   if (t.received == t.bytes)
-    ordered ? write(id) : order_.arrived(t.src, t.dst, id, write);
+    write(t, id, tail);
   else if (t.acknowledged && (ordered ? t.received % context_.config.dma_block_bytes == 0 : fills_block(t, packet)))
     context_.events.schedule(tail, on_block_, id);
+}
+
+// All of it is there, or lost: the last word is written once what was sent before it is there, too.
+void RdmaEngine::write(Transfer& t, std::uint32_t id, Time now) {
+  const auto last = [&](std::uint32_t whole) {
+    context_.events.schedule(now + context_.config.memory_write, on_complete_, whole);
+  };
+  if (context_.keeps_order) return last(id);
+  order_.arrived(t.src, t.dst, id, t.status, [&](std::uint32_t whole, Status) { last(whole); });
+}
+
+// What has not been sent is not sent any more.
+void RdmaEngine::give_up(std::uint32_t id, Status why) {
+  Transfer& t = transfers_[id];
+  t.status = why;
+  if (t.sent == t.bytes) return;
+  t.bytes = t.sent;
+  Node& node = nodes_[t.src];
+  for (std::size_t i = 0; i < node.channels.size(); ++i) {
+    if (node.channels[i].dst != t.dst) continue;
+    leave(node, i);
+    break;
+  }
+  port_.request(t.src, context_.events.now());
+}
+
+void RdmaEngine::data_lost(const Packet& packet, Status why, Time now) {
+  const auto id = static_cast<std::uint32_t>(packet.user);
+  Transfer& t = transfers_[id];
+  if (is_multicast(t.dst)) {
+    t.status_at.resize(nodes_.size(), Status::kOk);
+    t.status_at[packet.dst] = why;
+    return copy_arrives(t, id, packet, now);
+  }
+  if (t.status == Status::kOk) give_up(id, why);
+  t.received += packet.payload_bytes;
+  if (t.received == t.bytes) write(t, id, max(t.tail, now));
+}
+
+void RdmaEngine::ack_lost(std::uint32_t id, Status why, Time now) {
+  Transfer& t = transfers_[id];
+  t.ack_status = why;
+  if (t.sent < t.bytes) {
+    give_up(id, why);
+    if (t.received == t.bytes) write(t, id, max(t.tail, now));
+  }
+  ack_arrived(id, now);
 }
 
 void RdmaEngine::ack_arrives(std::uint32_t id, Time tail) { context_.events.schedule(tail, on_ack_, id); }
@@ -170,9 +221,10 @@ void RdmaEngine::copy_arrives(Transfer& t, std::uint32_t id, const Packet& packe
 
 void RdmaEngine::complete_copy(std::uint32_t id, NodeId node, Time now) {
   const std::uint64_t user = transfers_[id].user;  // the listener may start transfers and so move the table
+  const Status status = transfers_[id].status_at.empty() ? Status::kOk : transfers_[id].status_at[node];
   if (--transfers_[id].copies_left == 0) free_.push_back(id);
   --context_.active;
-  context_.listener.multicast_arrived(user, node, now);
+  context_.listener.multicast_completed(user, node, status, now);
 }
 
 // Whether all of the packet's block is there, whatever is missing of others.
@@ -189,7 +241,9 @@ bool RdmaEngine::fills_block(Transfer& t, const Packet& packet) const {
 }
 
 void RdmaEngine::send_ack(std::uint32_t id, Time now) {
-  const Transfer& t = transfers_[id];
+  Transfer& t = transfers_[id];
+  if (t.status != Status::kOk) return;
+  ++t.acks_sent;
   const Packet ack{t.dst, t.src, 0, kRdmaPort, 1, kAckPacket | id};
   context_.count(ack);
   nodes_[t.dst].acks.push_back(ack);
@@ -200,13 +254,17 @@ void RdmaEngine::complete(std::uint32_t id, Time now) {
   // Copied: the listener may start transfers and so move the table.
   const bool acknowledged = transfers_[id].acknowledged, begun = transfers_[id].begun;
   const std::uint64_t user = transfers_[id].user;
+  const Status status = transfers_[id].status;
+  transfers_[id].completed = true;
   if (!acknowledged) {
     free_.push_back(id);
     --context_.active;
   }
-  context_.listener.transfer_arrived(user, now);
+  context_.listener.transfer_completed(user, status, now);
   if (!acknowledged) return;
-  if (!begun) {
+  if (status != Status::kOk) {
+    if (transfers_[id].blocks_acked == transfers_[id].acks_sent) acknowledge(id, status, now);
+  } else if (!begun) {
     // It never was on the network. One that was ends there, even if all that follows is instant.
     Transfer& own = transfers_[id];
     own.blocks_sent = own.blocks_acked + 1;
@@ -220,14 +278,20 @@ void RdmaEngine::ack_arrived(std::uint32_t id, Time now) {
   Transfer& t = transfers_[id];
   ++t.blocks_acked;
   const bool whole = t.received == t.bytes || !t.begun;
-  if (whole && t.blocks_acked == t.blocks_sent && (t.sent == t.bytes || !t.begun)) {
-    const std::uint64_t user = t.user;
-    free_.push_back(id);
-    --context_.active;
-    context_.listener.transfer_acknowledged(user, now);
+  if (t.status != Status::kOk) {
+    if (t.completed && t.blocks_acked == t.acks_sent) acknowledge(id, t.status, now);
+  } else if (whole && t.blocks_acked == t.blocks_sent && (t.sent == t.bytes || !t.begun)) {
+    acknowledge(id, t.ack_status, now);
   } else {
     port_.request(t.src, now);
   }
+}
+
+void RdmaEngine::acknowledge(std::uint32_t id, Status status, Time now) {
+  const std::uint64_t user = transfers_[id].user;
+  free_.push_back(id);
+  --context_.active;
+  context_.listener.transfer_acknowledged(user, status, now);
 }
 
 }  // namespace exanet

@@ -8,7 +8,11 @@
 // A transfer to several nodes goes once, as any other, but that nobody acknowledges its blocks: it is complete at each
 // node when all of it is there, and at its source when its last packet is in the network.
 //
-// Limits: the receiving side takes data at port rate; address translation always hits.
+// Nothing is sent again. A transfer of which a packet is lost is given up: what has not been sent stays where it is, and once all that has been sent has
+// arrived or is lost it completes with its status, at its destination and, if it is acknowledged, at its source. A lost acknowledgement fails the source alone,
+// unless it waits for that one to send more.
+//
+// Limits: the receiving side takes data at port rate; address translation always hits; a source knows of a loss at once.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +33,8 @@ class RdmaEngine {
   // The last word of a packet comes in `tail`, which is known then or before.
   void data_arrives(const Packet& packet, Time tail);
   void ack_arrives(std::uint32_t id, Time tail);
+  void data_lost(const Packet& packet, Status why, Time now);
+  void ack_lost(std::uint32_t id, Status why, Time now);
 
  private:
   struct Block {
@@ -46,6 +52,11 @@ class RdmaEngine {
     std::uint32_t copies_left = 0;  // nodes that have not all of it
     std::vector<std::uint64_t> received_at = {};  // of a transfer to several nodes: bytes, by node
     std::uint32_t behind = 0;  // the next one of its channel, if it is not the last
+    Status status = Status::kOk, ack_status = Status::kOk;  // of the data, and of their acknowledgements
+    bool completed = false;  // at its destination
+    std::uint32_t acks_sent = 0;
+    Time tail = {};  // of the last packet that has come, or will
+    std::vector<Status> status_at = {};  // of a transfer to several nodes, once a packet is lost: by node
   };
   struct Channel {
     NodeId dst;
@@ -62,6 +73,10 @@ class RdmaEngine {
   std::uint32_t allocate();
   void inject(NodeId node, Time now);
   void inject_acks(Node& node);
+  void leave(Node& node, std::size_t channel);
+  void give_up(std::uint32_t id, Status why);
+  void write(Transfer& t, std::uint32_t id, Time now);
+  void acknowledge(std::uint32_t id, Status status, Time now);
   bool sendable(const Transfer& t, Time now) const;
   std::uint32_t next_payload(const Transfer& t) const;
   void send_ack(std::uint32_t id, Time now);

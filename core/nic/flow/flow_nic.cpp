@@ -33,7 +33,7 @@ FlowNic::FlowNic(const NicSetup& setup)
       [](void* self, Time now, std::uint32_t id, std::uint64_t) {
         FlowNic& nic = *static_cast<FlowNic*>(self);
         const Message m = nic.messages_[id];
-        nic.order_.arrived(m.src, m.dst, id, [&](std::uint32_t due) {
+        nic.order_.arrived(m.src, m.dst, id, Status::kOk, [&](std::uint32_t due, Status) {
           const Message& its = nic.messages_[due];
           nic.mailbox_.write(nic.mailbox_of(its), its.bytes, its.user, now);
           nic.free_messages_.push_back(due);
@@ -44,7 +44,7 @@ FlowNic::FlowNic(const NicSetup& setup)
       [](void* self, Time now, std::uint32_t, std::uint64_t user) {
         FlowNic& nic = *static_cast<FlowNic*>(self);
         --nic.context_.active;
-        nic.context_.listener.reduction_arrived(user, now);
+        nic.context_.listener.reduction_packet_completed(user, Status::kOk, now);
       },
       this);
   on_ready_ = events.add_handler(
@@ -183,7 +183,7 @@ void FlowNic::complete(std::uint32_t id, Time now) {
     free_transfers_.push_back(id);
     --context_.active;
   }
-  context_.listener.transfer_arrived(t.user, now);
+  context_.listener.transfer_completed(t.user, Status::kOk, now);
   if (!t.acknowledged) return;
   if (!t.begun) return void(context_.events.schedule(now, on_acknowledged_, id));
   // One for each block; all but the last have been on their way while the data moved.
@@ -199,7 +199,7 @@ void FlowNic::acknowledged(std::uint32_t id, Time now) {
   const std::uint64_t user = transfers_[id].user;
   free_transfers_.push_back(id);
   --context_.active;
-  context_.listener.transfer_acknowledged(user, now);
+  context_.listener.transfer_acknowledged(user, Status::kOk, now);
 }
 
 const NicKind& flow_interface() {
