@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "core/config/visit.hpp"
 #include "core/units/time.hpp"
@@ -45,6 +46,8 @@ struct NiConfig {
   Time reduction_word;  // ... and for each part and word, or each of nine where there are fewer
   std::uint32_t pages_bytes = 0;  // addresses of transfers are translated, by pages of this size; 0: they are physical
   std::uint32_t dma_window_blocks = 16;  // sent and not yet acknowledged, per transfer
+  std::string pacing = "none";  // rate control of transfers: the name of a member of core/nic/pacing
+  std::string rail_policy = "pair";  // which rail a descriptor takes: the name of a member of rail_policy.hpp
 };
 
 template <>
@@ -82,6 +85,8 @@ void visit(NiConfig& c, V&& v) {
   v("transfers", c.transfers, kOptional);
   v("reductions", c.reductions, kOptional);
   v("pages_bytes", c.pages_bytes, kOptional);
+  v("pacing", c.pacing, kOptional);
+  v("rail_policy", c.rail_policy, kOptional);
   v("clock_ps", c.clock);
 }
 

@@ -95,6 +95,7 @@ void IdealNic::took(Queue& queue, NodeId node, std::uint32_t bytes) {
 }
 
 void IdealNic::delivered(const Packet& packet, Time injected, Time tail) {
+  if ((packet.notes & Packet::kTrimmed) != 0) return lost(packet, Status::kLost, tail);
   check(packet, tail);
   listener_.packet_delivered(packet, injected, tail);
   settle(packet, tail);
