@@ -15,7 +15,7 @@
 //   then leads to a completion at each node that its packets reach, in no order with other descriptors, and a transfer
 //   to one at its source when its last packet has left. Nothing acknowledges it.
 //
-// A node has an interface for each of its rails (core/topology/rails.hpp); which one a descriptor takes follows from its two nodes.
+// A node has an interface for each of its rails (core/topology/rails.hpp); which one a descriptor takes says a policy (core/nic/rail_policy.hpp).
 //
 // Room for more: an engine (core/nic/exanet) is a class in a file of its own that injects packets of a kind of its own and gets those
 // that arrive. Time-out and retransmission belong to the engine that has sent: it holds a descriptor until the last acknowledgement, so that is
@@ -64,6 +64,7 @@ struct ReductionCall {
 struct ProcessBuffer {
   std::uint32_t process = 0;
   std::uint64_t address = 0;  // virtual; 0: memory of the process's library
+  std::uint8_t memory = 0;  // its kind: a number in memory_kinds() (core/nic/targets); 0: host DRAM
 };
 
 // A transfer by an RDMA engine from memory to memory, as many packets as that takes; without bytes it is one empty packet.

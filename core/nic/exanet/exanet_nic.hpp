@@ -55,10 +55,12 @@ class ExanetNic final : public Nic, GatewareListener {
   struct Message {
     std::uint64_t user;
     std::uint32_t bytes;
+    NodeId at;  // the interface that it comes to
     bool operator==(const Message&) const = default;
   };
   PacketSink sink(const NicSetup& setup);
-  RdmaTransfer by_its_rail(const RdmaTransfer& transfer) const;
+  void pace(const NicSetup& setup);
+  RdmaTransfer by_its_rail(const RdmaTransfer& transfer);
   // From interface to interface.
   void send(const PacketizerMessage& message);
   void send(const RdmaTransfer& transfer);
