@@ -20,4 +20,13 @@ constexpr std::int32_t completion_status(Status status) {
   return values[static_cast<std::uint8_t>(status)];
 }
 
+// What a completion record's status says has failed on the network; nullptr: nothing has, or nothing of the network.
+constexpr const char* network_failure(std::int32_t status) {
+#define EXANET_STATUS_TEXT(name, number, fi, text) \
+  if (number != 0 && status == -(number)) return text;
+  EXANET_STATUSES(EXANET_STATUS_TEXT)
+#undef EXANET_STATUS_TEXT
+  return nullptr;
+}
+
 }  // namespace exanet

@@ -48,12 +48,12 @@ struct PacketSink {
   // The intra-tile port has room for the class again after inject() returned false; called once for each refusal, at the time that it has room.
   // Where both classes have been refused, priority packets are asked for first.
   void (*ready)(void* self, NodeId node, std::uint8_t intra_port, std::uint8_t priority, Time now) = nullptr;
-  // The network has lost `packet`, and says why: called at the time at which that happens, never from inside inject(). Of a packet to several nodes,
-  // which its `dst` then is one of, once for each that it does not reach. nullptr: who injects has no use for it.
-  void (*lost)(void* self, const Packet& packet, Status why, Time now) = nullptr;
   bool early = false;
   // Intra-tile ports, of each rail alike, a bit each, whose slots (interface_slots) the interface gives back itself, by Network::give_back().
   std::uint16_t gives_back = 0;
+  // The network has lost `packet`, and says why: called at the time at which that happens, never from inside inject(). Of a packet to several nodes,
+  // which its `dst` then is one of, once for each that it does not reach. nullptr: who injects has no use for it.
+  void (*lost)(void* self, const Packet& packet, Status why, Time now) = nullptr;
 };
 
 struct LinkStats {

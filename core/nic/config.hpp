@@ -34,6 +34,8 @@ struct NiConfig {
   Time translation;  // SMMU, per transfer
   Time atomic;  // one read-modify-write at the target
   Time test_step;  // an empty poll inside MPI_Test
+  std::uint32_t tries =
+      0;  // in the gateware's cycles: repetitions of a message or block until it is given up; 0: for ever
   Costs messages = Costs::kTimes;
   Costs transfers = Costs::kTimes;
   Costs reductions = Costs::kTimes;
@@ -78,6 +80,7 @@ void visit(NiConfig& c, V&& v) {
   v("reduction_trees", c.reduction_trees, kOptional);
   v("reduction_ps", c.reduction, kOptional);
   v("reduction_word_ps", c.reduction_word, kOptional);
+  v("tries", c.tries, kOptional);
   v("messages", c.messages, kOptional);
   v("transfers", c.transfers, kOptional);
   v("reductions", c.reductions, kOptional);

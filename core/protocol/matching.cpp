@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// Matches messages and receives by source and tag, in MPI's order.
+//
+// Model: two lists an endpoint and kind of message, tagged or not: receives that wait for a message, messages that wait for a receive. A message meets the
+// first receive that fits, a receive the first message. A receive of several messages stays in its list until its buffer is full; it is given back when the last
+// message is in it. Limits: each search is linear in what waits.
 #include "core/protocol/matching.hpp"
 
 #include <algorithm>

@@ -80,6 +80,7 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
     require(ni.transfers == NiConfig::Costs::kGateware, "ni.pages_bytes",
             "pages need 'transfers: gateware': otherwise 'translation' is what looking addresses up takes");
   }
+  require(ni.tries <= 15, "ni.tries", "tries is at most 15");
   if (rail_policy_kind(ni.rail_policy).spreads)
     require(ni.messages == NiConfig::Costs::kTimes, "ni.rail_policy",
             "rail_policy is '" + ni.rail_policy +

@@ -75,6 +75,7 @@ struct GatewareShape {
   // be, so that what waits in a congested network is not sent twice.
   static std::uint32_t block_patience(const Network& network) { return network.keeps_order() ? 63 : 8; }
   static constexpr std::uint32_t kMessagePatience = 16;
+  static constexpr std::uint32_t kReadPatience = 11;  // the longest, where anything is given up
 };
 
 inline Status status_of(MessageAnswer answer) {

@@ -11,6 +11,7 @@ MessagesConfig ModelInterfaces::messages_config(const NicContext& context) {
   MessagesConfig config;
   config.cycle = context.router.cycle;
   config.patience = GatewareShape::kMessagePatience;
+  config.tries = context.config.tries;
   config.memory_answer = memory_cycles(context, context.config.mailbox);
   return config;
 }
@@ -21,6 +22,8 @@ TransfersConfig ModelInterfaces::transfers_config(const NicContext& context) {
   config.channels = GatewareShape::kChannels;
   config.kept_channels = GatewareShape::kKept;
   config.patience = GatewareShape::block_patience(*context.network);
+  config.tries = context.config.tries;
+  if (config.tries != 0) config.read_patience = GatewareShape::kReadPatience;
   config.memory_read = memory_cycles(context, context.config.memory_read);
   config.memory_answer = memory_cycles(context, context.config.memory_write);
   config.translate = context.config.pages_bytes != 0;

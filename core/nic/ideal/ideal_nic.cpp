@@ -10,22 +10,26 @@
 
 namespace exanet {
 
+PacketSink IdealNic::sink() {
+  PacketSink sink{this,
+                  [](void* self, const Packet& packet, Time injected, Time tail) {
+                    static_cast<IdealNic*>(self)->delivered(packet, injected, tail);
+                  },
+                  [](void* self, NodeId node, std::uint8_t intra_port, std::uint8_t, Time) {
+                    auto& nic = *static_cast<IdealNic*>(self);
+                    nic.feed_queue(node, nic.ports_.queue_at(intra_port));
+                  }};
+  sink.lost = [](void* self, const Packet& packet, Status why, Time now) {
+    static_cast<IdealNic*>(self)->lost(packet, why, now);
+  };
+  return sink;
+}
+
 IdealNic::IdealNic(const NicSetup& setup, std::uint32_t packet_bytes)
     : events_(setup.events),
       listener_(setup.listener),
       packet_bytes_(packet_bytes),
-      network_(setup.make_network(setup.events, setup.topology, setup.network,
-                                  PacketSink{this,
-                                             [](void* self, const Packet& packet, Time injected, Time tail) {
-                                               static_cast<IdealNic*>(self)->delivered(packet, injected, tail);
-                                             },
-                                             [](void* self, NodeId node, std::uint8_t intra_port, std::uint8_t, Time) {
-                                               auto& nic = *static_cast<IdealNic*>(self);
-                                               nic.feed_queue(node, nic.ports_.queue_at(intra_port));
-                                             },
-                                             [](void* self, const Packet& packet, Status why, Time now) {
-                                               static_cast<IdealNic*>(self)->lost(packet, why, now);
-                                             }})),
+      network_(setup.make_network(setup.events, setup.topology, setup.network, sink())),
       in_turn_(network_->keeps_order() && !network_->may_lose()),
       ports_(setup.topology, setup.network.router),
       queues_(std::size_t{setup.topology.node_count()} * ports_.queues(), Queue{kNone, kNone}) {

@@ -65,6 +65,7 @@ class IdealNic final : public Nic {
   };
   static constexpr std::uint32_t kNone = 0xffffffffu;
 
+  PacketSink sink();
   void enqueue(const IdealMessage& message, Kind kind);
   std::uint32_t queue_of(NodeId node, NodeId dst) const { return node * ports_.queues() + ports_.queue_of(node, dst); }
   void feed_queue(NodeId node, std::uint32_t number);
