@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does an MPI program learn of what the network has lost: as an error of its call, or by an end that names what failed, and leaves nothing behind?"""
+"""Does an MPI program learn of what the network has lost, by an error of its call, or by an end that names what failed?"""
 
 from __future__ import annotations
 
