@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <initializer_list>
 #include <stdexcept>
 #include <utility>
 
@@ -46,6 +47,51 @@ Time drawn_time(Random& random, Time mean) {
 
 bool earlier(const FaultChange& a, const FaultChange& b) { return a.at < b.at; }
 
+// Numbers behind colons, of which the last ones may be left out: those keep what they have.
+void read_figures(const std::string& kind, const std::string& text, std::initializer_list<std::uint32_t*> figures) {
+  const char *at = text.data(), *end = at + text.size();
+  std::from_chars_result parsed{at, std::errc::invalid_argument};
+  for (std::uint32_t* figure : figures) {
+    parsed = std::from_chars(at, end, *figure);
+    if (parsed.ec != std::errc() || parsed.ptr == end || *parsed.ptr != ':') break;
+    at = parsed.ptr + 1;
+  }
+  if (parsed.ec != std::errc() || parsed.ptr != end)
+    throw std::invalid_argument(kind + ":" + text + " is not understood: give a number, and a seed behind a colon");
+}
+
+std::vector<Thing> drawn(const Topology& shape, bool links, std::uint32_t number, std::uint32_t seed) {
+  std::vector<Thing> choice = things(shape, links);
+  if (number > choice.size())
+    throw std::invalid_argument(std::to_string(number) + (links ? " links" : " nodes") +
+                                " shall fail; this machine has " + std::to_string(choice.size()));
+  Random random(seed, links ? 0xfa11 : 0xfa12);
+  for (std::uint32_t i = 0; i < number; ++i)
+    std::swap(choice[i], choice[i + random.below(static_cast<std::uint32_t>(choice.size() - i))]);
+  choice.resize(number);
+  return choice;
+}
+
+// NUMBER[:SEED]
+void fail_at_random(FaultPlan& plan, const Topology& shape, bool links, const std::string& figures, Time at) {
+  std::uint32_t number = 0, seed = 1;
+  read_figures(links ? "links" : "nodes", figures, {&number, &seed});
+  for (const Thing& thing : drawn(shape, links, number, seed)) plan.add({at, thing.node, thing.port, false});
+}
+
+// What "NAME:FIGURES" stands for: adds to the plan what fails, from `at` on, and works again. Throws std::invalid_argument, saying what to do.
+struct Kind {
+  const char* name;
+  void (*add)(FaultPlan& plan, const Topology& shape, const std::string& figures, Time at);
+};
+
+constexpr Kind kKinds[] = {
+    {"links", [](FaultPlan& plan, const Topology& shape, const std::string& figures,
+                 Time at) { fail_at_random(plan, shape, true, figures, at); }},
+    {"nodes", [](FaultPlan& plan, const Topology& shape, const std::string& figures,
+                 Time at) { fail_at_random(plan, shape, false, figures, at); }},
+};
+
 }  // namespace
 
 NodeId switch_of(const Topology& shape, NodeId node) {
@@ -58,8 +104,9 @@ void FaultPlan::add(const FaultChange& change) {
 }
 
 void FaultPlan::fail(const Topology& shape, const std::string& what, Time at) {
-  if (what.starts_with("nodes:")) return fail_at_random(shape, false, what.substr(6), at);
-  if (what.starts_with("links:")) return fail_at_random(shape, true, what.substr(6), at);
+  for (const Kind& kind : kKinds)
+    if (const std::string name = std::string(kind.name) + ":"; what.starts_with(name))
+      return kind.add(*this, shape, what.substr(name.size()), at);
   for (NodeId node = 0; node < shape.node_count(); ++node) {
     const std::string name = shape.node_name(node);
     if (!what.starts_with(name)) continue;
@@ -72,26 +119,6 @@ void FaultPlan::fail(const Topology& shape, const std::string& what, Time at) {
   throw std::invalid_argument("\"" + what + "\" is neither a node nor one of its links: name what has failed like \"" +
                               shape.node_name(last) + "\" or \"" + shape.node_name(last) + " " +
                               shape.port_name(last, 0) + "\", or say how many, e.g. links:2 or nodes:1");
-}
-
-void FaultPlan::fail_at_random(const Topology& shape, bool links, const std::string& figures, Time at) {
-  std::uint32_t number = 0, seed = 1;
-  const char* end = figures.data() + figures.size();
-  auto parsed = std::from_chars(figures.data(), end, number);
-  if (parsed.ec == std::errc() && parsed.ptr != end && *parsed.ptr == ':')
-    parsed = std::from_chars(parsed.ptr + 1, end, seed);
-  if (parsed.ec != std::errc() || parsed.ptr != end)
-    throw std::invalid_argument(std::string(links ? "links:" : "nodes:") + figures +
-                                " is not understood: give a number, and a seed behind a colon");
-  std::vector<Thing> choice = things(shape, links);
-  if (number > choice.size())
-    throw std::invalid_argument(std::to_string(number) + (links ? " links" : " nodes") +
-                                " shall fail; this machine has " + std::to_string(choice.size()));
-  Random random(seed, links ? 0xfa11 : 0xfa12);
-  for (std::uint32_t i = 0; i < number; ++i) {
-    std::swap(choice[i], choice[i + random.below(static_cast<std::uint32_t>(choice.size() - i))]);
-    add({at, choice[i].node, choice[i].port, false});
-  }
 }
 
 void FaultPlan::draw(const Topology& shape, const FaultRate& rate, Time until) {

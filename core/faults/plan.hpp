@@ -33,7 +33,7 @@ struct FaultRate {
 
 class FaultPlan {
  public:
-  // "NODE", "NODE PORT", "nodes:NUMBER[:SEED]" or "links:NUMBER[:SEED]" from `at` on. Throws std::invalid_argument, saying what to do, on what names nothing, or
+  // "NODE", "NODE PORT", or one of the kinds that plan.cpp lists, as "links:NUMBER[:SEED]", from `at` on. Throws std::invalid_argument, saying what to do, on what names nothing, or
   // asks for more than there is.
   void fail(const Topology& shape, const std::string& what, Time at = Time());
   void add(const FaultChange& change);
@@ -45,8 +45,6 @@ class FaultPlan {
   LinkStates states_at(const Topology& shape, Time at) const;  // with the changes at `at`
 
  private:
-  void fail_at_random(const Topology& shape, bool links, const std::string& figures, Time at);
-
   std::vector<FaultChange> changes_;
 };
 

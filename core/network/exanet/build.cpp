@@ -108,7 +108,7 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
   links_fail_ = config.links_fail;
   down_ = static_cast<std::uint8_t>(links_.size());
   EXANET_CHECK(links_.size() < kIntraTile / 2, "more kinds of links than there are numbers", 0, links_.size(), kIntraTile);
-  links_.insert(links_.end(), links_.begin(), links_.begin() + down_);
+  for (std::uint8_t link = 0; link < down_; ++link) links_.push_back(LinkTiming(links_[link]));
   build_ports(config);
   for (const Partition& part : parts)
     parts_.push_back(std::make_unique<Part>(*this, part, static_cast<std::uint8_t>(parts_.size()), parts.size()));
