@@ -9,7 +9,9 @@
 #include <cstring>
 
 #include "core/protocol/atomic_table.h"
+#include "core/protocol/failure.hpp"
 #include "exanet/exanet.h"
+#include "exanet/mpi_calls.h"
 #include "runtime/coordinator/coordinator.hpp"
 
 namespace exanet {
@@ -120,6 +122,7 @@ void Coordinator::rewind(exn_ring& ring) {
 void Coordinator::complete(RankId rank, const Completion& completion, Payload payload) {
   Rank& r = ranks_[rank];
   Stored& stored = r.completions.emplace_back();
+  bool failed = false;
   std::visit(
       [&](const auto& done) {
         auto record = done;
@@ -129,10 +132,22 @@ void Coordinator::complete(RankId rank, const Completion& completion, Payload pa
         std::memcpy(stored.record.data(), &record, sizeof record);
         if (carried > 0) std::memcpy(stored.record.data() + sizeof record, payload.data(), carried);
         stored.time = record.time;
+        failed = record.status != 0;
         stored.bytes = static_cast<std::uint32_t>(bytes);
       },
       completion);
+  if (failed) note_failure(rank, completion, stored.time);
   if (r.asleep && !r.held) set_wake(rank, stored.time);
+}
+
+// Whoever watches over the run can then say why it fails, whatever the rank makes of it.
+void Coordinator::note_failure(RankId rank, const Completion& completion, Time time) {
+  const std::string what = failure_of(completion);
+  if (what.empty()) return;
+  const std::uint32_t call = region_.rank(rank).mpi_call;
+  const std::string in_call = call > 0 ? std::string(", in ") + exanet_mpi_call_name(call - 1) : "";
+  control_.failed("rank " + std::to_string(rank) + " on node " + std::to_string(placement_[rank]) + in_call + " at " +
+                  in_microseconds(time) + ": " + what);
 }
 
 bool Coordinator::push(RankId rank, const Stored& stored) {
