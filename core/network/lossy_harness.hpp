@@ -10,7 +10,8 @@
 
 namespace exanet::testing {
 
-using Loses = std::function<bool(const Packet&)>;  // asked once for each packet that arrives, in the order in which they do
+using Loses =
+    std::function<bool(const Packet&)>;  // asked once for each packet that arrives, in the order in which they do
 
 class LossyNetwork final : public Network {
  public:
@@ -62,6 +63,14 @@ inline MakeNetwork lossy(Loses loses) {
                                     PacketSink sink) -> std::unique_ptr<Network> {
     return std::make_unique<LossyNetwork>(events, topology, config, sink, loses);
   };
+}
+
+// Switches that drop what joins a queue of so many words.
+inline NetworkConfig dropping(NetworkConfig fabric, std::int64_t words = 1) {
+  fabric.input_queued.emplace();
+  fabric.router.queue_action = "drop";
+  fabric.router.queue_threshold_words = words;
+  return fabric;
 }
 
 }  // namespace exanet::testing
