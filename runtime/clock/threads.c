@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Whose thread is it? The program's threads live in virtual time; those of the MPI library (asynchronous progress, PMIx, launch
- * daemons' event loops) keep the system's clocks, since they deal with the outside world. A thread belongs to the library if it was
- * created inside an MPI call or by another of the library's threads. A forked child is no rank any more. */
+ * Whose thread is it?
+ *
+ * Problem: the program's threads live in virtual time; those of the MPI library (asynchronous progress, PMIx, launch daemons' event loops)
+ * keep the system's clocks, since they deal with the outside world.
+ *
+ * Model: a thread belongs to the library if it was created inside an MPI call or by another of the library's threads. The program's threads are
+ * counted, and take turns inside MPI once there are several and the library has granted MPI_THREAD_MULTIPLE.
+ *
+ * Limits: threads that are made without pthread_create() are nobody's. A forked child is no rank any more. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between the rings that ranks share with the simulator and the protocols. What a rank writes is checked before it is believed.
+// Between the rings that ranks share with the simulator and the protocols.
+//
+// Problem: a rank is a program that may be broken, and it writes to the same memory.
+//
+// Model: each descriptor is checked against its kind's size and the ring's before it is believed; one that is wrong ends the run with a message
+// that names the rank. Completions are written with their payload, and their index last.
 #include <algorithm>
 #include <cstring>
 

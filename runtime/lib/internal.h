@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Declares what the clock shim and the provider may ask of libexanet beyond its public interface. Same shared object, so no ABI promise. */
+ * Declares what the clock shim and the provider may ask of libexanet beyond its public interface. Same shared object, so no ABI promise.
+ *
+ * Contract: calls that take the interface want what serialises calls on it, as in exanet.h, except readings of the clock and what concerns
+ * threads. Whatever is not declared here or in host.h is libexanet's own. */
 #ifndef EXANET_LIB_INTERNAL_H
 #define EXANET_LIB_INTERNAL_H
 

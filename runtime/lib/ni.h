@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * libexanet's own state: one per process. */
+ * libexanet's own state, one per process, and what its files offer each other.
+ *
+ * Files stand in layers, and use only those below: host, state, large_text | table, tasks | activity, sleep | account, token, tree | looks, naps |
+ * clock, turns | mpi_calls, poll | work | region. tests/unit/test_includes.py sees that nothing points upward. */
 #ifndef EXANET_LIB_NI_H
 #define EXANET_LIB_NI_H
 

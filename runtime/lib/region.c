@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening the simulated network interface: mapping the region that EXANET_NI names, and being the rank that EXANET_RANK says.
+// Opens the simulated network interface: maps the region that EXANET_NI names, and becomes the rank that EXANET_RANK says.
+//
+// Model: one interface a process, counted. Who opens it first tells the simulator that the rank is there, and says how its memory may be
+// reached and its thread be scheduled. Highest layer of libexanet: it uses the others.
+//
+// Limit: the region stays mapped until the process ends, since threads of the MPI library may still read the clock.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program's threads, as those of one rank know of each other. Each thread writes its own entry unless said otherwise; others read it.
+// The program's threads, as those of one rank know of each other.
+//
+// Contract: each thread writes its own entry unless said otherwise; others read it. The files stand one above the other: table and
+// tasks, activity, token, naps, turns.
 #ifndef EXANET_LIB_THREADS_H
 #define EXANET_LIB_THREADS_H
 

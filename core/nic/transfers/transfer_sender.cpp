@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Decides which step a transfer engine takes in a cycle: scans that are pending, answers, then admissions, packets and blocks in turn; and takes
+// stores and others' reads in. What a step does is in transfer_steps.cpp, how a transfer ends in transfer_ends.cpp. Model and limits:
+// transfer_sender.hpp.
 #include "core/nic/transfers/transfer_sender.hpp"
 
 #include <algorithm>
@@ -178,12 +181,9 @@ void TransferSender::wake(NodeId node) {
 
 // A scan that finds something to do is far away most often: one event awaits the first of them where no step comes before.
 void TransferSender::await_scan(NodeId node, Node& n) {
-  while (!n.due.empty() && !waits(n, n.due.front())) {
-    std::pop_heap(n.due.begin(), n.due.end());
-    n.due.pop_back();
-  }
-  if (n.due.empty()) return;
-  const Cycle cycle = std::max({pending_from(n.due.front().number), n.free, now()});
+  while (!n.pending.empty() && !waits(n, n.pending.first())) n.pending.take();
+  if (n.pending.empty()) return;
+  const Cycle cycle = std::max({pending_from(n.pending.first().at), n.free, now()});
   if (cycle >= std::min(n.event, n.scan_event)) return;
   n.scan_event = cycle;
   events_.schedule(time_of(cycle, config_.cycle), on_event_, node);
@@ -193,7 +193,7 @@ void TransferSender::await_scan(NodeId node, Node& n) {
 // Whether it lets one go first is settled in its own cycle.
 Cycle TransferSender::behind_scans(const Node& n, Cycle cycle) const {
   const std::int64_t last = (cycle - config_.begins) / kScans - 1;
-  if (last < n.scanned || (!n.due.empty() && n.due.front().number <= last)) return cycle;
+  if (last < n.scanned || (!n.pending.empty() && n.pending.first().at <= last)) return cycle;
   const Cycle starts = std::max(pending_from(last), n.free);
   if (starts == cycle && cycle < pending_from(last) + kYields) return cycle;
   return std::max(cycle, starts + 3);
@@ -223,15 +223,12 @@ bool TransferSender::scan_turn(NodeId node, Node& n, Cycle cycle) {
   }
   n.scanned = last + 1;
   n.free = std::max(n.free, starts + 3);
-  while (!n.due.empty() && n.due.front().number <= last) {
-    const Scan scan = n.due.front();
-    std::pop_heap(n.due.begin(), n.due.end());
-    n.due.pop_back();
+  while (!n.pending.empty() && n.pending.first().at <= last) {
+    const RetransmissionScan::Entry scan = n.pending.take();
     if (!waits(n, scan)) continue;
     if ((n.channels[scan.slot / 4].queued >> scan.slot % 4 & 1) != 0) {
       // A request that was answered before it could be sent again.
-      n.due.push_back({scan.number + config_.slots(), scan.slot, scan.sent});
-      std::push_heap(n.due.begin(), n.due.end());
+      n.pending.add({scan.at + config_.slots(), scan.slot, scan.sent});
       continue;
     }
     take_step(node, n, starts, Step::kScan, scan.slot, {});
@@ -347,7 +344,7 @@ TransferSender::Answer TransferSender::take_answer(NodeId node, Node& n, Cycle c
     slot = unread.word.slot;
     const Channel& channel = n.channels[slot / 4];
     // The target may have all of a block that was sent again: it keeps its PSN.
-    const bool keeps_psn = channel.blocks[slot % 4].tries != 0, parked = (channel.parked >> slot % 4 & 1) != 0;
+    const bool keeps_psn = channel.blocks[slot % 4].tries.any(), parked = (channel.parked >> slot % 4 & 1) != 0;
     if (expected(channel.store.dst, unread.word.number) && !lacks_psn(channel, slot) && !parked)
       answer = {AnswerKind::kNackFault, unread.fault, keeps_psn};
     gather_.unread_taken(node, cycle);

@@ -15,6 +15,9 @@
 #include <vector>
 
 #include "core/nic/messages/answer_ports.hpp"
+#include "core/nic/reliability/backoff.hpp"
+#include "core/nic/reliability/retransmit.hpp"
+#include "core/nic/reliability/window.hpp"
 #include "core/nic/transfers/gather.hpp"
 #include "core/nic/transfers/pages.hpp"
 
@@ -115,7 +118,9 @@ class TransferSender {
     std::uint16_t last_byte = 0;  // of the target's address in its 4 KiB
     std::uint16_t round = 0;  // when it was sent
     std::uint8_t at = 0;  // packet that is next
-    std::uint8_t tries = 0, backoff = 0, faults = 0;
+    std::uint8_t faults = 0;
+    Tries tries;
+    Backoff backoff;
     std::uint32_t sent = 0;  // times that it went out whole
   };
   // What a request and an end have in their payload.
@@ -155,12 +160,9 @@ class TransferSender {
   static constexpr std::uint32_t kBlock = 4096, kPacket = 512;  // bytes at most
   static constexpr std::size_t kTargets = 4096, kPiece = 64, kSubmissions = 4;
   // PSNs of blocks to a node.
-  struct PsnWindow {
-    std::uint32_t next = 0, outstanding = 0;
+  struct PsnWindow : SendWindow {
     std::array<std::unique_ptr<std::array<Target, kPiece>>, kTargets / kPiece>
         targets;  // by PSN, in pieces once there are some
-
-    bool is_full() const { return (outstanding >> next % kWindow & 1) != 0; }
   };
   const Target& target_of(NodeId node, NodeId dst, const WriteWord& word) const;
   // What is in a queue, and from when on it is at its front at the earliest.
@@ -178,11 +180,6 @@ class TransferSender {
     std::uint32_t psn, slot;
     TransferEnding failure;
     Cycle valid;
-  };
-  struct Scan {
-    std::int64_t number;  // of all scans
-    std::uint32_t slot, sent;
-    bool operator<(const Scan& o) const { return number > o.number; }  // earliest on top of a heap
   };
   // Messages of transfers that have ended, in order; one at a time is launched.
   static constexpr std::uint64_t kLaunches = 32;
@@ -216,7 +213,7 @@ class TransferSender {
           handed_before = kLongAgo;  // a cycle behind the last two stores of transfers, refused or not
     Cycle free = kLongAgo;  // the next step begins
     std::int64_t scanned = 0;  // scans that have begun
-    std::vector<Scan> due;  // heap
+    RetransmissionScan pending;  // by number of all scans
     std::deque<Valid<End>> ends;
     bool offers = false;  // the first of them
     std::unique_ptr<Launches> launches;  // once there was one
@@ -234,7 +231,7 @@ class TransferSender {
   void wake(NodeId node);
   void await_scan(NodeId node, Node& n);
   // Whether a block is what it was when the scan was called for.
-  static bool waits(const Node& n, const Scan& scan) {
+  static bool waits(const Node& n, const RetransmissionScan::Entry& scan) {
     const Channel& channel = n.channels[scan.slot / 4];
     return (channel.busy >> scan.slot % 4 & 1) != 0 && channel.blocks[scan.slot % 4].sent == scan.sent;
   }
@@ -295,7 +292,7 @@ class TransferSender {
   void release_channel(NodeId node, Node& n, Cycle cycle, bool written);
   std::int64_t round(const Node& n) const { return n.scanned / config_.slots(); }
   std::uint16_t round_of(const Node& n) const { return static_cast<std::uint16_t>(round(n) % kRounds); }
-  std::int64_t timeout(const Block& block) const { return std::int64_t{config_.patience} << block.backoff; }
+  std::int64_t timeout(const Block& block) const { return block.backoff.timeout(config_.patience); }
   Cycle pending_from(std::int64_t scan) const { return config_.begins + 16 * (scan + 1); }
   std::int64_t scan_of(const Node& n, std::uint32_t slot, std::int64_t patience) const;
 

@@ -12,7 +12,7 @@ namespace exanet {
 
 namespace {
 
-constexpr std::uint8_t kMostBackoff = 5, kMostTries = 15, kMostNacks = 4;
+constexpr std::uint8_t kMostNacks = 4;
 constexpr std::uint32_t kFence = 8, kRequest = 16;  // bytes
 
 }  // namespace
@@ -58,7 +58,9 @@ void TransferSender::begin(At at) {
   block.target = channel.target;
   block.last_byte = static_cast<std::uint16_t>(offset + bytes - 1);
   block.at = static_cast<std::uint8_t>(offset / kPacket);
-  block.tries = block.backoff = block.faults = 0;
+  block.tries.reset();
+  block.backoff.reset();
+  block.faults = 0;
   if (!channel.store.read) {
     channel.own += bytes;
     channel.target = (channel.target / kBlock + 1) * kBlock;
@@ -98,13 +100,11 @@ void TransferSender::emit(At at) {
 void TransferSender::assign_psn(At at) {
   PsnWindow& window = at.window;
   Block& block = at.block();
-  block.psn = window.next;
+  block.psn = window.take();
   const std::size_t place = block.psn % kTargets;
   std::unique_ptr<std::array<Target, kPiece>>& piece = window.targets[place / kPiece];
   if (!piece) piece = std::make_unique<std::array<Target, kPiece>>();
   (*piece)[place % kPiece] = {block.target, block.psn, at.channel.store.domain};
-  window.outstanding |= 1u << window.next % kWindow;
-  window.next = (window.next + 1) % kNumbers;
   if (at.is_response())
     reads_[{at.node, at.channel.store.dst, block.psn}] = {{}, at.channel.request_psn, at.channel.request_slot};
 }
@@ -148,7 +148,7 @@ void TransferSender::scan(At at) {
     if (block.fence && (channel.busy & ~at.bit()) != 0)
       postpone(at);
     else if (!abandons) {
-      const bool exhausted = config_.tries != 0 && block.tries == config_.tries && !at.in(channel.parked);
+      const bool exhausted = block.tries.exhausted(config_.tries) && !at.in(channel.parked);
       return exhausted ? release_slot(at, TransferEnding::kSilent) : retransmit(at);
     }
   }
@@ -158,8 +158,7 @@ void TransferSender::scan(At at) {
 // Looks at a fence again in the next round. One that will not be taken, as a block before it lacks its PSN, gives its own back.
 void TransferSender::postpone(At at) {
   Channel& channel = at.channel;
-  at.n.due.push_back({at.n.scanned - 1 + config_.slots(), at.slot, at.block().sent});
-  std::push_heap(at.n.due.begin(), at.n.due.end());
+  at.n.pending.add({at.n.scanned - 1 + config_.slots(), at.slot, at.block().sent});
   if (lacks_psn(channel, at.slot) || (without_psn(channel) & ~at.bit()) == 0) return;
   channel.parked |= at.bit();
   return_psn(at);
@@ -173,10 +172,10 @@ void TransferSender::retransmit(At at) {
   block.at = static_cast<std::uint8_t>(block.target % kBlock / kPacket);
   block.round = round_of(at.n);
   if (!parked)
-    block.tries = std::min<std::uint8_t>(block.tries + 1, kMostTries);
+    block.tries.raise();
   else if (!keeps_psn)
-    block.tries = 0;
-  block.backoff = std::min<std::uint8_t>(block.backoff + 1, kMostBackoff);
+    block.tries.reset();
+  block.backoff.raise();
   ++repeated_;
   if (parked && !keeps_psn) channel.needs_psn |= at.bit();
   if (parked) unpark(at);
@@ -249,7 +248,7 @@ void TransferSender::unpark(At at) {
   at.channel.keeps_psn &= static_cast<std::uint8_t>(~at.bit());
 }
 
-void TransferSender::return_psn(At at) { at.window.outstanding &= ~(1u << at.block().psn % kWindow); }
+void TransferSender::return_psn(At at) { at.window.put_back(at.block().psn); }
 
 // Queues the block for its next packet.
 void TransferSender::queue(At at) {
@@ -278,8 +277,7 @@ void TransferSender::settle(At at) {
 // Scans the block in this slot when so many rounds are over, and not before for what it was sent for.
 void TransferSender::scan_later(Node& n, std::uint32_t slot, std::int64_t patience) {
   const std::uint32_t sent = ++n.channels[slot / 4].blocks[slot % 4].sent;
-  n.due.push_back({scan_of(n, slot, patience), slot, sent});
-  std::push_heap(n.due.begin(), n.due.end());
+  n.pending.add({scan_of(n, slot, patience), slot, sent});
 }
 
 // What is left of the transfer is its fence, if it has one.
