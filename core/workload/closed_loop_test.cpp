@@ -165,7 +165,7 @@ TEST_CASE("a message that the network loses ends the simulation of a job, which 
   for (const std::string& nic : nic_names()) {
     CAPTURE(nic);
     const TopologySpec spec{"fat-tree", {4, 4}};
-    ClosedLoopConfig config{{{{"incast", 16, 65536, Time(), 1}, 1}}, "linear", 1, 256};
+    ClosedLoopConfig config{{{{"alltoall", 16, 4096, Time(), 1}, 1}}, "linear", 1, 256};
     config.nic = nic;
     ClosedLoop whole(spec, testing::dropping(testing::fabric_for(spec), 1 << 20), config);
     CHECK(whole.run());
