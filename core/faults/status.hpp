@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has become of an operation on the network: each completion has one, from the interface over the protocols to the program.
+// What has become of an operation on the network: each completion has one, from the interface over the protocols to the
+// program.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network of the machine's routers that loses what a test names: such a packet takes its path, and is lost where it would have arrived.
+// A network of the machine's routers that loses what a test names: such a packet takes its path, and is lost where it
+// would have arrived.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whichever packet is lost: does each operation end, once, at all ranks that wait for it, with a status, and leave nothing behind?
+// Whichever packet is lost: does each operation end, once, at all ranks that wait for it, with a status, and leave
+// nothing behind?
 #include <doctest/doctest.h>
 
 #include <cerrno>
