@@ -23,6 +23,7 @@ constexpr std::int32_t completion_status(Status status) {
 
 // What a completion record's status says has failed on the network; nullptr: nothing has, or nothing of the network.
 constexpr const char* network_failure(std::int32_t status) {
+  if (status == completion_status(Status::kMismatched)) return nullptr;  // the program has
 #define EXANET_STATUS_TEXT(name, number, fi, text) \
   if (number != 0 && status == -(number)) return text;
   EXANET_STATUSES(EXANET_STATUS_TEXT)
