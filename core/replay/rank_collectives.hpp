@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "core/replay/network_trees.hpp"
+#include "core/collectives/network_trees.hpp"
 #include "core/replay/rank_job.hpp"
 
 namespace exanet {

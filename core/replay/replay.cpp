@@ -6,9 +6,10 @@
 #include <optional>
 #include <utility>
 
+#include "core/collectives/network_trees.hpp"
+#include "core/collectives/registry.hpp"
 #include "core/config/error.hpp"
 #include "core/replay/library.hpp"
-#include "core/replay/network_trees.hpp"
 #include "core/replay/rank_collectives.hpp"
 #include "core/replay/rank_job.hpp"
 #include "core/replay/rank_replay.hpp"
@@ -101,8 +102,9 @@ class Replay::State final : public LibraryUser {
   void check_collectives(const CollectiveChoices& choices) const {
     check_choices(choices);
     for (const auto& [collective, name] : choices) {
-      if (name == "hardware" && !multicasts) throw ConfigError("collective", kNoMulticasts);
-      if (name == "accelerator" && !library.reduces())
+      const CarriedOutBy by = find_algorithm(collective, name)->by;
+      if (by == CarriedOutBy::copies && !multicasts) throw ConfigError("collective", kNoMulticasts);
+      if (by == CarriedOutBy::units && !library.reduces())
         throw ConfigError("collective", collective +
                                             " by \"accelerator\" takes interfaces with a unit that reduces "
                                             "(ni.reduction_trees); choose another algorithm or machine");

@@ -20,11 +20,11 @@
 #include <string>
 #include <vector>
 
+#include "core/collectives/selection.hpp"
 #include "core/network/network.hpp"
 #include "core/nic/config.hpp"
 #include "core/nic/nic.hpp"
 #include "core/protocol/statistics.hpp"
-#include "core/replay/algorithms.hpp"
 #include "core/topology/topology.hpp"
 #include "core/workload/closed_loop.hpp"
 #include "core/workload/queue_samples.hpp"
