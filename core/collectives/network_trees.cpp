@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds the trees of network_trees.hpp: finds the units of the network, and links the ranks of each.
+//
+// Problem: a tree is to enter each node, switch and group of switches once. Model: units nest; the ranks of one are covered
+// from the rank that it is entered by, recursively. Limits: the tree is made by one rank for all, and kept by communicator.
 #include "core/collectives/network_trees.hpp"
 
 #include <algorithm>

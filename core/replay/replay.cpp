@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs the ranks of all programs over one message library until each has come to its end.
+//
+// Problem: programs, recorded and synthetic, meet in one network and share its time. Model: a rank goes on whenever the
+// library wakes it; the queue of events has all that happens between. Limits: where all ranks wait and nothing is under
+// way, the replay ends with where each of them stands.
 #include "core/replay/replay.hpp"
 
 #include <ctime>
