@@ -80,7 +80,6 @@ class Library final : private Host {
   void cancel(RankId rank, std::uint64_t cookie);
   // The next completion whose time has come by the rank's clock; its cost is charged.
   bool poll(RankId rank, Arrival& out);
-  bool has_arrivals(RankId rank) const { return !ranks_[rank].arrivals.empty(); }
   // Nothing has come for the rank, and nothing will that ranks have asked for by now, but for answers of probes.
   bool waits_in_vain(RankId rank) const;
 
