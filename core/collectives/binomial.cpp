@@ -17,26 +17,26 @@ namespace exanet {
 
 namespace {
 
-enum class Distances : std::uint8_t { halve, double_up };
+enum class TreeDistances : std::uint8_t { halve, double_up };
 
 std::uint32_t tree_levels(const CollectiveCall& c) { return static_cast<std::uint32_t>(std::bit_width(c.ranks - 1)); }
 
 // One round between the ranks that have the data, counted from the root, and those that get it: down, or up the tree.
-template <Distances kDistances, bool kDown>
+template <TreeDistances kDistances, bool kDown>
 void along_level(const CollectiveCall& c, std::uint32_t level, Schedule& out) {
   const std::uint32_t rank = c.relative(),
-                      distance = 1u << (kDistances == Distances::halve ? tree_levels(c) - 1 - level : level);
-  const std::uint32_t place = kDistances == Distances::halve ? rank % (2 * distance) : rank;
-  const bool holds = kDistances == Distances::halve ? place == 0 : place < distance;
+                      distance = 1u << (kDistances == TreeDistances::halve ? tree_levels(c) - 1 - level : level);
+  const std::uint32_t place = kDistances == TreeDistances::halve ? rank % (2 * distance) : rank;
+  const bool holds = kDistances == TreeDistances::halve ? place == 0 : place < distance;
   const bool parent = holds && rank + distance < c.ranks;
-  const bool child = kDistances == Distances::halve ? place == distance : place >= distance && place < 2 * distance;
+  const bool child = kDistances == TreeDistances::halve ? place == distance : place >= distance && place < 2 * distance;
   if (parent && kDown) out.send(c.absolute(rank + distance), c.bytes);
   if (parent && !kDown) out.receive(c.absolute(rank + distance));
   if (child && kDown) out.receive(c.absolute(rank - distance));
   if (child && !kDown) out.send(c.absolute(rank - distance), c.bytes);
 }
 
-template <Distances kDistances>
+template <TreeDistances kDistances>
 void spread_binomial(const CollectiveCall& c, std::uint32_t round, Schedule& out) {
   along_level<kDistances, true>(c, round, out);
 }
@@ -46,7 +46,7 @@ bool goes_over_rank_0(const CollectiveCall& c) { return !c.commutative && c.root
 
 std::uint32_t tree_reduce_rounds(const CollectiveCall& c) { return tree_levels(c) + goes_over_rank_0(c); }
 
-template <Distances kDistances>
+template <TreeDistances kDistances>
 void reduce_binomial(const CollectiveCall& c, std::uint32_t round, Schedule& out) {
   if (!goes_over_rank_0(c)) return along_level<kDistances, false>(c, tree_levels(c) - 1 - round, out);
   CollectiveCall to_first = c;
@@ -58,7 +58,7 @@ void reduce_binomial(const CollectiveCall& c, std::uint32_t round, Schedule& out
 
 std::uint32_t tree_allreduce_rounds(const CollectiveCall& c) { return tree_reduce_rounds(c) + tree_levels(c); }
 
-template <Distances kDistances>
+template <TreeDistances kDistances>
 void allreduce_tree(const CollectiveCall& c, std::uint32_t round, Schedule& out) {
   if (round < tree_reduce_rounds(c)) return reduce_binomial<kDistances>(c, round, out);
   spread_binomial<kDistances>(c, round - tree_reduce_rounds(c), out);
@@ -68,7 +68,7 @@ void allreduce_tree(const CollectiveCall& c, std::uint32_t round, Schedule& out)
 void bcast_binomial_at_once(const CollectiveCall& c, Schedule& out) {
   for (std::uint32_t round = 0; round < tree_levels(c); ++round) {
     const std::size_t before = out.messages().size();
-    spread_binomial<Distances::halve>(c, round, out);
+    spread_binomial<TreeDistances::halve>(c, round, out);
     if (out.messages().size() > before && !out.messages().back().sends) out.stage();
   }
   out.stage();
@@ -104,7 +104,7 @@ void gather_binomial(const CollectiveCall& c, Schedule& out) {
 namespace collectives {
 
 std::vector<CollectiveAlgorithm> binomial() {
-  constexpr Distances kHalve = Distances::halve, kDouble = Distances::double_up;
+  constexpr TreeDistances kHalve = TreeDistances::halve, kDouble = TreeDistances::double_up;
   return {
       {.collective = "bcast",
        .name = "binomial",
