@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does a tree that knows the network reach every rank once, enter each unit of the network once, and send in its order?
-#include "core/replay/network_trees.hpp"
+#include "core/collectives/network_trees.hpp"
 
 #include <doctest/doctest.h>
 

@@ -7,8 +7,8 @@
 // recursive halving. A nonblocking reduction by a chain is not cut into segments.
 #include <cstring>
 
-#include "core/replay/algorithms.hpp"
-#include "core/replay/trace_format.h"
+#include "core/collectives/rules.hpp"
+#include "core/collectives/selection.hpp"
 
 namespace exanet {
 
@@ -308,47 +308,48 @@ const char* allreduce(const CollectiveCall& c) {
   return is(name, "open-mpi-rabenseifner") && !c.has_an_element_each() ? "linear" : name;
 }
 
-const char* nonblocking(std::uint8_t code, const CollectiveCall& c) {
+const char* nonblocking(Collective collective, const CollectiveCall& c) {
   constexpr std::uint64_t kLong = 65536;
-  switch (code) {
-    case EXANET_TRACE_Barrier: return "dissemination";
-    case EXANET_TRACE_Bcast: return c.ranks <= 4 ? "linear" : "libnbc-binomial";
-    case EXANET_TRACE_Reduce:
+  switch (collective) {
+    case Collective::barrier: return "dissemination";
+    case Collective::bcast: return c.ranks <= 4 ? "linear" : "libnbc-binomial";
+    case Collective::reduce:
       if (c.commutative && c.ranks > 2 && c.has_an_element_each()) return "open-mpi-rabenseifner";
       return c.ranks > 4 || c.bytes < kLong || !c.commutative ? "libnbc-binomial" : "libnbc-chain";
-    case EXANET_TRACE_Gather:
-    case EXANET_TRACE_Scatter: return "linear-at-once";
-    case EXANET_TRACE_Allreduce:
+    case Collective::gather:
+    case Collective::scatter: return "linear-at-once";
+    case Collective::allreduce:
       if (c.ranks < 4 || c.bytes < kLong || !c.commutative || c.in_place) return "open-mpi-tree";
       return c.has_an_element_each() ? "open-mpi-rabenseifner" : "ring";
-    case EXANET_TRACE_Reduce_scatter:
-    case EXANET_TRACE_Reduce_scatter_block: return "libnbc-binomial";
-    case EXANET_TRACE_Alltoall: return "libnbc-linear";
+    case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block: return "libnbc-binomial";
+    case Collective::alltoall: return "libnbc-linear";
     default: return "linear";
   }
 }
 
 }  // namespace
 
-const char* select_as_open_mpi(std::uint8_t code, const CollectiveCall& c, bool waits) {
-  const bool of_all = code == EXANET_TRACE_Alltoall || code == EXANET_TRACE_Alltoallv || code == EXANET_TRACE_Alltoallw;
+const char* select_as_open_mpi(Collective collective, const CollectiveCall& c, bool waits) {
+  const bool of_all =
+      collective == Collective::alltoall || collective == Collective::alltoallv || collective == Collective::alltoallw;
   if (of_all && c.in_place) return "open-mpi-in-place";
-  if (!waits) return nonblocking(code, c);
-  switch (code) {
-    case EXANET_TRACE_Barrier: return look_up(kBarrier, c.ranks, 0);
-    case EXANET_TRACE_Bcast: return bcast(c);
-    case EXANET_TRACE_Reduce: return reduce(c);
-    case EXANET_TRACE_Allreduce: return allreduce(c);
-    case EXANET_TRACE_Gather: return look_up(kGather, c.ranks, c.bytes);
-    case EXANET_TRACE_Scatter: return look_up(kScatter, c.ranks, c.bytes);
-    case EXANET_TRACE_Allgather: return look_up(kAllgather, c.ranks, c.bytes);
-    case EXANET_TRACE_Allgatherv: return look_up(kAllgatherv, c.ranks, c.in_all() / c.ranks);
-    case EXANET_TRACE_Alltoall: return look_up(kAlltoall, c.ranks, c.bytes);
-    case EXANET_TRACE_Alltoallw: return "linear";
-    case EXANET_TRACE_Alltoallv: return look_up(kAlltoallv, c.ranks, 0);
-    case EXANET_TRACE_Reduce_scatter:
+  if (!waits) return nonblocking(collective, c);
+  switch (collective) {
+    case Collective::barrier: return look_up(kBarrier, c.ranks, 0);
+    case Collective::bcast: return bcast(c);
+    case Collective::reduce: return reduce(c);
+    case Collective::allreduce: return allreduce(c);
+    case Collective::gather: return look_up(kGather, c.ranks, c.bytes);
+    case Collective::scatter: return look_up(kScatter, c.ranks, c.bytes);
+    case Collective::allgather: return look_up(kAllgather, c.ranks, c.bytes);
+    case Collective::allgatherv: return look_up(kAllgatherv, c.ranks, c.in_all() / c.ranks);
+    case Collective::alltoall: return look_up(kAlltoall, c.ranks, c.bytes);
+    case Collective::alltoallw: return "linear";
+    case Collective::alltoallv: return look_up(kAlltoallv, c.ranks, 0);
+    case Collective::reduce_scatter:
       return c.commutative ? look_up(kReduceScatter, c.ranks, c.in_all()) : "reduce-scatterv";
-    case EXANET_TRACE_Reduce_scatter_block:
+    case Collective::reduce_scatter_block:
       return c.commutative ? look_up(kReduceScatterBlock, c.ranks, c.received.front()) : "reduce-scatter";
     default: return "linear";  // MPI_Gatherv, MPI_Scatterv, MPI_Scan, MPI_Exscan
   }
@@ -356,32 +357,31 @@ const char* select_as_open_mpi(std::uint8_t code, const CollectiveCall& c, bool 
 
 // Seen in its runs: who is a member of what, and then the largest of the numbers that are free, whether all have it free,
 // and that all have the communicator, by nonblocking reductions.
-void agree_as_open_mpi(std::uint8_t code, bool reorders, const CollectiveCall& parent, Schedule& out) {
+void agree_as_open_mpi(Creation creation, const CollectiveCall& parent, Schedule& out) {
   if (parent.ranks < 2) return;
   const SelectionRules& rules = selection_rules("open-mpi");
   CollectiveCall part = parent;
-  if (code == EXANET_TRACE_Comm_split || code == EXANET_TRACE_Comm_split_type || code == EXANET_TRACE_Cart_sub ||
-      reorders) {
+  if (creation == Creation::by_colour || creation == Creation::by_type) {
     part.bytes = kMemberBytes;
-    plan_collective(EXANET_TRACE_Allgather, part, {}, rules, out);
+    plan_collective({Collective::allgather}, part, {}, rules, out);
   }
   part.bytes = kNumberBytes;
   part.element_bytes = kNumberBytes;
-  for (int round = 0; round < 3; ++round) plan_collective(EXANET_TRACE_Iallreduce, part, {}, rules, out);
+  for (int round = 0; round < 3; ++round) plan_collective({Collective::allreduce, false}, part, {}, rules, out);
 }
 
 void announce_as_open_mpi(const CollectiveCall&, Schedule&) {}
 
 // Seen in its runs.
-bool open_mpi_begins_empty(std::uint8_t code, bool waits) {
-  switch (code) {
-    case EXANET_TRACE_Barrier: return true;
-    case EXANET_TRACE_Gather:
-    case EXANET_TRACE_Scatter:
-    case EXANET_TRACE_Allgather:
-    case EXANET_TRACE_Allgatherv:
-    case EXANET_TRACE_Alltoall:
-    case EXANET_TRACE_Exscan: return !waits;
+bool open_mpi_begins_empty(Collective collective, bool waits) {
+  switch (collective) {
+    case Collective::barrier: return true;
+    case Collective::gather:
+    case Collective::scatter:
+    case Collective::allgather:
+    case Collective::allgatherv:
+    case Collective::alltoall:
+    case Collective::exscan: return !waits;
     default: return false;
   }
 }

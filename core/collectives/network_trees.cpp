@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/replay/network_trees.hpp"
+// Builds the trees of network_trees.hpp: finds the units of the network, and links the ranks of each.
+//
+// Problem: a tree is to enter each node, switch and group of switches once. Model: units nest; the ranks of one are covered
+// from the rank that it is entered by, recursively. Limits: the tree is made by one rank for all, and kept by communicator.
+#include "core/collectives/network_trees.hpp"
 
 #include <algorithm>
 #include <numeric>
 
-#include "core/replay/rooted.hpp"
+#include "core/collectives/registry.hpp"
 #include "core/topology/metrics.hpp"
 
 namespace exanet {
@@ -127,16 +131,35 @@ const NetworkTree& RankPlaces::tree(LinkOrder order, const CollectiveCall& call)
 namespace {
 
 // Without a network all ranks are alike, and both orders are the binary tree.
-void along_tree(LinkOrder order, const CollectiveCall& c, Schedule& out) {
-  if (c.places == nullptr) return bcast_binary(c, out);
-  const NetworkTree& tree = c.places->tree(order, c);
+template <LinkOrder kOrder>
+void bcast_along_links(const CollectiveCall& c, Schedule& out) {
+  if (c.places == nullptr) return plan_algorithm("bcast", "binary", c, out);
+  const NetworkTree& tree = c.places->tree(kOrder, c);
   if (c.me != c.root) out.receive_alone(tree.parent[c.me]);
   for (const std::uint32_t child : tree.children[c.me]) out.send_alone(child, c.bytes);
 }
 
 }  // namespace
 
-void bcast_local_first(const CollectiveCall& c, Schedule& out) { along_tree(LinkOrder::local_first, c, out); }
-void bcast_global_first(const CollectiveCall& c, Schedule& out) { along_tree(LinkOrder::global_first, c, out); }
+namespace collectives {
+
+std::vector<CollectiveAlgorithm> network_trees() {
+  return {
+      {.collective = "bcast",
+       .name = "LLF",
+       .help = "a tree that knows the network, local links first",
+       .plan = bcast_along_links<LinkOrder::local_first>,
+       .knows_network = true,
+       .for_programs = true},
+      {.collective = "bcast",
+       .name = "GLF",
+       .help = "a tree that knows the network, global links first",
+       .plan = bcast_along_links<LinkOrder::global_first>,
+       .knows_network = true,
+       .for_programs = true},
+  };
+}
+
+}  // namespace collectives
 
 }  // namespace exanet

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+// Collectives of Open MPI in which all ranks get something: compositions by its own rules, and halving its way.
+//
+// Problem: a replay is to send what Open MPI sends. Model: where it makes a collective of others, those are planned by its
+// selection rules or by name; its halving joins ranks beyond a power of two by halves. Limits: where Open MPI posts a receive
+// one step ahead, it is posted with its own step here (the ring).
+//
+// Source: what coll/base, coll/tuned and coll/libnbc of Open MPI 4.1.4 do, read from their sources.
 #include <algorithm>
 #include <bit>
 #include <vector>
 
-#include "core/replay/algorithms.hpp"
-#include "core/replay/open_mpi.hpp"
-#include "core/replay/rooted.hpp"
-#include "core/replay/trace_format.h"
+#include "core/collectives/registry.hpp"
+#include "core/collectives/selection.hpp"
 
 namespace exanet {
 
 namespace {
-
-std::uint64_t block_of(const CollectiveCall& c, std::uint32_t rank) {
-  return c.received.empty() ? c.bytes : c.received[rank];
-}
-std::uint64_t given_to(const CollectiveCall& c, std::uint32_t rank) { return c.sent.empty() ? c.bytes : c.sent[rank]; }
 
 // The same vector with rank 0 as the root.
 CollectiveCall rooted(const CollectiveCall& c, std::uint64_t bytes) {
@@ -27,8 +27,8 @@ CollectiveCall rooted(const CollectiveCall& c, std::uint64_t bytes) {
   return made;
 }
 
-void by_rules(std::uint8_t code, const CollectiveCall& c, Schedule& out) {
-  plan_collective(code, c, {}, selection_rules("open-mpi"), out);
+void by_rules(Collective collective, const CollectiveCall& c, Schedule& out) {
+  plan_collective({collective}, c, {}, selection_rules("open-mpi"), out);
 }
 
 // Ranks beyond a power of two join the even one before them by halves; then what a rank keeps is halved with each partner.
@@ -63,8 +63,6 @@ struct Halved {
   std::vector<std::uint64_t> kept;  // bytes, after each step
 };
 
-}  // namespace
-
 // Ranks beyond a power of two join a lower one. A last message is synchronous: it is answered by an empty one.
 void barrier_doubling(const CollectiveCall& c, Schedule& out) {
   const std::uint32_t size = std::bit_floor(c.ranks), rest = c.ranks - size;
@@ -77,22 +75,16 @@ void barrier_doubling(const CollectiveCall& c, Schedule& out) {
   if (c.me < rest) out.exchange(c.me + size, 0, c.me + size);
 }
 
-void allreduce_linear(const CollectiveCall& c, Schedule& out) {
-  const CollectiveCall to_first = rooted(c, c.bytes);
-  reduce_linear(to_first, out);
-  bcast_linear(to_first, out);
-}
-
 void allreduce_reduce_bcast(const CollectiveCall& c, Schedule& out) {
   const CollectiveCall to_first = rooted(c, c.bytes);
-  by_rules(EXANET_TRACE_Reduce, to_first, out);
-  by_rules(EXANET_TRACE_Bcast, to_first, out);
+  by_rules(Collective::reduce, to_first, out);
+  by_rules(Collective::bcast, to_first, out);
 }
 
 void allreduce_open_mpi_tree(const CollectiveCall& c, Schedule& out) {
   const CollectiveCall to_first = rooted(c, c.bytes);
-  reduce_binomial(to_first, out);
-  bcast_open_mpi_binomial(to_first, out);
+  plan_algorithm("reduce", "binomial", to_first, out);
+  plan_algorithm("bcast", "open-mpi-binomial", to_first, out);
 }
 
 void allreduce_open_mpi_rabenseifner(const CollectiveCall& c, Schedule& out) {
@@ -126,44 +118,31 @@ void reduce_scatter_ring(const CollectiveCall& c, Schedule& out) {
     out.exchange(c.after(1), c.received[c.before(step)], c.before(1));
 }
 
+void reduce_scatterv_by_root(const CollectiveCall& c, Schedule& out) {
+  by_rules(Collective::reduce, rooted(c, c.in_all()), out);
+  CollectiveCall blocks = rooted(c, c.received[c.me]);
+  if (c.me == 0) blocks.sent = c.received;
+  plan_algorithm("scatterv", "linear", blocks, out);
+}
+
 // Reduces to rank 0, which gives each its block: by the rules of MPI_Scatter, or, if they differ, to one after the other.
 void reduce_scatter_by_root(const CollectiveCall& c, Schedule& out) {
   const auto same = [&c](std::uint64_t bytes) { return bytes == c.received[0]; };
   if (!std::all_of(c.received.begin(), c.received.end(), same)) return reduce_scatterv_by_root(c, out);
-  by_rules(EXANET_TRACE_Reduce, rooted(c, c.in_all()), out);
-  by_rules(EXANET_TRACE_Scatter, rooted(c, c.received[c.me]), out);
-}
-
-void reduce_scatterv_by_root(const CollectiveCall& c, Schedule& out) {
-  by_rules(EXANET_TRACE_Reduce, rooted(c, c.in_all()), out);
-  CollectiveCall blocks = rooted(c, c.received[c.me]);
-  if (c.me == 0) blocks.sent = c.received;
-  scatter_linear(blocks, out);
+  by_rules(Collective::reduce, rooted(c, c.in_all()), out);
+  by_rules(Collective::scatter, rooted(c, c.received[c.me]), out);
 }
 
 void reduce_scatter_libnbc(const CollectiveCall& c, Schedule& out) {
-  reduce_libnbc_binomial(rooted(c, c.in_all()), out);
+  plan_algorithm("reduce", "libnbc-binomial", rooted(c, c.in_all()), out);
   CollectiveCall blocks = rooted(c, c.received[c.me]);
   if (c.me == 0) blocks.sent = c.received;
-  scatter_linear(blocks, out);
-}
-
-void scan_linear(const CollectiveCall& c, Schedule& out) {
-  if (c.me > 0) out.receive_alone(c.me - 1);
-  if (c.me + 1 < c.ranks) out.send_alone(c.me + 1, c.bytes);
-}
-
-void allgather_linear(const CollectiveCall& c, Schedule& out) {
-  for (std::uint32_t rank = 0; rank < c.ranks; ++rank)
-    if (rank != c.me) out.receive(rank);
-  for (std::uint32_t rank = 0; rank < c.ranks; ++rank)
-    if (rank != c.me) out.send(rank, block_of(c, c.me));
-  out.stage();
+  plan_algorithm("scatterv", "linear", blocks, out);
 }
 
 void allgather_whole_blocks(const CollectiveCall& c, Schedule& out) {
   for (std::uint32_t step = 0; step + 1 < c.ranks; ++step)
-    out.exchange(c.after(1), block_of(c, c.before(step)), c.before(1));
+    out.exchange(c.after(1), c.block_of(c.before(step)), c.before(1));
 }
 
 // Pairs exchange their blocks, and then hand on the two that came last, to the neighbours on both sides in turn.
@@ -171,12 +150,12 @@ void allgather_neighbours(const CollectiveCall& c, Schedule& out) {
   if (c.ranks % 2 == 1) return allgather_whole_blocks(c, out);
   const bool even = c.me % 2 == 0;
   const std::uint32_t neighbour[2] = {even ? c.after(1) : c.before(1), even ? c.before(1) : c.after(1)};
-  out.exchange(neighbour[0], block_of(c, c.me), neighbour[0]);
+  out.exchange(neighbour[0], c.block_of(c.me), neighbour[0]);
   std::uint32_t held = even ? c.me : c.me - 1;  // the first of the two blocks that go on
   std::uint32_t from[2] = {held, held};
   for (std::uint32_t step = 1; step < c.ranks / 2; ++step) {
     const std::uint32_t side = step % 2;
-    out.exchange(neighbour[side], block_of(c, held) + block_of(c, (held + 1) % c.ranks), neighbour[side]);
+    out.exchange(neighbour[side], c.block_of(held) + c.block_of((held + 1) % c.ranks), neighbour[side]);
     from[side] = (from[side] + (even == (side == 0) ? 2 : c.ranks - 2)) % c.ranks;
     held = from[side];
   }
@@ -187,51 +166,96 @@ void allgather_by_root(const CollectiveCall& c, Schedule& out) {
   CollectiveCall own = c;
   own.root = 0;
   own.bytes = c.received[c.me];
-  gather_linear(own, out);
+  plan_algorithm("gatherv", "linear", own, out);
   CollectiveCall whole = rooted(c, c.in_all());
   whole.element_bytes = whole.bytes;
-  by_rules(EXANET_TRACE_Bcast, whole, out);
-}
-
-// Blocks of one size are received from the next rank on, and sent to the one before on; those of several in the order of
-// ranks, also empty ones.
-void alltoall_linear(const CollectiveCall& c, Schedule& out) {
-  const bool one_size = c.sent.empty() && c.received.empty();
-  for (std::uint32_t i = 0; i < c.ranks; ++i)
-    if (const std::uint32_t from = one_size ? c.after(i) : i; from != c.me) out.receive(from);
-  for (std::uint32_t i = 0; i < c.ranks; ++i)
-    if (const std::uint32_t to = one_size ? c.before(i) : i; to != c.me) out.send(to, given_to(c, to));
-  out.stage();
-}
-
-// In the order of ranks, of whatever sizes.
-void alltoall_libnbc_linear(const CollectiveCall& c, Schedule& out) {
-  for (std::uint32_t rank = 0; rank < c.ranks; ++rank) {
-    if (rank == c.me) continue;
-    out.receive(rank);
-    out.send(rank, given_to(c, rank));
-  }
-  out.stage();
-}
-
-void alltoall_rotation(const CollectiveCall& c, Schedule& out) {
-  for (std::uint32_t step = 1; step < c.ranks; ++step)
-    out.exchange(c.after(step), given_to(c, c.after(step)), c.before(step));
+  by_rules(Collective::bcast, whole, out);
 }
 
 // With the two ranks at a distance, the one below first; what is empty is left out.
 void alltoall_open_mpi_in_place(const CollectiveCall& c, Schedule& out) {
   for (std::uint32_t distance = 1; distance <= c.ranks / 2; ++distance) {
     const std::uint32_t above = c.after(distance), below = c.before(distance);
-    if (block_of(c, above) > 0) out.receive(above);
-    if (above != below && block_of(c, below) > 0) {
-      out.send(below, block_of(c, below));
+    if (c.block_of(above) > 0) out.receive(above);
+    if (above != below && c.block_of(below) > 0) {
+      out.send(below, c.block_of(below));
       out.stage();
       out.receive(below);
     }
-    if (block_of(c, above) > 0) out.send(above, block_of(c, above));
+    if (c.block_of(above) > 0) out.send(above, c.block_of(above));
     out.stage();
   }
 }
+
+}  // namespace
+
+namespace collectives {
+
+std::vector<CollectiveAlgorithm> open_mpi_all() {
+  return {
+      {.collective = "barrier",
+       .name = "recursive-doubling",
+       .help = "empty messages with partners at doubling distances",
+       .plan = barrier_doubling},
+      {.collective = "allreduce",
+       .name = "reduce-bcast",
+       .help = "a reduction to rank 0 and a broadcast, by the rules of Open MPI",
+       .plan = allreduce_reduce_bcast},
+      {.collective = "allreduce",
+       .name = "open-mpi-tree",
+       .help = "a reduction along a binomial tree, and a broadcast to all children at once",
+       .plan = allreduce_open_mpi_tree},
+      {.collective = "allreduce",
+       .name = "open-mpi-rabenseifner",
+       .help = "halving and doubling, ranks beyond a power of two joining by halves",
+       .plan = allreduce_open_mpi_rabenseifner},
+      {.collective = "reduce",
+       .name = "open-mpi-rabenseifner",
+       .help = "halving, and a gather of the parts along a tree",
+       .plan = reduce_open_mpi_rabenseifner},
+      {.collective = "reduce-scatter",
+       .name = "ring",
+       .help = "blocks reduced on their way round",
+       .plan = reduce_scatter_ring},
+      {.collective = "reduce-scatter",
+       .name = "reduce-scatter",
+       .help = "a reduction to rank 0, and a scatter, by the rules of Open MPI",
+       .plan = reduce_scatter_by_root},
+      {.collective = "reduce-scatter",
+       .name = "reduce-scatterv",
+       .help = "a reduction to rank 0, and a linear scatter",
+       .plan = reduce_scatterv_by_root},
+      {.collective = "reduce-scatter",
+       .name = "libnbc-binomial",
+       .help = "a reduction along a binomial tree, and a linear scatter",
+       .plan = reduce_scatter_libnbc},
+      {.collective = "allgather",
+       .name = "neighbor-exchange",
+       .help = "pairs of blocks to the neighbours on both sides in turn",
+       .plan = allgather_neighbours},
+      {.collective = "allgatherv",
+       .name = "neighbor-exchange",
+       .help = "pairs of blocks to the neighbours on both sides in turn",
+       .plan = allgather_neighbours},
+      {.collective = "allgatherv",
+       .name = "gatherv-bcast",
+       .help = "a gather to rank 0, and a broadcast by the rules of Open MPI",
+       .plan = allgather_by_root},
+      {.collective = "allgatherv",
+       .name = "open-mpi-ring",
+       .help = "round a ring, whole blocks",
+       .plan = allgather_whole_blocks},
+      {.collective = "alltoall",
+       .name = "open-mpi-in-place",
+       .help = "with the two ranks at a distance in turn",
+       .plan = alltoall_open_mpi_in_place},
+      {.collective = "alltoallv",
+       .name = "open-mpi-in-place",
+       .help = "with the two ranks at a distance in turn",
+       .plan = alltoall_open_mpi_in_place},
+  };
+}
+
+}  // namespace collectives
 
 }  // namespace exanet

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
-#include <numeric>
 #include <vector>
+
+#include "core/collectives/collective.hpp"
 
 namespace exanet {
 
@@ -68,35 +68,6 @@ class Schedule {
 
  private:
   std::vector<ScheduledMessage> messages_;
-};
-
-class RankPlaces;
-
-// A collective as a rank that takes part knows it. Sizes are in bytes; of collectives with a size for each rank those are listed.
-struct CollectiveCall {
-  std::uint32_t ranks = 1, me = 0, root = 0;
-  bool built_in = true, commutative = true, in_place = false;
-  std::uint64_t element_bytes = 1;
-  std::uint64_t bytes = 0;  // the vector, or a rank's block
-  std::vector<std::uint64_t> sent, received;  // by rank
-  const std::vector<std::uint64_t>* members = nullptr;  // world ranks; nullptr: all of them, by their numbers
-  RankPlaces* places = nullptr;  // where they are in the network, if that is known
-
-  std::uint32_t after(std::uint32_t steps) const {
-    return static_cast<std::uint32_t>((std::uint64_t{me} + steps) % ranks);
-  }
-  std::uint32_t before(std::uint32_t steps) const {
-    return static_cast<std::uint32_t>((std::uint64_t{me} + ranks - steps % ranks) % ranks);
-  }
-  std::uint32_t relative() const { return (me + ranks - root) % ranks; }  // to the root
-  std::uint32_t absolute(std::uint32_t relative) const { return (relative + root) % ranks; }
-  std::uint64_t elements() const { return element_bytes == 0 ? bytes : bytes / element_bytes; }
-  // For each rank of the power of two up to all.
-  bool has_an_element_each() const { return elements() >= std::bit_floor(ranks); }
-  // Bytes of the blocks of all ranks.
-  std::uint64_t in_all() const {
-    return received.empty() ? bytes * ranks : std::accumulate(received.begin(), received.end(), std::uint64_t{0});
-  }
 };
 
 }  // namespace exanet

@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/collectives/collective.hpp"
 #include "core/protocol/context.hpp"
-#include "core/replay/schedule.hpp"
 #include "core/topology/topology.hpp"
 
 namespace exanet {
@@ -106,9 +106,5 @@ class RankPlaces {
   NetworkTree* made_ = nullptr;  // the one that is being made
   const std::vector<std::uint64_t>* members_ = nullptr;  // of its communicator
 };
-
-void bcast_hardware(const CollectiveCall& c, Schedule& out);
-void bcast_local_first(const CollectiveCall& c, Schedule& out);
-void bcast_global_first(const CollectiveCall& c, Schedule& out);
 
 }  // namespace exanet

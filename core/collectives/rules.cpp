@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/replay/rules.hpp"
+#include "core/collectives/rules.hpp"
 
 #include "core/config/error.hpp"
 

@@ -7,8 +7,8 @@
 // all. Limits: a lost packet is lost, as nobody acknowledges.
 #include <utility>
 
-#include "core/replay/network_trees.hpp"
-#include "core/replay/rooted.hpp"
+#include "core/collectives/network_trees.hpp"
+#include "core/collectives/registry.hpp"
 #include "core/topology/multicast.hpp"
 
 namespace exanet {
@@ -53,8 +53,10 @@ const BroadcastGroup& RankPlaces::broadcast_group(const CollectiveCall& call) {
   return group;
 }
 
+namespace {
+
 void bcast_hardware(const CollectiveCall& c, Schedule& out) {
-  if (c.places == nullptr || !c.places->multicasts()) return bcast_binomial(c, out);
+  if (c.places == nullptr || !c.places->multicasts()) return plan_algorithm("bcast", "binomial", c, out);
   const BroadcastGroup& group = c.places->broadcast_group(c);
   const std::uint32_t place = group.leader_of[c.me], leaders = static_cast<std::uint32_t>(group.leaders.size());
   if (group.leaders[place] != c.me) return out.receive_alone(group.leaders[place]);
@@ -73,5 +75,21 @@ void bcast_hardware(const CollectiveCall& c, Schedule& out) {
     if (rank != c.me && group.leader_of[rank] == place) out.send(rank, c.bytes);
   out.stage();
 }
+
+}  // namespace
+
+namespace collectives {
+
+std::vector<CollectiveAlgorithm> copies() {
+  return {{.collective = "bcast",
+           .name = "hardware",
+           .help = "packets that routers copy",
+           .plan = bcast_hardware,
+           .by = CarriedOutBy::copies,
+           .knows_network = true,
+           .for_programs = true}};
+}
+
+}  // namespace collectives
 
 }  // namespace exanet

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+// Trees of Open MPI: chains, binary, binomial and k-nomial trees, and those in the order of ranks.
+//
+// Problem: a replay is to send what Open MPI sends. Model: a rank's place in a tree is its parent and its children; data
+// goes down it, to all children at once, or up. Limits: its fixed rules name no size of segments, so a vector goes whole;
+// where Open MPI posts a receive one step ahead, it is posted with those of all children here.
+//
+// Source: what coll/base, coll/tuned and coll/libnbc of Open MPI 4.1.4 do, read from their sources.
 #include <algorithm>
 #include <bit>
 #include <vector>
 
-#include "core/replay/open_mpi.hpp"
+#include "core/collectives/algorithm.hpp"
 
 namespace exanet {
 
@@ -64,8 +71,7 @@ Place in_knomial_tree(const CollectiveCall& c) {
 
 // A rank without its lowest bit is its parent.
 Place in_lowest_bit_tree(const CollectiveCall& c) {
-  const std::uint32_t relative = c.relative(),
-                      bit = relative == 0 ? std::bit_ceil(c.ranks) : relative & ~(relative - 1);
+  const std::uint32_t relative = c.relative(), bit = c.lowest_bit();
   Place place{relative == 0, c.absolute(relative - (relative == 0 ? 0 : bit)), {}};
   for (std::uint32_t mask = 1; mask < bit && relative + mask < c.ranks; mask *= 2)
     place.children.push_back(c.absolute(relative + mask));
@@ -117,18 +123,6 @@ void collect(const Place& place, std::uint64_t bytes, Schedule& out) {
   if (!place.is_root) out.send_alone(place.parent, bytes);
 }
 
-}  // namespace
-
-void barrier_linear(const CollectiveCall& c, Schedule& out) {
-  if (c.me != 0) {
-    out.send_alone(0, 0);
-    return out.receive_alone(0);
-  }
-  for (std::uint32_t rank = 1; rank < c.ranks; ++rank) out.receive(rank);
-  out.stage();
-  for (std::uint32_t rank = 1; rank < c.ranks; ++rank) out.send_alone(rank, 0);
-}
-
 void barrier_tree(const CollectiveCall& c, Schedule& out) {
   const std::uint32_t end = std::bit_ceil(c.ranks);
   const auto partner = [&c](std::uint32_t jump) {
@@ -145,20 +139,15 @@ void barrier_tree(const CollectiveCall& c, Schedule& out) {
   }
 }
 
-void bcast_linear(const CollectiveCall& c, Schedule& out) {
-  if (c.me != c.root) return out.receive_alone(c.root);
-  for (std::uint32_t rank = 0; rank < c.ranks; ++rank)
-    if (rank != c.me) out.send(rank, c.bytes);
-  out.stage();
-}
-
 void bcast_chain(const CollectiveCall& c, Schedule& out) {
   if (c.relative() != 0) out.receive_alone(c.before(1));
   if (c.relative() + 1 < c.ranks) out.send_alone(c.after(1), c.bytes);
 }
 
 void bcast_knomial(const CollectiveCall& c, Schedule& out) { spread(in_knomial_tree(c), c.bytes, out); }
+
 void bcast_open_mpi_binary(const CollectiveCall& c, Schedule& out) { spread(in_binary_tree(c), c.bytes, out); }
+
 void bcast_open_mpi_binomial(const CollectiveCall& c, Schedule& out) { spread(in_binomial_tree(c), c.bytes, out); }
 
 void bcast_libnbc_binomial(const CollectiveCall& c, Schedule& out) {
@@ -197,7 +186,7 @@ void bcast_open_mpi_scatter_doubling(const CollectiveCall& c, Schedule& out) {
   const auto pieces = [&c, each](std::uint64_t first, std::uint64_t count) {
     return std::min(c.bytes, (first + count) * each) - std::min(c.bytes, first * each);
   };
-  const std::uint32_t own = c.relative(), bit = own == 0 ? std::bit_ceil(c.ranks) : own & ~(own - 1);
+  const std::uint32_t own = c.relative(), bit = c.lowest_bit();
   if (own != 0 && pieces(own, bit) > 0) out.receive_alone(c.absolute(own - bit));
   for (std::uint32_t mask = bit / 2; mask > 0; mask /= 2)
     if (own + mask < c.ranks && pieces(own + mask, mask) > 0)
@@ -215,19 +204,13 @@ void bcast_open_mpi_scatter_doubling(const CollectiveCall& c, Schedule& out) {
   }
 }
 
-// From the last rank to the first.
-void reduce_linear(const CollectiveCall& c, Schedule& out) {
-  if (c.me != c.root) return out.send_alone(c.root, c.bytes);
-  for (std::uint32_t rank = c.ranks; rank-- > 0;)
-    if (rank != c.me) out.receive_alone(rank);
-}
-
 void reduce_chain(const CollectiveCall& c, Schedule& out) {
   if (c.relative() + 1 < c.ranks) out.receive_alone(c.after(1));
   if (c.relative() != 0) out.send_alone(c.before(1), c.bytes);
 }
 
 void reduce_open_mpi_binomial(const CollectiveCall& c, Schedule& out) { collect(in_lowest_bit_tree(c), c.bytes, out); }
+
 void reduce_open_mpi_binary(const CollectiveCall& c, Schedule& out) { collect(in_binary_tree(c), c.bytes, out); }
 
 // A child's vector is added before the next one's is received.
@@ -262,39 +245,72 @@ void reduce_in_order_binary(const CollectiveCall& c, Schedule& out) {
   if (c.me == c.root) out.receive_alone(last);
 }
 
-void gather_from_each(const CollectiveCall& c, Schedule& out) {
-  if (c.me != c.root) return out.send_alone(c.root, c.bytes);
-  for (std::uint32_t rank = 0; rank < c.ranks; ++rank)
-    if (rank != c.me) out.receive_alone(rank);
+}  // namespace
+
+namespace collectives {
+
+std::vector<CollectiveAlgorithm> open_mpi_trees() {
+  return {
+      {.collective = "barrier",
+       .name = "tree",
+       .help = "up and down a tree of the bits of ranks",
+       .plan = barrier_tree},
+      {.collective = "bcast",
+       .name = "chain",
+       .help = "from each rank to the next",
+       .plan = bcast_chain,
+       .for_programs = true},
+      {.collective = "bcast",
+       .name = "knomial",
+       .help = "a tree of radix 4",
+       .plan = bcast_knomial,
+       .for_programs = true},
+      {.collective = "bcast",
+       .name = "split-binary",
+       .help = "halves down both sides of a binary tree, exchanged at the end",
+       .plan = bcast_split_binary},
+      {.collective = "bcast",
+       .name = "open-mpi-binary",
+       .help = "a binary tree, to both children at once",
+       .plan = bcast_open_mpi_binary,
+       .for_programs = true},
+      {.collective = "bcast",
+       .name = "open-mpi-binomial",
+       .help = "a binomial tree, to all children at once",
+       .plan = bcast_open_mpi_binomial,
+       .for_programs = true},
+      {.collective = "bcast",
+       .name = "libnbc-binomial",
+       .help = "the same, from rank 0, with which the root changes places",
+       .plan = bcast_libnbc_binomial},
+      {.collective = "bcast",
+       .name = "open-mpi-scatter-doubling",
+       .help = "a scatter along a binomial tree, and recursive doubling of any number of ranks",
+       .plan = bcast_open_mpi_scatter_doubling},
+      {.collective = "reduce", .name = "chain", .help = "from each rank to the one before", .plan = reduce_chain},
+      {.collective = "reduce",
+       .name = "in-order-binary",
+       .help = "a binary tree that keeps the order of ranks",
+       .plan = reduce_in_order_binary},
+      {.collective = "reduce",
+       .name = "open-mpi-binary",
+       .help = "a binary tree, from both children at once",
+       .plan = reduce_open_mpi_binary},
+      {.collective = "reduce",
+       .name = "open-mpi-binomial",
+       .help = "a binomial tree, from all children at once",
+       .plan = reduce_open_mpi_binomial},
+      {.collective = "reduce",
+       .name = "libnbc-binomial",
+       .help = "a binomial tree to rank 0, with which the root changes places",
+       .plan = reduce_libnbc_binomial},
+      {.collective = "reduce",
+       .name = "libnbc-chain",
+       .help = "from each rank to the one before, in pieces of 8 KiB",
+       .plan = reduce_libnbc_chain},
+  };
 }
 
-void gather_at_once(const CollectiveCall& c, Schedule& out) {
-  if (c.me != c.root) return out.send_alone(c.root, c.bytes);
-  for (std::uint32_t rank = 0; rank < c.ranks; ++rank)
-    if (rank != c.me) out.receive(rank);
-  out.stage();
-}
-
-// The root asks each rank in turn; a second message, of a second segment, has nothing in it.
-void gather_on_demand(const CollectiveCall& c, Schedule& out) {
-  if (c.me != c.root) {
-    out.receive_alone(c.root);
-    out.send_alone(c.root, c.bytes);
-    return out.send_alone(c.root, 0);
-  }
-  for (std::uint32_t rank = 0; rank < c.ranks; ++rank)
-    if (rank != c.me) out.exchange(rank, 0, rank);
-  for (std::uint32_t rank = 0; rank < c.ranks; ++rank)
-    if (rank != c.me) out.receive(rank);
-  out.stage();
-}
-
-void scatter_to_each(const CollectiveCall& c, Schedule& out) {
-  if (c.me != c.root) return out.receive_alone(c.root);
-  for (std::uint32_t rank = 0; rank < c.ranks; ++rank)
-    if (rank != c.me) out.send_alone(rank, c.bytes);
-}
-
-void scatter_at_once(const CollectiveCall& c, Schedule& out) { bcast_linear(c, out); }
+}  // namespace collectives
 
 }  // namespace exanet
