@@ -18,18 +18,15 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from exanet import results
-from exanet._core import TraceTables, trace_call_names
+from exanet._core import TraceTables
 from exanet.errors import InputError
+from exanet.trace.layout import CALLS, HEADER, MAGIC, MPI
 
 FORMAT = 1
 """Raised when a file or column changes its meaning or goes away."""
 
 MOST_RANKS = 1 << 22
 
-MPI = {1: "MPICH", 2: "Open MPI"}
-"""By their numbers in the headers of streams."""
-
-_HEADER = struct.Struct("<8sIIIIQ")  # core/replay/trace_format.h: magic, version, MPI, rank, ranks
 T = TypeVar("T")
 _held: dict[Path, int] = {}  # folders that this process writes, and their locks
 
@@ -77,8 +74,8 @@ def ranks(folder: Path) -> int:
     """The number of ranks of the program whose streams these are, as the first of them says; 0 where no rank has begun one."""
     for file in sorted(folder.glob("rank-*.calls")):
         with contextlib.suppress(OSError, struct.error), file.open("rb") as opened:
-            magic, _, _, _, count, _ = _HEADER.unpack(opened.read(_HEADER.size))
-            if magic == b"EXNTRACE":
+            magic, _, _, _, count, _ = HEADER.unpack(opened.read(HEADER.size))
+            if magic == MAGIC:
                 return int(count)
     return 0
 
@@ -195,7 +192,7 @@ def _finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str, optio
     try:
         tables = TraceTables(ranks)
         # What is no call of MPI has a small letter: a communicator that no recorded call has made.
-        names = pl.Series([f"MPI_{name}" if name[:1].isupper() else name for name in trace_call_names()])
+        names = pl.Series([f"MPI_{name}" if name[:1].isupper() else name for name in _names()])
         for rank in range(ranks):
             read = tables.read(str(stream(folder, rank)))
             if (read["rank"], read["ranks"]) != (rank, ranks):
@@ -226,6 +223,12 @@ def _finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str, optio
     )
     results.write_whole(folder / "trace.json", results.json_bytes(about.model_dump()), option)
     return about
+
+
+def _names() -> list[str]:
+    """What stands in the column `call` for each code, without MPI_; "" for a code that has no record."""
+    names = {code: name for calls in CALLS.values() for name, code in calls.items()}
+    return [names.get(code, "") for code in range(256)]
 
 
 def _frame(rank: int, columns: Mapping[str, Any], names: pl.Series) -> pl.DataFrame:

@@ -24,7 +24,7 @@ from exanet.replay import choices
 from exanet.trace import folder, statistics
 from exanet.trace.write import Writer
 
-SEND, RECV, WAIT, ALLREDUCE, FINALIZE, COMMUNICATOR, UNRECORDED = 1, 13, 22, 52, 100, 101, 102  # core/replay/trace_format.h
+SEND, RECV, WAIT, ALLREDUCE, FINALIZE, COMMUNICATOR, UNRECORDED = 1, 13, 22, 52, 100, 101, 102  # spec/trace.yaml
 WORLD = 1
 
 
