@@ -20,6 +20,7 @@ from exanet.directory import result_directory
 from exanet.errors import InputError
 from exanet.progress import share_done
 from exanet.results import report
+from exanet.trace import rules
 from exanet.trace.written import GRID, broadcasts, molecular_dynamics
 
 MAPPINGS = {"round-robin": "blocks", "switch": "switches", "node": "nodes"}
@@ -97,7 +98,7 @@ def main() -> None:
         parser.error("-o: trees leave no results but what they print; leave it out")
     try:
         chosen = [
-            algorithm for name in (given.algorithms or algorithms).split(",") for algorithm in replay.choices(f"bcast={name}").values()
+            algorithm for name in (given.algorithms or algorithms).split(",") for algorithm in rules.choices(f"bcast={name}").values()
         ]
         if given.what == "trees":
             trees(given.machine, given.ranks, count, size, chosen)

@@ -16,6 +16,7 @@ from exanet.errors import InputError
 from exanet.machine import Machine
 from exanet.run import placement
 from exanet.sim.jobs import Job
+from exanet.trace import rules
 from exanet.units import UnitError
 
 _TRACE_FORM = "give TRACE:KEY=VALUE,... with the keys start, map, compute and those of --collective, e.g. trace:start=1ms,bcast=LLF"
@@ -48,7 +49,7 @@ class Program:
         found = None if Path(text).exists() else re.fullmatch(r"(.*?):([\w-]*=.*)", text)
         if found is None:
             return cls(text, trace=Path(text))
-        keys = _keys(text, found[2], ("start", "map", "compute", *collectives()), _TRACE_FORM)
+        keys = _keys(text, found[2], ("start", "map", "compute", *rules.algorithms()), _TRACE_FORM)
         return replace(cls(text, trace=Path(found[1])), **_common(text, keys))
 
     @classmethod
@@ -64,9 +65,9 @@ class Program:
         keys = _keys(f"--job {text}", ",".join(ours), known, "") if ours else {}
         others = ",".join(part for part in parts if part not in ours)
         job = Job.parse(f"{name}:{others}" if others else name)
-        if name in collectives() and name not in _core.program_names() and "algorithm" not in keys:
+        if name in rules.algorithms() and name not in _core.program_names() and "algorithm" not in keys:
             raise InputError(
-                f"--job {text}: a job that calls a collective takes an algorithm; give {name}:algorithm={collectives()[name][0]}"
+                f"--job {text}: a job that calls a collective takes an algorithm; give {name}:algorithm={rules.algorithms()[name][0]}"
             )
         if job.priority:
             raise InputError(f"--job {text}: a replay's interfaces send all data in one class; leave out the priority")
@@ -74,28 +75,13 @@ class Program:
         return replace(made, collectives=_of_job(f"--job {text}", name, keys["algorithm"])) if "algorithm" in keys else made
 
 
-def collectives() -> dict[str, list[str]]:
-    """The algorithms by collective, as --collective calls them."""
-    found: dict[str, list[str]] = {}
-    for collective, algorithm in _core.collective_algorithms():
-        found.setdefault(collective, []).append(algorithm)
-    return found
-
-
-def check_algorithm(what: str, collective: str, algorithm: str) -> None:
-    """Raises InputError unless it is one of the collective."""
-    known = collectives()[collective]
-    if not algorithm:
-        raise InputError(f"{what}: {collective} has no algorithm; give {collective}= one of {', '.join(known)}")
-    if algorithm not in known:
-        raise InputError(f"{what}: {collective} by '{algorithm}' is unknown; give one of {', '.join(known)}")
-
-
 def _of_job(what: str, name: str, algorithm: str) -> dict[str, str]:
     """The one algorithm of a job that calls a collective. Raises InputError."""
-    if name not in collectives():
-        raise InputError(f"{what}: {name} has no algorithm: that is for jobs that call one of {', '.join(collectives())}; leave it out")
-    check_algorithm(what, name, algorithm)
+    if name not in rules.algorithms():
+        raise InputError(
+            f"{what}: {name} has no algorithm: that is for jobs that call one of {', '.join(rules.algorithms())}; leave it out"
+        )
+    rules.check_algorithm(what, name, algorithm)
     return {name: algorithm}
 
 
@@ -128,9 +114,9 @@ def _common(text: str, keys: Mapping[str, str]) -> dict[str, Any]:
         except ValueError:
             made["compute"] = -1.0
         check_compute(f"{text}: compute={keys['compute']}", made["compute"])
-    chosen = {key: value for key, value in keys.items() if key in collectives()}
+    chosen = {key: value for key, value in keys.items() if key in rules.algorithms()}
     for collective, algorithm in chosen.items():
-        check_algorithm(text, collective, algorithm)
+        rules.check_algorithm(text, collective, algorithm)
     return made | ({"collectives": chosen} if chosen else {})
 
 

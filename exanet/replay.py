@@ -40,26 +40,6 @@ class Options:
     rules: str | None = None  # one of exanet.trace.rules.NAMES; None: those of the MPI that recorded a trace
 
 
-def choices(text: str | None) -> dict[str, str]:
-    """From NAME=ALGORITHM,… the algorithm by collective. Raises InputError."""
-    found: dict[str, str] = {}
-    algorithms = programs.collectives()
-    names = ", ".join(algorithms)
-    for part in text.split(",") if text is not None else ():
-        collective, _, algorithm = part.partition("=")
-        if not part:
-            raise InputError(f"--collective '{text}': there is nothing to choose; give COLLECTIVE=ALGORITHM,... with some of {names}")
-        if collective not in algorithms:
-            raise InputError(
-                f"--collective {text}: there is no collective '{collective}'; give COLLECTIVE=ALGORITHM,... with some of {names}"
-            )
-        programs.check_algorithm(f"--collective {text}", collective, algorithm)
-        if collective in found:
-            raise InputError(f"--collective {text}: {collective} is given twice; keep one")
-        found[collective] = algorithm
-    return found
-
-
 def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
     """Replays the programs together: what was measured, as a run's (exanet.results), and what was asked.
 

@@ -85,6 +85,7 @@ def command(
         from exanet.progress import share_done
         from exanet.results import report as page
         from exanet.results import summary
+        from exanet.trace import rules as trace_rules
 
     programs.check_compute(f"--compute {compute:g}", compute)
     if not 0 <= seed < 1 << 64:
@@ -94,7 +95,7 @@ def command(
         raise InputError("there is nothing to replay: name a trace, a folder of `exanet run --record`, or a job (--job)")
     if alone and len(traces) + len(jobs) == 1:
         raise InputError("--alone: there is one program, which is alone; leave it out, or name another program")
-    options = replay.Options(traces, machine, mapping, compute, replay.choices(collective), seed, jobs, alone, level, rules)
+    options = replay.Options(traces, machine, mapping, compute, trace_rules.choices(collective), seed, jobs, alone, level, rules)
     directory = result_directory("run", output, f"exanet-replay-{replay.programs_of(options)[0].stem}")
     with share_done("replay", quiet) as progress:
         found, meta = replay.replay(options, progress)

@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 
 from exanet import cli
 from exanet.errors import InputError
-from exanet.replay import choices
 from exanet.trace import folder, statistics
+from exanet.trace.rules import choices
 from exanet.trace.write import Writer
 
 SEND, RECV, WAIT, ALLREDUCE, FINALIZE, COMMUNICATOR, UNRECORDED = 1, 13, 22, 52, 100, 101, 102  # spec/trace.yaml
