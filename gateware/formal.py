@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proves the gateware's invariants, without bound, with SymbiYosys; exit status 1 when a proof fails.
 
-usage: python gateware/formal.py [--mutations] [--quick] [--jobs N] [--keep FOLDER] [NAME...]   (needs the group `formal` of pyproject.toml)
+usage: python gateware/formal.py [--mutations] [--quick] [--jobs N] [OPTIONS OF FINDINGS] [NAME...]  (needs the group `formal`)
 
 A proof is a harness in gateware/*/formal with the sources of gateware/files.f, for small parameters. The assertions inside the modules are
 proved with those of the harness. A proof that cannot fail proves nothing: with --mutations the gateware is broken on purpose, one way
@@ -597,7 +597,7 @@ class Trial:
             Path(__file__),
             Path(passed.__file__),
         ]
-        return passed.key(files=files, distributions=TOOLS, arguments=(sys.version, self.proof, self.mutation))
+        return passed.key(files=files, distributions=TOOLS, arguments=(self.proof, self.mutation))
 
 
 def attempt(trial: Trial, path: Path, kept: passed.Kept) -> tuple[str, float | None]:
@@ -611,21 +611,24 @@ def attempt(trial: Trial, path: Path, kept: passed.Kept) -> tuple[str, float | N
     return said, seconds
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Proves the gateware's invariants, without bound.")
+def arguments(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description="Proves the gateware's invariants, without bound.",
+        epilog="--keep FOLDER, --recorded FILE and --record FILE: see tools/passed.py.",
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", default=[], help=f"a proof, of {', '.join(proof.name for proof in PROOFS)}")
     parser.add_argument("--mutations", action="store_true", help="break the gateware on purpose: each time a proof has to fail")
     parser.add_argument("--quick", action="store_true", help="a part of it, in a minute or two: as `make test` does it")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="so many at a time")
-    parser.add_argument("--keep", type=Path, help="a folder for what came out as it must, which is not tried again")
-    given = parser.parse_args()
+    given = parser.parse_args(words)
     if unknown := [name for name in given.names if name not in {proof.name for proof in PROOFS}]:
         parser.error(f"no proof {', '.join(unknown)}; there are {', '.join(proof.name for proof in PROOFS)}")
     return given
 
 
 def main() -> int:
-    given = arguments()
+    kept, words = passed.take(sys.argv[1:])
+    given = arguments(words)
     proofs = {proof.name: proof for proof in PROOFS if proof.name in (given.names or [proof.name]) and not (given.quick and proof.long)}
     if given.quick:
         proofs = {name: proof.bounded() for name, proof in proofs.items()}
@@ -635,7 +638,7 @@ def main() -> int:
         if given.quick:  # the first of each proof: that it can fail
             broken = list({mutation.proof: mutation for mutation in reversed(broken)}.values())[::-1]
         trials = [Trial(f"mutation-{i}", proofs[mutation.proof], mutation) for i, mutation in enumerate(broken)]
-    path, kept = programs(BUILD / ("programs-mutations" if given.mutations else "programs")), passed.Kept(given.keep)
+    path = programs(BUILD / ("programs-mutations" if given.mutations else "programs"))
     failed, known, start = 0, 0, time.time()
     with ThreadPoolExecutor(given.jobs) as pool:
         for trial, (said, seconds) in zip(trials, pool.map(lambda trial: attempt(trial, path, kept), trials), strict=True):

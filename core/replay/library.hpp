@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -80,9 +81,16 @@ class Library final : private Host {
   void cancel(RankId rank, std::uint64_t cookie);
   // The next completion whose time has come by the rank's clock; its cost is charged.
   bool poll(RankId rank, Arrival& out);
-  bool has_arrivals(RankId rank) const { return !ranks_[rank].arrivals.empty(); }
   // Nothing has come for the rank, and nothing will that ranks have asked for by now, but for answers of probes.
   bool waits_in_vain(RankId rank) const;
+
+  // The first operation that has failed on the network. Its rank never learns of it: no call of a recorded program has an error to return.
+  struct Failure {
+    RankId rank;
+    Time time;
+    std::string what;
+  };
+  const std::optional<Failure>& failure() const { return failure_; }
 
   const MessageEngine& engine() const { return engine_; }
   const Statistics& statistics() const { return statistics_; }
@@ -117,6 +125,7 @@ class Library final : private Host {
   MessageEngine engine_;
   std::uint32_t on_wake_ = 0;
   std::uint64_t probes_ = 0;  // not answered yet
+  std::optional<Failure> failure_;
 };
 
 }  // namespace exanet
