@@ -19,7 +19,7 @@ from exanet import replay, results
 from exanet.directory import result_directory
 from exanet.errors import InputError
 from exanet.progress import share_done
-from exanet.results import report
+from exanet.results import programs, report
 from exanet.trace import rules
 from exanet.trace.written import GRID, broadcasts, molecular_dynamics
 
@@ -71,7 +71,7 @@ def interference(
             for row, trace in zip(rows, traces, strict=True):
                 row["name"] = trace.name  # without the temporary folder that it stands in
             kept = meta | {"trace": [trace.name for trace in traces], "program": ["broadcasts and dynamics"]}
-            report.write(results.write(place, measured, kept, tables=replay.tables(measured, kept)))
+            report.write(results.write(place, measured, kept, tables=programs.tables(measured, kept)))
     return found
 
 

@@ -34,23 +34,18 @@ class Program:
     trace: Path | None = None
     job: Job | None = None
     start_ps: int = 0
-    mapping: str = ""  # empty: that of all
+    mapping: str | None = None  # None: that of all
     compute: float | None = None  # None: that of all
     collectives: Mapping[str, str] = field(default_factory=dict)  # algorithms, before those of all; of a job that calls one, its own
-
-    @property
-    def stem(self) -> str:
-        """For names of folders."""
-        return self.trace.name if self.trace else self.text.partition(":")[0]
 
     @classmethod
     def recorded(cls, text: str) -> Program:
         """From TRACE or TRACE:KEY=VALUE,... Raises InputError."""
-        found = None if Path(text).exists() else re.fullmatch(r"(.*?):([\w-]*=.*)", text)
-        if found is None:
-            return cls(text, trace=Path(text))
-        keys = _keys(text, found[2], ("start", "map", "compute", *rules.algorithms()), _TRACE_FORM)
-        return replace(cls(text, trace=Path(found[1])), **_common(text, keys))
+        trace, rest = _split(text)
+        if not rest:
+            return cls(text, trace=trace)
+        keys = _keys(text, rest, ("start", "map", "compute", *rules.algorithms()), _TRACE_FORM)
+        return replace(cls(text, trace=trace), **_common(text, keys))
 
     @classmethod
     def synthetic(cls, text: str) -> Program:
@@ -73,6 +68,17 @@ class Program:
             raise InputError(f"--job {text}: a replay's interfaces send all data in one class; leave out the priority")
         made = replace(cls(text, job=job), **_common(f"--job {text}", keys))
         return replace(made, collectives=_of_job(f"--job {text}", name, keys["algorithm"])) if "algorithm" in keys else made
+
+
+def _split(text: str) -> tuple[Path, str]:
+    """The folder of TRACE or TRACE:KEY=VALUE,..., and what stands behind it."""
+    found = None if Path(text).exists() else re.fullmatch(r"(.*?):([\w-]*=.*)", text)
+    return (Path(found[1]), found[2]) if found else (Path(text), "")
+
+
+def stem(traces: Sequence[str], jobs: Sequence[str]) -> str:
+    """What the first program is called, for the name of a folder."""
+    return _split(traces[0])[0].name if traces else jobs[0].partition(":")[0]
 
 
 def _of_job(what: str, name: str, algorithm: str) -> dict[str, str]:
@@ -106,7 +112,6 @@ def _common(text: str, keys: Mapping[str, str]) -> dict[str, Any]:
             raise InputError(f"{text}: start: {error}") from None
         time_within(f"{text}: start", made["start_ps"])
     if "map" in keys:
-        placement.check(f"{text}: map=", keys["map"], placement.REPLAY_KINDS)
         made["mapping"] = keys["map"]
     if "compute" in keys:
         try:
@@ -136,14 +141,19 @@ def place(
     then the others, by mapping in the order of the programs. `ranks` are those of the programs, 0 for a job that takes an equal share of
     the nodes that are left.
     """
-    words = [program.mapping or mapping for program in programs]
+    placement.check("--map ''", mapping, placement.REPLAY_KINDS)
+    for program in programs:
+        if program.mapping is not None:
+            of = f"--job {program.text}" if program.job else program.text
+            placement.check(f"{of}: map=", program.mapping, placement.REPLAY_KINDS)
+    words = [mapping if program.mapping is None else program.mapping for program in programs]
     cores = described.cores_for_programs()
     own: dict[str, Any] = {"nodes": described.nodes, "cores_per_node": cores, "seed": seed, "kinds": placement.REPLAY_KINDS}
     if len(programs) == 1 and programs[0].job is None and words[0] not in ("switch", "node"):
         return [placement.place(words[0], ranks=ranks[0], **own)]
     placed: list[list[int]] = [[] for _ in programs]
     by_file = [number for number, word in enumerate(words) if not is_word(word)]
-    together = [number for number in by_file if not programs[number].mapping]
+    together = [number for number in by_file if programs[number].mapping is None]
     for numbers in ([together] if together else []) + [[number] for number in by_file if number not in together]:
         if any(ranks[number] == 0 for number in numbers):
             raise InputError(f"--map {words[numbers[0]]}: a file places jobs with a number of ranks; write ranks=NUMBER")

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from exanet.errors import InputError
 from exanet.trace import folder, formats
-from exanet.trace import rules as selection
 from exanet.trace.formats import Choices, Format, LeftOut
 
 
@@ -59,7 +58,7 @@ def _write(source: Path, target: Path, wanted: Format, collectives: Mapping[str,
     if wanted.is_schedule and (not trace.about.complete or trace.about.unrecorded):
         why = trace.about.reason or f"it calls {', '.join(trace.about.unrecorded)}, which is not recorded"
         raise InputError(f"{source}: the recording is not whole, so it makes no schedule: {why}")
-    choices = Choices(collectives, selection.of(trace, rules))
+    choices = Choices(collectives, trace.rules(rules))
     put = _archive if wanted.is_folder else _file
     return put(target, wanted, lambda place: wanted.write(trace, place, choices))
 

@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from exanet import results
 from exanet._core import TraceTables
 from exanet.errors import InputError
+from exanet.files import LongTable, json_bytes, write_whole
 from exanet.trace.layout import CALLS, HEADER, MAGIC, MPI
 
 FORMAT = 1
@@ -56,6 +56,10 @@ class Trace:
     @property
     def streams(self) -> list[Path]:
         return [stream(self.folder, rank) for rank in range(self.about.ranks)]
+
+    def rules(self, asked: str | None = None) -> str:
+        """The rules that are asked for, or those of the MPI that recorded it: MPICH's unless that is Open MPI."""
+        return asked or ("open-mpi" if self.about.mpi == "Open MPI" else "mpich")
 
     def calls(self) -> pl.DataFrame:
         """The table of all calls. Raises InputError."""
@@ -185,7 +189,7 @@ def _finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str, optio
     missing = [rank for rank in range(ranks) if not stream(folder, rank).is_file()]
     if missing:
         raise InputError(f"{folder}: nothing was recorded of rank {missing[0]}: see what it said when it began")
-    calls = results.LongTable(folder / "calls.parquet", option)
+    calls = LongTable(folder / "calls.parquet", option)
     cut: list[int] = []
     unrecorded: set[str] = set()
     mpi = 0
@@ -221,7 +225,7 @@ def _finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str, optio
         unrecorded=sorted(unrecorded),
         run=dict(run),
     )
-    results.write_whole(folder / "trace.json", results.json_bytes(about.model_dump()), option)
+    write_whole(folder / "trace.json", json_bytes(about.model_dump()), option)
     return about
 
 

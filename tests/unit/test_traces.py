@@ -302,7 +302,7 @@ def test_a_full_disk_is_told_by_the_option_that_names_the_trace(tmp_path: Path, 
 def test_a_long_table_is_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = write(tmp_path / "whole", PING)
     folder.finish(whole, 2, {})
-    monkeypatch.setattr("exanet.results.long_table.PART_ROWS", 3)
+    monkeypatch.setattr("exanet.files.PART_ROWS", 3)
     parts = write(tmp_path / "parts", PING)
     assert folder.finish(parts, 2, {}).calls == 8
     assert folder.load(parts).calls().equals(folder.load(whole).calls())

@@ -14,6 +14,7 @@ from exanet.trace import formats
 
 _FILES, _FOLDERS = formats.targets()
 _SOURCES = formats.sources()
+_SCHEDULES = formats.schedules()
 
 
 def command(
@@ -26,14 +27,14 @@ def command(
         typer.Option(
             "--collective",
             metavar="NAME=ALGORITHM,...",
-            help=f"To {formats.schedules()}: algorithms of collectives, as for `exanet replay`.",
+            help=f"To {_SCHEDULES}: algorithms of collectives, as for `exanet replay`.",
         ),
     ] = None,
     rules: Annotated[
         str | None,
         typer.Option(
             "--rules",
-            help=f"To {formats.schedules()}: whose rules say which algorithms the other collectives take, as for `exanet replay`.",
+            help=f"To {_SCHEDULES}: whose rules say which algorithms the other collectives take, as for `exanet replay`.",
         ),
     ] = None,
 ) -> None:
