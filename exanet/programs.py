@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs that a replay runs together: traces and synthetic jobs, each with its start and its nodes."""
+"""The programs that a replay runs together: traces and synthetic jobs, each with its start and its nodes.
+
+Problem: several programs share a machine, some with nodes of their own choice. Model: a program is read from its text on the command line;
+programs whose nodes a file says come first, the others share what is left by their mapping, in their order. Limit: a node runs ranks of one
+program, but where a file says otherwise.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes spec/trace.yaml as what the recorder, the reader, Python and the documentation say about streams of MPI calls."""
+"""Writes spec/trace.yaml as what the recorder, the reader, Python and the documentation say about streams of MPI calls.
+
+The recorder gets a structure and a function a form, which puts its fields in their order; the reader a function a form, which checks
+each field against the limit of its kind; Python names, kinds and codes; C and C++ together the codes. The reader's text of an error
+stays with the kind.
+"""
 
 from __future__ import annotations
 

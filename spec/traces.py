@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stream of a rank's MPI calls: forms of records, their fields, and the codes of calls, as spec/trace.yaml lists them."""
+"""The stream of a rank's MPI calls: forms of records, their fields, and the codes of calls, as spec/trace.yaml lists them.
+
+What contradicts itself is refused when the file is read: two calls of one code, a field of a kind that there is not, a list to the
+record's end that is not its last field.
+"""
 
 from __future__ import annotations
 

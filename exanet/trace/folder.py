@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a trace: a stream of MPI calls a rank, which the ranks write, and what is made of them when the run has ended."""
+"""The folder of a trace: a stream of MPI calls a rank, which the ranks write, and what is made of them when the run has ended.
+
+Problem: ranks die, disks fill up, and two programs may be told to record into one folder. Model: a folder is locked for the process
+that records in it; `finish` reads all streams, writes the table of calls, and trace.json last, whose presence says that the folder is
+whole. A trace that nobody could finish is finished when it is first read. Limit: a folder holds one trace, and nothing else.
+"""
 
 from __future__ import annotations
 
