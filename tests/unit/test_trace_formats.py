@@ -52,8 +52,9 @@ def test_a_trace_is_written_and_what_was_there_is_replaced(name: str, trace: Pat
         assert left(tmp_path) == sorted([target.name, "trace"])
     assert target.is_dir() is ALL[name].is_folder
     if name in READ:
-        opened = formats.of_source(target)
-        assert opened is not None and opened[0].source == ALL[name].source
+        for place in [target, *(target.glob(f"*{ALL[name].suffix}") if target.is_dir() else ())]:
+            opened = formats.of_source(place)
+            assert opened is not None and opened[0].source == ALL[name].source
 
 
 @pytest.mark.parametrize("name", READ)

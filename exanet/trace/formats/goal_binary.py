@@ -27,7 +27,7 @@ def _read(file: Path, directory: Path) -> LeftOut:
 def _found(place: Path) -> Path | None:
     from exanet.trace import goal_binary
 
-    return place if place.is_file() and goal_binary.is_binary(place) else None
+    return place if place.is_file() and goal_binary.is_schedule(place) else None
 
 
 FORMAT = Format(
