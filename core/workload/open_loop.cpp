@@ -92,7 +92,7 @@ std::vector<Partition> OpenLoop::State::fabric_parts() {
   const bool early = ports.one_for_a_pair();  // whose packets one output then tells of in the order of their arrival
   for (Part& part : parts) {
     part.all = this;
-    made.push_back({&part.queue, {&part, on_delivered, on_ready, nullptr, early}});
+    made.push_back({&part.queue, {&part, on_delivered, on_ready, early}});
   }
   return made;
 }

@@ -66,11 +66,11 @@ Outcome incast(const NetworkConfig& config, NodeId senders, int each, std::uint8
         seen.deepest = std::max(seen.deepest, packet.stamp);
         seen.end = now;
       },
-      [](void* self, NodeId node, std::uint8_t, std::uint8_t, Time) { static_cast<Bench*>(self)->send(node); },
-      [](void* self, const Packet&, Status why, Time) {
-        CHECK(why == Status::kLost);
-        ++static_cast<Bench*>(self)->seen.lost;
-      }};
+      [](void* self, NodeId node, std::uint8_t, std::uint8_t, Time) { static_cast<Bench*>(self)->send(node); }};
+  sink.lost = [](void* self, const Packet&, Status why, Time) {
+    CHECK(why == Status::kLost);
+    ++static_cast<Bench*>(self)->seen.lost;
+  };
   NetworkConfig checked = config;
   checked.notes = true;
   bench.network = make_network_model({{&bench.queue, sink}}, *topology, checked, {});

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Puts the ExaNet interface together: which engines the configuration asks for, which of them a descriptor or packet belongs to, and, with several
+// rails, which of a node's interfaces. Refuses figures that it cannot be built with. Model and limits: exanet_nic.hpp and the engines.
 #include "core/nic/exanet/exanet_nic.hpp"
 
 #include "core/config/error.hpp"

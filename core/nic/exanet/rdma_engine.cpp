@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Carries out the RDMA engines by times: channels by destination take turns packet by packet at the router's port; a received block or transfer
+// leads to an acknowledgement, which goes before data. Model and limits: rdma_engine.hpp; rate control: rdma_pacing.cpp.
 #include "core/nic/exanet/rdma_engine.hpp"
 
 #include <algorithm>

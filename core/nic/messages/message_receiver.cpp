@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Carries out the mailbox unit: a message is looked up, stored or refused, and answered, one after the other, each in the cycles that the two jobs
+// before it leave. Model and limits: message_receiver.hpp.
 #include "core/nic/messages/message_receiver.hpp"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Carries out the packetizer's three machines, which share a node's slots: the emitter sends what is in the queue, the retransmission scan queues
+// what is not answered, and answers free slots. Each settles its future as far as nothing can change it. Model and limits: message_sender.hpp.
 #include "core/nic/messages/message_sender.hpp"
 
 #include <algorithm>

@@ -63,7 +63,7 @@ TEST_CASE("rate controls: the same feedback leads to the same allowances, which 
 }
 
 TEST_CASE("rate controls: an unknown name is refused with those that there are") {
-  CHECK(pacing_kind("none").make == nullptr);
+  CHECK((pacing_kind("none").make == nullptr));
   for (const PacingKind& kind : pacing_kinds()) CHECK(&pacing_kind(kind.name) == &kind);
   CHECK_THROWS_AS(pacing_kind("hope"), ConfigError);
 }

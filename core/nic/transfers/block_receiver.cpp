@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Carries out the receiving side of transfers: a packet is decided on by what is known of its sender's last blocks, written, and answered when its
+// block is whole and memory has answered. Model and limits: block_receiver.hpp.
 #include "core/nic/transfers/block_receiver.hpp"
 
 #include <algorithm>

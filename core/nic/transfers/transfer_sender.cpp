@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Decides which step a transfer engine takes in a cycle: scans that are pending, answers, then admissions, packets and blocks in turn; and takes
+// stores and others' reads in. What a step does is in transfer_steps.cpp, how a transfer ends in transfer_ends.cpp. Model and limits:
+// transfer_sender.hpp.
 #include "core/nic/transfers/transfer_sender.hpp"
 
 #include <algorithm>
