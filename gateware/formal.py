@@ -475,7 +475,7 @@ MUTATIONS = [
     Mutation("ni-transfers-count", "ni/rtl/ni_transfer_ends.sv", "end_known = looked_q && known_i", "end_known = looked_q"),
     Mutation("ni-transfers-count", "ni/rtl/ni_transfer_ends.sv", "assign drained_o = !looked_q", "assign drained_o = 1'b1"),
     # Found by assertions inside the modules alone.
-    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "step1_q == Answer, step1_q == Scan}", "step1_q >= Answer, step1_q == Scan}"),
+    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "step1_q == Begin, step1_q == Emit}", "step1_q == Begin, step1_q != Admit}"),
     Mutation("ni-transfers-count", "ni/rtl/ni_transfer_ends.sv", "settled_q <= asked_q &&", "settled_q <= claim_valid_o &&"),
     Mutation("watchdog", "node/rtl/node_watchdog.sv", "late = since_q >= period_i", "late = since_q + 1'b1 >= period_i"),
     Mutation("watchdog", "node/rtl/node_watchdog.sv", "watched && late && !beat_i", "watched && late"),
