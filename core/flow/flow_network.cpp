@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// Works out the rates of links and ports, and walks routes.
+//
+// Problem: a flow's rate has to be what packets of the given size achieve. Model: a link's rate is a full packet's payload over the time that it takes
+// there, framing and pauses included, and no more than the router's output; times are those of the packet level (core/network/timing.hpp). Limits: flow_network.hpp.
 #include "core/flow/flow_network.hpp"
 
 #include <algorithm>

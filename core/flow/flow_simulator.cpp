@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// Moves flows from event to event: ends stand in a heap, in which a change of rates moves them; rates are MaxMin's.
+//
+// Problem: each event changes rates of flows elsewhere. Model: a flow keeps what is left of it and since when; both are brought up to date only when its rate
+// changes. Bits are checked at any time against the integral of all rates (check_conserved). Limits: flow_simulator.hpp.
 #include "core/flow/flow_simulator.hpp"
 
 #include <algorithm>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// Moves fluid by steps of a credit loop: each router is solved (RoundRobin), all fluid moves one hop, and the messages' last bits go along.
+//
+// Problem: what a FIFO passes on depends on those before and behind it. Model: all routers of a step see the FIFOs as the step before has left them, so their
+// order cannot be seen in the result. Limits: fluid_simulator.hpp.
 #include "core/flow/fluid_simulator.hpp"
 
 #include <algorithm>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// Puts a machine's topology together: its shape, kinds of links, what has failed, rails and routing, each a wrapper of the one before.
+//
+// Problem: not all of these go together, and what does not has to be said by the key of the machine file. Limits: disabled ports, and routes that follow
+// states of links, exclude what they could not know of.
 #include "core/routing/make_topology.hpp"
 
 #include <stdexcept>
