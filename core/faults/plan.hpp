@@ -41,7 +41,9 @@ class FaultPlan {
   void draw(const Topology& shape, const FaultRate& rate, Time until);
 
   bool empty() const { return changes_.empty(); }
-  const std::vector<FaultChange>& changes() const { return changes_; }  // in the order of time, of those at one time as they were added
+  const std::vector<FaultChange>& changes() const {
+    return changes_;
+  }  // in the order of time, of those at one time as they were added
   LinkStates states_at(const Topology& shape, Time at) const;  // with the changes at `at`
 
  private:

@@ -132,9 +132,12 @@ TEST_CASE("flows: what leaves while a link of its route is down is lost, and wha
     Bench row({"mesh", {3}}, fluid);
     row.set_link(row.link(1, 2), false, Time::us(1));
     std::vector<FlowId> lost, kept;
-    for (int i = 0; i < 3; ++i) {  // in turn, at times of their own
+    for (int i = 0; i < 3; ++i) {  // in turn, at times of their own: more than the router's FIFO holds, and less
       lost.push_back(row.flows->add(0, 2, 64 * 1024, Time::us(2 + 2 * i)));
       kept.push_back(row.flows->add(0, 1, 64 * 1024, Time::us(3 + 2 * i)));
+      kept.push_back(row.flows->add(0, 1, 4096, Time::us(2000 + i)));
+      lost.push_back(row.flows->add(0, 2, 4096, Time::us(2000 + i) + Time::ns(100)));
+      kept.push_back(row.flows->add(0, 1, 4096, Time::us(2000 + i) + Time::ns(200)));
     }
     row.advance(Time::never());
     REQUIRE(row.flows->done());

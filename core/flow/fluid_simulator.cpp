@@ -20,7 +20,7 @@ namespace {
 constexpr double kDust = 1e-6;  // of a packet, or of a FIFO: too little to stand in anybody's way
 constexpr double kLastDust = 1e-3;  // of a packet
 constexpr std::uint64_t kStepsBetweenLeaps = 4;
-constexpr double kLeastLeap = 4;        // steps
+constexpr double kLeastLeap = 4;  // steps
 constexpr double kTolerated = 1.0 / 32;  // of a buffer
 
 double bits_in(Rate rate, double step_s) { return static_cast<double>(rate) * 1e-6 * step_s; }
