@@ -10,7 +10,8 @@
 
 namespace exanet::testing {
 
-using Loses = std::function<bool(const Packet&)>;  // asked once for each packet that arrives, in the order in which they do
+using Loses =
+    std::function<bool(const Packet&)>;  // asked once for each packet that arrives, in the order in which they do
 
 class LossyNetwork final : public Network {
  public:
