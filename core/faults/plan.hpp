@@ -17,10 +17,8 @@ namespace exanet {
 struct FaultChange {
   Time at;
   NodeId node = kNoNode;
-  std::uint16_t port = kWhole;  // of a link; kWhole: the node itself
+  std::uint16_t port = LinkStates::kNode;  // of a link; or the node itself
   bool up = false;
-
-  static constexpr std::uint16_t kWhole = 0xffff;
 };
 
 // Alternating renewal: each thing of a kind works for exponentially distributed times of the mean `between`, and is repaired after such times of the mean
