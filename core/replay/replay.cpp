@@ -43,7 +43,8 @@ class Replay::State final : public LibraryUser {
 
   Time resume(RankId rank) override { return ranks[rank]->resume(); }
 
-  // Throws ConfigError where something has failed on the network; where ranks have not come to their end, and nothing is left that they could wait for.
+  // Throws ConfigError where something has failed on the network; where ranks have not come to their end, and nothing
+  // is left that they could wait for.
   void check_done() const {
     if (const auto& failure = library.failure())
       throw ConfigError("", "the replay ends at " + in_microseconds(failure->time) + ", on node " +
