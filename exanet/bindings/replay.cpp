@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "core/collectives/registry.hpp"
 #include "core/replay/communicators.hpp"
 #include "exanet/bindings/convert.hpp"
 #include "exanet/bindings/run_results.hpp"
