@@ -31,7 +31,8 @@ struct Packet {
   // Payload words whose lower and upper half equals Magic, which the line of a link sends twice: docs/microarchitecture.md.
   std::uint8_t magic_lower = 0, magic_upper = 0;
   std::uint8_t marked = 0;  // delivered with wrong bits, which a link has seen
-  // What routers note of congestion (core/network/queue_actions), and a word whose meaning is that of the rate control and the action.
+  // What routers note of congestion (core/network/queue_actions), and a word whose meaning is that of the rate control
+  // and the action.
   static constexpr std::uint8_t kCongested = 1;
   static constexpr std::uint8_t kTrimmed = 2;  // its header alone comes: `payload_bytes` is what that says
   static constexpr std::uint8_t kReport = 4;  // brings notes and stamp back to a source: routers leave them alone
@@ -51,8 +52,9 @@ struct PacketSink {
   bool early = false;
   // Intra-tile ports, of each rail alike, a bit each, whose slots (interface_slots) the interface gives back itself, by Network::give_back().
   std::uint16_t gives_back = 0;
-  // The network has lost `packet`, and says why: called at the time at which that happens, never from inside inject(). Of a packet to several nodes,
-  // which its `dst` then is one of, once for each that it does not reach. nullptr: who injects has no use for it.
+  // The network has lost `packet`, and says why: called at the time at which that happens, never from inside inject().
+  // Of a packet to several nodes, which its `dst` then is one of, once for each that it does not reach. nullptr: who
+  // injects has no use for it.
   void (*lost)(void* self, const Packet& packet, Status why, Time now) = nullptr;
 };
 

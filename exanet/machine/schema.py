@@ -227,8 +227,8 @@ class Router(Strict):
     )
     queue_threshold: Words | None = Field(
         default=None,
-        description="With `queue_action`: words in a queue, payload alone but for wormhole switches, from which on packets that join it are "
-        "marked, trimmed or dropped.",
+        description="With `queue_action`: words in a queue, payload alone but for wormhole switches, from which on packets that join it "
+        "are marked, trimmed or dropped.",
     )
 
 

@@ -66,8 +66,12 @@ QueueActionKind at_threshold(const char* name, const char* help, bool discards) 
 namespace queue_actions {
 
 QueueActionKind ecn() { return at_threshold<Ecn>("ecn", "marks what joins a queue of `queue_threshold`", false); }
-QueueActionKind trim() { return at_threshold<Cut<QueueAction::Verdict::kTrim>>("trim", "cuts it to its header", true); }
-QueueActionKind drop() { return at_threshold<Cut<QueueAction::Verdict::kDrop>>("drop", "drops it", true); }
+QueueActionKind trim() {
+  return at_threshold<Cut<QueueAction::Verdict::kTrim>>("trim", "cuts what joins such a queue to its header", true);
+}
+QueueActionKind drop() {
+  return at_threshold<Cut<QueueAction::Verdict::kDrop>>("drop", "drops what joins such a queue", true);
+}
 QueueActionKind depth() {
   return {"depth",
           "stamps packets with the words of the deepest queue on their way",

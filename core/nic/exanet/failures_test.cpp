@@ -14,7 +14,7 @@ using namespace exanet;
 
 namespace {
 
-NiConfig in_cycles(std::uint32_t tries) {
+NiConfig that_repeats(std::uint32_t tries) {
   NiConfig ni;
   ni.mailbox = Time::ns(50);
   ni.memory_read = Time::ns(120);
@@ -24,17 +24,18 @@ NiConfig in_cycles(std::uint32_t tries) {
   return ni;
 }
 
-NetworkConfig fabric() {
+NetworkConfig fabric_of_three_ports() {
   NetworkConfig fabric = testing::published_fabric();
   fabric.router.intra_ports = 3;
   fabric.router.max_payload_bytes = 512;
   return fabric;
 }
 
-struct Bench final : NicListener {
-  Bench(std::uint32_t tries, testing::Loses loses)
+struct LossyBench final : NicListener {
+  LossyBench(std::uint32_t tries, testing::Loses loses)
       : topology(make_topology({"mesh", {4}})),
-        nic({queue, *topology, fabric(), in_cycles(tries), *this, testing::lossy(std::move(loses))}) {}
+        nic({queue, *topology, fabric_of_three_ports(), that_repeats(tries), *this, testing::lossy(std::move(loses))}) {
+  }
 
   void message_completed(std::uint64_t user, Status status, Time) override { messages[user].push_back(status); }
   void transfer_completed(std::uint64_t user, Status status, Time) override {
@@ -72,43 +73,43 @@ const Statuses kWhole{Status::kOk}, kGivenUp{Status::kTimedOut};
 
 TEST_CASE("interfaces in the gateware's cycles hide losses") {
   std::uint64_t seen = 0;
-  Bench b(0, [&](const Packet&) { return seen++ % 7 == 3; });
+  LossyBench b(0, [&](const Packet&) { return seen++ % 7 == 3; });
   for (std::uint64_t user = 0; user < 100; ++user) b.message(0, 3, user);
   for (std::uint64_t user = 0; user < 60; ++user) b.write(0, 3, user * 97, user, user % 2 == 0);
-  for (std::uint64_t user = Bench::kReads; user < Bench::kReads + 20; ++user) b.read(user);
+  for (std::uint64_t user = LossyBench::kReads; user < LossyBench::kReads + 20; ++user) b.read(user);
   b.run();
   CHECK(b.nic.network().lost() > 100);
   for (std::uint64_t user = 0; user < 100; ++user) CHECK(b.messages[user] == kWhole);
   for (std::uint64_t user = 0; user < 60; ++user)
     CHECK((b.transfers[user] == kWhole && b.acknowledged[user] == kWhole));
-  for (std::uint64_t user = Bench::kReads; user < Bench::kReads + 20; ++user)
+  for (std::uint64_t user = LossyBench::kReads; user < LossyBench::kReads + 20; ++user)
     CHECK((b.transfers[user] == Statuses{Status::kOk, Status::kOk} && b.acknowledged[user] == kWhole));
 }
 
 TEST_CASE("what interfaces give up fails once, at both ends, and what goes elsewhere does not") {
-  Bench b(3, [](const Packet& packet) { return packet.dst == 3; });
+  LossyBench b(3, [](const Packet& packet) { return packet.dst == 3; });
   for (std::uint64_t user = 0; user < 80; ++user) b.message(0, user % 2 == 0 ? 3 : 2, user);
   for (std::uint64_t user = 0; user < 40; ++user) b.write(0, user % 2 == 0 ? 3 : 2, user * 300, user, user % 4 == 0);
-  b.read(Bench::kReads);
+  b.read(LossyBench::kReads);
   b.run();
   for (std::uint64_t user = 0; user < 80; ++user) CHECK(b.messages[user] == (user % 2 == 0 ? kGivenUp : kWhole));
   for (std::uint64_t user = 0; user < 40; ++user) {
     CHECK(b.transfers[user] == (user % 2 == 0 ? kGivenUp : kWhole));
     CHECK(b.acknowledged[user] == b.transfers[user]);
   }
-  CHECK((b.transfers[Bench::kReads] == kGivenUp && b.acknowledged[Bench::kReads].empty()));
+  CHECK((b.transfers[LossyBench::kReads] == kGivenUp && b.acknowledged[LossyBench::kReads].empty()));
 }
 
 TEST_CASE("where answers alone are lost, only the source fails") {
-  Bench b(3, [](const Packet& packet) { return packet.src == 3; });
+  LossyBench b(3, [](const Packet& packet) { return packet.src == 3; });
   for (std::uint64_t user = 0; user < 40; ++user) b.message(0, 3, user);
   for (std::uint64_t user = 0; user < 20; ++user) b.write(0, 3, 1 + user * 300, user);
-  b.read(Bench::kReads);
+  b.read(LossyBench::kReads);
   b.run();
   for (std::uint64_t user = 0; user < 40; ++user) CHECK(b.messages[user] == kWhole);
   for (std::uint64_t user = 0; user < 20; ++user)
     CHECK((b.transfers[user] == kWhole && b.acknowledged[user] == kGivenUp));
   // Its request has come, and its data have not.
-  CHECK((b.transfers[Bench::kReads] == Statuses{Status::kOk, Status::kTimedOut} &&
-         b.acknowledged[Bench::kReads] == kGivenUp));
+  CHECK((b.transfers[LossyBench::kReads] == Statuses{Status::kOk, Status::kTimedOut} &&
+         b.acknowledged[LossyBench::kReads] == kGivenUp));
 }

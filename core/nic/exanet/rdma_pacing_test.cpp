@@ -116,7 +116,7 @@ TEST_CASE("paced transfers: a window of a block has one in flight, whether the t
       CAPTURE(acks);
       CAPTURE(routing);
       std::vector<Time> took;
-      for (const std::uint64_t window : {std::uint64_t{1}, std::uint64_t{4 * kBlock}, Allowance::kUnlimited}) {
+      for (const std::uint64_t window : {std::uint64_t{1}, std::uint64_t{3 * kBlock / 2}, Allowance::kUnlimited}) {
         NetworkConfig fabric = testing::published_fabric();
         fabric.router.virtual_channels = 3;
         PacedBench b({"torus", {4, 4}, {}, {}, routing}, fabric, {window});
