@@ -2,7 +2,7 @@
 // Which nodes and links of a machine work: a bit for each port, so that whoever looks for routes can ask cheaply.
 //
 // Model: a link works or it does not, in both directions alike; it works while neither it nor one of the nodes at its ends has failed. What a state means for
-// packets is the network's (Network::set_link), what it means for routes the topology's (core/topology/rerouted.hpp).
+// packets is the network's (Network::set_link), what it means for routes the topology's (core/routing/rerouted.hpp).
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // What fails in a run, and when: links and nodes, as a list, or drawn by rate from a seed.
 //
 // A plan is a list of changes in the order of time. That of a machine that is broken from the beginning, as `topology.failed` and `--fail` say it, has all of
-// them at time 0. Whoever runs the network applies the changes (core/faults/apply.hpp); nothing here knows of packets.
+// them at time 0. Whoever runs the network applies the changes (core/network/fault_driver.hpp); nothing here knows of packets.
 #pragma once
 
 #include <cstdint>
