@@ -5,7 +5,7 @@ BIN := .venv/bin
 RANKS ?= 16
 MACHINE ?= exanest
 
-.PHONY: run test test-long test-cpp test-python gateware faults formal budget synth timing bench lint format clean setup-%
+.PHONY: run test test-long test-cpp test-python gateware faults formal budget synth timing record bench lint format clean setup-%
 
 setup-%:
 	@tools/setup.sh $*
@@ -59,6 +59,16 @@ synth: setup-synth
 timing: setup-synth
 	@$(BIN)/python gateware/timing.py
 	@$(BIN)/python gateware/place.py --long
+
+# After a change of the gateware: what proofs, mutations, counts and placing find is written down, and `make test` need not look for it again.
+record: setup-formal setup-synth
+	@rm -f build/recorded.json && mkdir -p build
+	@$(BIN)/python gateware/formal.py --quick --record build/recorded.json
+	@$(BIN)/python gateware/formal.py --quick --mutations --record build/recorded.json
+	@$(BIN)/python gateware/synth.py router link registers link-registers lofamo --record build/recorded.json
+	@$(BIN)/python gateware/timing.py router link lofamo ni reduce --record build/recorded.json
+	@$(BIN)/python gateware/place.py --record build/recorded.json
+	@mv build/recorded.json gateware/recorded.json
 
 bench: setup-bench
 	@PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python bench/run.py

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proves the gateware's invariants, without bound, with SymbiYosys; exit status 1 when a proof fails.
 
-usage: python gateware/formal.py [--mutations] [--quick] [--jobs N] [--keep FOLDER] [NAME...]   (needs the group `formal` of pyproject.toml)
+usage: python gateware/formal.py [--mutations] [--quick] [--jobs N] [OPTIONS OF FINDINGS] [NAME...]  (needs the group `formal`)
 
 A proof is a harness in gateware/*/formal with the sources of gateware/files.f, for small parameters. The assertions inside the modules are
 proved with those of the harness. A proof that cannot fail proves nothing: with --mutations the gateware is broken on purpose, one way
@@ -410,8 +410,8 @@ MUTATIONS = [
         "ni-mailbox-waits", "ni/rtl/ni_mailbox.sv", "&& !breaks && (", "&& !breaks && !m_axi_awvalid && (", {"Mailboxes": 2, "Peers": 2}
     ),
     Mutation("ni-blocks-waits", "ni/rtl/ni_blocks.sv", "!held_up && !invalidates_i", "!held_up && !invalidates_i && serves_i"),
-    Mutation("ni-blocks-waits", "ni/rtl/ni_blocks.sv", "ended_q && !jobs_q[1]", "ended_q && (serves_i || !asks_read) && !jobs_q[1]"),
-    Mutation("ni-blocks-waits", "ni/rtl/ni_blocks.sv", "ended_q && !jobs_q[1]", "ended_q && !read_end_valid_o && !jobs_q[1]"),
+    Mutation("ni-blocks-waits", "ni/rtl/ni_blocks.sv", "ended_q && !jobs_full", "ended_q && (serves_i || !asks_read) && !jobs_full"),
+    Mutation("ni-blocks-waits", "ni/rtl/ni_blocks.sv", "ended_q && !jobs_full", "ended_q && !read_end_valid_o && !jobs_full"),
     Mutation(
         "ni-transfers-waits",
         "ni/rtl/ni_transfers.sv",
@@ -467,11 +467,16 @@ MUTATIONS = [
     Mutation("ni-walk", "ni/rtl/ni_walk.sv", "entry.valid && !m_axi_rresp[1]", "entry.valid"),
     Mutation("ni-walk", "ni/rtl/ni_walk.sv", "entry.leaf && level_q[1]", "entry.leaf"),
     Mutation("ni-walk", "ni/rtl/ni_walk.sv", "walk_done_o[client_q] = state_q", "walk_done_o[client] = state_q"),
-    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "pdid: hands_pdid_q,", "pdid: pdid_i,"),
-    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "assign page_o = ending.word[44:9]", "assign page_o = ending3_q.word[44:9]"),
-    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "end_known && fault_i == NackReasonNone", "end_known"),
-    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "end_known = looked_q && known_i", "end_known = looked_q"),
-    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "assign drained_o = !looked_q", "assign drained_o = 1'b1"),
+    Mutation("ni-transfers-count", "ni/rtl/ni_transfer_submit.sv", "pdid: hands_pdid_q}", "pdid: pdid_i}"),
+    Mutation(
+        "ni-transfers-count", "ni/rtl/ni_transfer_ends.sv", "assign page_o = ending.word[44:9]", "assign page_o = ending_i.word[44:9]"
+    ),
+    Mutation("ni-transfers-count", "ni/rtl/ni_transfer_ends.sv", "end_known && fault_i == NackReasonNone", "end_known"),
+    Mutation("ni-transfers-count", "ni/rtl/ni_transfer_ends.sv", "end_known = looked_q && known_i", "end_known = looked_q"),
+    Mutation("ni-transfers-count", "ni/rtl/ni_transfer_ends.sv", "assign drained_o = !looked_q", "assign drained_o = 1'b1"),
+    # Found by assertions inside the modules alone.
+    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "step1_q == Begin, step1_q == Emit}", "step1_q == Begin, step1_q != Admit}"),
+    Mutation("ni-transfers-count", "ni/rtl/ni_transfer_ends.sv", "settled_q <= asked_q &&", "settled_q <= claim_valid_o &&"),
     Mutation("watchdog", "node/rtl/node_watchdog.sv", "late = since_q >= period_i", "late = since_q + 1'b1 >= period_i"),
     Mutation("watchdog", "node/rtl/node_watchdog.sv", "watched && late && !beat_i", "watched && late"),
     Mutation("watchdog", "node/rtl/node_watchdog.sv", "watched = period_i != '0", "watched = 1'b1"),
@@ -597,7 +602,7 @@ class Trial:
             Path(__file__),
             Path(passed.__file__),
         ]
-        return passed.key(files=files, distributions=TOOLS, arguments=(sys.version, self.proof, self.mutation))
+        return passed.key(files=files, distributions=TOOLS, arguments=(self.proof, self.mutation))
 
 
 def attempt(trial: Trial, path: Path, kept: passed.Kept) -> tuple[str, float | None]:
@@ -611,21 +616,24 @@ def attempt(trial: Trial, path: Path, kept: passed.Kept) -> tuple[str, float | N
     return said, seconds
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Proves the gateware's invariants, without bound.")
+def arguments(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description="Proves the gateware's invariants, without bound.",
+        epilog="--keep FOLDER, --recorded FILE and --record FILE: see tools/passed.py.",
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", default=[], help=f"a proof, of {', '.join(proof.name for proof in PROOFS)}")
     parser.add_argument("--mutations", action="store_true", help="break the gateware on purpose: each time a proof has to fail")
     parser.add_argument("--quick", action="store_true", help="a part of it, in a minute or two: as `make test` does it")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="so many at a time")
-    parser.add_argument("--keep", type=Path, help="a folder for what came out as it must, which is not tried again")
-    given = parser.parse_args()
+    given = parser.parse_args(words)
     if unknown := [name for name in given.names if name not in {proof.name for proof in PROOFS}]:
         parser.error(f"no proof {', '.join(unknown)}; there are {', '.join(proof.name for proof in PROOFS)}")
     return given
 
 
 def main() -> int:
-    given = arguments()
+    kept, words = passed.take(sys.argv[1:])
+    given = arguments(words)
     proofs = {proof.name: proof for proof in PROOFS if proof.name in (given.names or [proof.name]) and not (given.quick and proof.long)}
     if given.quick:
         proofs = {name: proof.bounded() for name, proof in proofs.items()}
@@ -635,7 +643,7 @@ def main() -> int:
         if given.quick:  # the first of each proof: that it can fail
             broken = list({mutation.proof: mutation for mutation in reversed(broken)}.values())[::-1]
         trials = [Trial(f"mutation-{i}", proofs[mutation.proof], mutation) for i, mutation in enumerate(broken)]
-    path, kept = programs(BUILD / ("programs-mutations" if given.mutations else "programs")), passed.Kept(given.keep)
+    path = programs(BUILD / ("programs-mutations" if given.mutations else "programs"))
     failed, known, start = 0, 0, time.time()
     with ThreadPoolExecutor(given.jobs) as pool:
         for trial, (said, seconds) in zip(trials, pool.map(lambda trial: attempt(trial, path, kept), trials), strict=True):

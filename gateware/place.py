@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Places and routes a link, a router and parts of the interface on a real device with open tools, and says at which frequency they run.
 
-usage: python gateware/place.py [PART... | --long] [--keep FOLDER]     (needs the groups `synth` and `place` of pyproject.toml; minutes)
+usage: python gateware/place.py [PART... | --long] [OPTIONS OF FINDINGS]  (needs the groups `synth` and `place`; minutes)
 
 Parts are those of PARTS below; those that take minutes each are placed where they are named, or with all, by --long. The devices are of the
 Lattice ECP5 family (LFE5U-25F, or -85F for what is larger, speed grade 8), which nextpnr knows wire by wire; a part is alone there,
@@ -105,12 +105,12 @@ def place(part: Placed, folder: Path) -> Frequency:
     return Frequency(float(slowest["achieved"]), float(slowest["constraint"]))
 
 
-def kept_or_placed(name: str, folder: Path | None) -> Frequency:
-    """What `folder` holds of an earlier run on the same sources, or what place() finds, which is then kept there."""
-    part, kept = PARTS[name], passed.Kept(folder)
+def kept_or_placed(name: str, kept: passed.Kept) -> Frequency:
+    """What an earlier run on the same sources found, or what place() finds, which is then kept."""
+    part = PARTS[name]
     files = [*synth.sources(), *part.extra, CONSTRAINTS, synth.ROOT / "gateware/files.f"]
     files += [Path(__file__), Path(synth.__file__), Path(passed.__file__)]
-    key = passed.key(files=files, distributions=TOOLS, arguments=(sys.version, name)) if folder else ""
+    key = passed.key(files=files, distributions=TOOLS, arguments=("place", name))
     found = kept.find(key)
     if found is not None:
         return Frequency(**found)
@@ -131,10 +131,7 @@ def faults(name: str, found: Frequency) -> list[str]:
 
 
 def main() -> int:
-    words, folder = sys.argv[1:], None
-    if "--keep" in words[:-1]:
-        at = words.index("--keep")
-        folder, words = Path(words[at + 1]), words[:at] + words[at + 2 :]
+    kept, words = passed.take(sys.argv[1:])
     wants_long = "--long" in words
     words = [word for word in words if word != "--long"]
     if unknown := [word for word in words if word not in PARTS]:
@@ -142,7 +139,7 @@ def main() -> int:
         return 2
     lines = []
     for name in PARTS if wants_long else words or [name for name, part in PARTS.items() if not part.long]:
-        found = kept_or_placed(name, folder)
+        found = kept_or_placed(name, kept)
         device, floor = PARTS[name].device, PARTS[name].floor_mhz
         print(f"{name} on an {device}, speed grade 8: {found.achieved_mhz:.1f} MHz, at least {floor:g}", flush=True)
         lines += faults(name, found)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts what the published configuration takes on an UltraScale+ device, with Yosys.
 
-usage: python gateware/synth.py [PART...] [--json] [--keep FOLDER]
+usage: python gateware/synth.py [PART...] [--json] [OPTIONS OF FINDINGS]
 
 Parts are router, link, link-wide, phy, phy-lanes, router-6x1, router-qfdb, router-multicast, ni-port, ni-packetizer,
 ni-mailbox, ni-messages (both with their two ports), ni-translate, ni-walk, ni-transfers, ni-gather, ni-blocks, ni (all of these
@@ -146,14 +146,13 @@ def synthesise(target: Target) -> Counted:
         return process.apply(count_both, (target,))
 
 
-def kept_or_synthesised(name: str, folder: Path) -> Counted:
-    """Counts that `folder` holds of an earlier run on the same sources, or those of synthesise(), which are then kept there."""
-    sys.path.insert(0, str(ROOT / "tools"))
+def kept_or_synthesised(name: str, kept: Any) -> Counted:
+    """Counts that `kept` (a passed.Kept) holds of an earlier run on the same sources, or those of synthesise(), which are then kept."""
     import passed
 
-    kept, target = passed.Kept(folder), TARGETS[name]
+    target = TARGETS[name]
     files = [*sources(), ROOT / "gateware/files.f", Path(__file__), Path(levels.__file__), Path(passed.__file__)]
-    key = passed.key(files=files, distributions=["pyosys"], arguments=(sys.version, target.top, sorted(target.parameters.items())))
+    key = passed.key(files=files, distributions=["pyosys"], arguments=(target.top, sorted(target.parameters.items())))
     found = kept.find(key)
     if found is not None:
         print(f"{name}: not counted again, nothing that it depends on has changed", file=sys.stderr)
@@ -165,16 +164,17 @@ def kept_or_synthesised(name: str, folder: Path) -> Counted:
 
 def counted(words: list[str], names: Iterable[str]) -> dict[str, Counted] | None:
     """The parts that a command line names, or all of `names`. Says so and returns None where it names another."""
-    folder = None
-    if "--keep" in words[:-1]:
-        at = words.index("--keep")
-        folder = Path(words[at + 1])
-        words = words[:at] + words[at + 2 :]
+    kept = None
+    if {"--keep", "--recorded", "--record"} & set(words):  # the installed package counts for itself, without tools/
+        sys.path.insert(0, str(ROOT / "tools"))
+        import passed
+
+        kept, words = passed.take(words)
     wanted = [name for name in words if not name.startswith("-")] or list(names)
     if unknown := [name for name in wanted if name not in names]:
         print(f"error: {', '.join(unknown)}: there is no such part; give some of {', '.join(names)}", file=sys.stderr)
         return None
-    return {name: kept_or_synthesised(name, folder) if folder else synthesise(TARGETS[name]) for name in wanted}
+    return {name: kept_or_synthesised(name, kept) if kept else synthesise(TARGETS[name]) for name in wanted}
 
 
 def whole(results: dict[str, dict[str, float]]) -> dict[str, float]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shows the logic levels of every path through router and links, mapped to an UltraScale+ device with Yosys.
 
-usage: python gateware/timing.py [PART...] [--json] [--keep FOLDER]     (needs pyosys; minutes for all)
+usage: python gateware/timing.py [PART...] [--json] [OPTIONS OF FINDINGS]     (needs pyosys; minutes for all)
 
 Parts are router, router-6x1, router-qfdb, router-multicast, link, link-wide, phy, phy-lanes, ni-port, ni-packetizer, ni-mailbox,
 ni-transfers, ni-gather, ni-blocks, ni-translate, ni-reduce, ni and reduce (parts of an interface, and of the unit that reduces,

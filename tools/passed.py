@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps what a check found, under a key made of everything that it depends on, so that it need not run again until some of that changes."""
+"""Keeps what a check found, under a key made of everything that it depends on, so that it need not run again until some of that changes.
+
+Findings are kept in a folder of one checkout (`--keep FOLDER`), and in a file that the repository holds (`--recorded FILE`), which
+`--record FILE` writes. These are the "options of findings" of the gateware's scripts. One check in ten of those that the file holds runs
+nevertheless: which ones is drawn from the commit, so every recorded finding is looked at again within some commits, and a run of one
+commit can be repeated. Keys say nothing of the machine but the version of Python: two machines with the same sources and tools share them.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +13,28 @@ import hashlib
 import importlib.metadata
 import json
 import os
+import platform
+import subprocess
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).resolve().parent.parent
+DRAWN_ONE_IN = 10
+
 
 def key(*, files: Iterable[Path], distributions: Iterable[str] = (), arguments: object = None) -> str:
-    """A name for: the names and bytes of these files, the versions of these Python distributions, and repr() of `arguments`.
+    """A name for: the names and bytes of these files, the versions of Python and of these distributions, and repr() of `arguments`.
 
-    A distribution that is not installed counts as such. Raises OSError when a file cannot be read.
+    A distribution that is not installed counts as such; a file of the project goes by its path in the project. Raises OSError when a file
+    cannot be read.
     """
-    digest = hashlib.sha256()
-    for file in sorted(set(files)):
+    digest = hashlib.sha256(f"python {platform.python_version()}\0".encode())
+    named = {str(file.relative_to(ROOT) if file.is_relative_to(ROOT) else file): file for file in files}
+    for name, file in sorted(named.items()):
         content = file.read_bytes()
-        digest.update(f"{file}\0{len(content)}\0".encode() + content)
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
     for name in sorted(distributions):
         try:
             version = importlib.metadata.version(name)
@@ -31,26 +45,73 @@ def key(*, files: Iterable[Path], distributions: Iterable[str] = (), arguments: 
     return digest.hexdigest()
 
 
-class Kept:
-    """Findings in a folder, one file each. Without a folder nothing is kept or found. Findings are what JSON can say, not None."""
+def commit() -> str:
+    """The checked-out commit, from which the drawn tenth follows; "" outside a repository."""
+    run = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    return run.stdout.strip() if run.returncode == 0 else ""
 
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
+
+def drawn(key: str, seed: str) -> bool:
+    return int(hashlib.sha256(f"{seed} {key}".encode()).hexdigest(), 16) % DRAWN_ONE_IN == 0
+
+
+class Kept:
+    """Findings in a folder, one file each, and in the repository's record. Findings are what JSON can say, not None.
+
+    Without `folder` and `recorded` nothing is found. With `record` what is kept is added to that file.
+    """
+
+    def __init__(
+        self, folder: Path | None = None, recorded: Path | None = None, record: Path | None = None, seed: str | None = None
+    ) -> None:
+        self._folder, self._record = folder, record
+        self._recorded = _read(recorded)
+        self._held = _read(record)
+        self._seed = commit() if seed is None else seed
+        self._lock = threading.Lock()
 
     def find(self, key: str) -> Any:
-        """The text kept under that key, or None."""
-        if self._folder is None:
-            return None
-        try:
-            return json.loads((self._folder / f"{key}.json").read_text())
-        except (FileNotFoundError, ValueError):
-            return None
+        """What is kept under that key, or None: also where it is recorded, and drawn to be looked at again."""
+        if self._folder is not None:
+            try:
+                return json.loads((self._folder / f"{key}.json").read_text())
+            except (FileNotFoundError, ValueError):
+                pass
+        return None if drawn(key, self._seed) else self._recorded.get(key)
 
     def keep(self, key: str, finding: Any) -> None:
         """Keeps it, whole or not at all."""
-        if self._folder is None:
-            return
-        self._folder.mkdir(parents=True, exist_ok=True)
-        beside = self._folder / f"{key}.{os.getpid()}"
-        beside.write_text(json.dumps(finding))
-        beside.rename(self._folder / f"{key}.json")
+        if self._folder is not None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            _write(self._folder / f"{key}.json", json.dumps(finding))
+        if self._record is not None:
+            with self._lock:
+                self._held[key] = finding
+                lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in sorted(self._held.items())]
+                _write(self._record, "{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def _read(record: Path | None) -> dict[str, Any]:
+    return dict(json.loads(record.read_text())) if record is not None and record.exists() else {}
+
+
+def _write(path: Path, text: str) -> None:
+    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    beside.write_text(text)
+    beside.rename(path)
+
+
+def take(words: list[str]) -> tuple[Kept, list[str]]:
+    """The findings that `--keep FOLDER`, `--recorded FILE` and `--record FILE` of a command line name, and its other words.
+
+    Raises SystemExit where the path behind an option is missing.
+    """
+    rest, given = list(words), {}
+    for name in ("keep", "recorded", "record"):
+        if (option := f"--{name}") in rest:
+            at = rest.index(option)
+            if at + 1 == len(rest):
+                raise SystemExit(f"error: {option} needs a path")
+            given[name] = Path(rest[at + 1])
+            del rest[at : at + 2]
+    return Kept(given.get("keep"), given.get("recorded"), given.get("record")), rest

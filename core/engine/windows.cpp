@@ -103,10 +103,7 @@ Time Windows::guarded(Slot& slot, Work work) {
 
 void Windows::account(unsigned turn) {
   double longest_s = 0;
-  for (const Slot& slot : slots_) {
-    longest_s = longest_s < slot.spent_s[turn] ? slot.spent_s[turn] : longest_s;
-    all_s_ += slot.spent_s[turn];
-  }
+  for (const Slot& slot : slots_) longest_s = longest_s < slot.spent_s[turn] ? slot.spent_s[turn] : longest_s;
   longest_s_ += longest_s;
 }
 

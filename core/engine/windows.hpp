@@ -47,11 +47,9 @@ class Windows {
 
   Time next_time() const;  // Time::never() when nothing is left to do
 
-  // Processor time of all windows: of all parts, and of the part that took longest in each, which is what is left with a processor for
-  // each part. Only kept when asked for.
+  // Processor time of the part that took longest, over all windows: what is left with a processor for each part. Only kept when asked for.
   void keep_time() { timed_ = true; }
   double longest_s() const { return longest_s_; }
-  double all_s() const { return all_s_; }
 
  private:
   struct alignas(64) Slot {
@@ -72,7 +70,7 @@ class Windows {
   std::barrier<> barrier_;
   Time end_;
   bool ending_ = false, timed_ = false;
-  double longest_s_ = 0, all_s_ = 0;
+  double longest_s_ = 0;
   std::vector<std::thread> threads_;
 };
 

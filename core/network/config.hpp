@@ -73,6 +73,9 @@ struct RouterConfig {
       0;  // ... and an output takes the next packet this long after the last one's tail: an unoptimised pipeline
   Arbitration arbitration = Arbitration::kRoundRobin;
   std::int64_t intra_ports = 2;  // towards the network interface: 0 packetizer/mailbox, 1 RDMA
+  std::string queue_action =
+      "none";  // on packets that join a queue: the name of a member of core/network/queue_actions
+  std::int64_t queue_threshold_words = 0;  // in a queue, from which on an action marks, trims or drops what joins it
 
   // Words that so many bytes fill. Contract: word_bits is positive, which the network's construction checks.
   std::int64_t words(std::uint64_t bytes) const {
@@ -110,6 +113,8 @@ void visit(RouterConfig& c, V&& v) {
   v("virtual_channels", c.virtual_channels);
   v("vc_allocation", c.vc_allocation, kOptional);
   v("intra_ports", c.intra_ports);
+  v("queue_action", c.queue_action, kOptional);
+  v("queue_threshold_words", c.queue_threshold_words, kOptional);
 }
 
 struct NetworkConfig {
@@ -117,6 +122,7 @@ struct NetworkConfig {
   std::vector<LinkConfig> links;  // indexed by Topology::link_class
   LineFaults faults;  // of the ExaNet router's links, with credits that are repeated; not a key of machine files
   bool priority = false;  // packets of priority 1 may come: there are queues for them
+  bool notes = false;  // interfaces make use of what packets carry of congestion: Packet::notes, and the stamp
   std::optional<SwitchConfig> input_queued;  // the routers are input-queued switches in place of ExaNet routers
 };
 

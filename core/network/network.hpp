@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "core/engine/event_queue.hpp"
+#include "core/faults/status.hpp"
 #include "core/network/config.hpp"
 #include "core/topology/topology.hpp"
 #include "core/units/time.hpp"
@@ -22,12 +23,21 @@ struct Packet {
   NodeId src;
   NodeId dst;  // or, until it is delivered, several nodes (core/topology/multicast.hpp), where the network multicasts()
   std::uint16_t payload_bytes;  // 0..max_payload_bytes
-  std::uint8_t intra_port;  // both where it enters and where it leaves; with several rails those of rail 0 first
+  std::uint8_t
+      intra_port;  // both where it enters and where it leaves; with several rails those of rail 0 first, and it takes
+  // the rail that it enters by, unless a routing of its own chooses
   std::uint8_t priority;  // class: 0 bulk, 1 priority, which has queues of its own and goes first
   std::uint64_t user;  // handed back on delivery
   // Payload words whose lower and upper half equals Magic, which the line of a link sends twice: docs/microarchitecture.md.
   std::uint8_t magic_lower = 0, magic_upper = 0;
   std::uint8_t marked = 0;  // delivered with wrong bits, which a link has seen
+  // What routers note of congestion (core/network/queue_actions), and a word whose meaning is that of the rate control
+  // and the action.
+  static constexpr std::uint8_t kCongested = 1;
+  static constexpr std::uint8_t kTrimmed = 2;  // its header alone comes: `payload_bytes` is what that says
+  static constexpr std::uint8_t kReport = 4;  // brings notes and stamp back to a source: routers leave them alone
+  std::uint8_t notes = 0;
+  std::uint64_t stamp = 0;
 };
 
 // Who receives what the network has carried.
@@ -42,6 +52,10 @@ struct PacketSink {
   bool early = false;
   // Intra-tile ports, of each rail alike, a bit each, whose slots (interface_slots) the interface gives back itself, by Network::give_back().
   std::uint16_t gives_back = 0;
+  // The network has lost `packet`, and says why: called at the time at which that happens, never from inside inject().
+  // Of a packet to several nodes, which its `dst` then is one of, once for each that it does not reach. nullptr: who
+  // injects has no use for it.
+  void (*lost)(void* self, const Packet& packet, Status why, Time now) = nullptr;
 };
 
 struct LinkStats {
@@ -71,6 +85,9 @@ class Network {
 
   // Packets of a class from one intra-tile port arrive at one endpoint in the order in which they were injected.
   virtual bool keeps_order() const { return true; }
+
+  // Packets may be lost: PacketSink::lost is called then. A network that answers false never calls it.
+  virtual bool may_lose() const { return false; }
 
   virtual const LinkStats& link_stats(NodeId node,
                                       std::uint16_t port) const = 0;  // of the outgoing direction; stays where it is

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "core/config/visit.hpp"
 #include "core/units/time.hpp"
@@ -33,6 +34,8 @@ struct NiConfig {
   Time translation;  // SMMU, per transfer
   Time atomic;  // one read-modify-write at the target
   Time test_step;  // an empty poll inside MPI_Test
+  std::uint32_t tries =
+      0;  // in the gateware's cycles: repetitions of a message or block until it is given up; 0: for ever
   Costs messages = Costs::kTimes;
   Costs transfers = Costs::kTimes;
   Costs reductions = Costs::kTimes;
@@ -43,6 +46,8 @@ struct NiConfig {
   Time reduction_word;  // ... and for each part and word, or each of nine where there are fewer
   std::uint32_t pages_bytes = 0;  // addresses of transfers are translated, by pages of this size; 0: they are physical
   std::uint32_t dma_window_blocks = 16;  // sent and not yet acknowledged, per transfer
+  std::string pacing = "none";  // rate control of transfers: the name of a member of core/nic/pacing
+  std::string rail_policy = "pair";  // which rail a descriptor takes: the name of a member of rail_policy.hpp
 };
 
 template <>
@@ -75,10 +80,13 @@ void visit(NiConfig& c, V&& v) {
   v("reduction_trees", c.reduction_trees, kOptional);
   v("reduction_ps", c.reduction, kOptional);
   v("reduction_word_ps", c.reduction_word, kOptional);
+  v("tries", c.tries, kOptional);
   v("messages", c.messages, kOptional);
   v("transfers", c.transfers, kOptional);
   v("reductions", c.reductions, kOptional);
   v("pages_bytes", c.pages_bytes, kOptional);
+  v("pacing", c.pacing, kOptional);
+  v("rail_policy", c.rail_policy, kOptional);
   v("clock_ps", c.clock);
 }
 

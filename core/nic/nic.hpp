@@ -6,18 +6,21 @@
 //   doorbell() tells the interface of what has been posted at a node; an interface may begin before, and need not begin later.
 // - Each descriptor leads to one completion at its destination, and, if it is acknowledged, to one at its source. Completions come at the
 //   queue's present time, never from inside post() or doorbell(). `user` comes back with them; its two top bits are 0.
+// - A completion has a status (core/faults/status.hpp). Any but kOk: the descriptor has failed there, and nothing of it
+//   may be used. What fails completes as often as what does not, when the interface at its source gives it up; a
+//   transfer of which only acknowledgements fail has kOk at its destination.
 // - Messages between two nodes arrive in the order in which they were posted; transfers too where the interface is ordered, else it takes turns
 //   between all of them packet by packet. Between different destinations it always does.
 // - Where the interface multicasts(), a destination may be several nodes (core/topology/multicast.hpp): the descriptor
 //   then leads to a completion at each node that its packets reach, in no order with other descriptors, and a transfer
 //   to one at its source when its last packet has left. Nothing acknowledges it.
 //
-// A node has an interface for each of its rails (core/topology/rails.hpp); which one a descriptor takes follows from its two nodes.
+// A node has an interface for each of its rails (core/topology/rails.hpp); which one a descriptor takes says a policy
+// (core/nic/rail_policy.hpp).
 //
 // Room for more: an engine (core/nic/exanet) is a class in a file of its own that injects packets of a kind of its own and gets those
 // that arrive. Time-out and retransmission belong to the engine that has sent: it holds a descriptor until the last acknowledgement, so that is
-// what it repeats from, and a transfer that is given up completes at its source with an error, which needs a status in
-// NicListener::transfer_acknowledged.
+// what it repeats from.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +30,7 @@
 #include <vector>
 
 #include "core/engine/event_queue.hpp"
+#include "core/faults/status.hpp"
 #include "core/network/network.hpp"
 #include "core/nic/config.hpp"
 #include "core/nic/reductions/config.hpp"
@@ -61,6 +65,7 @@ struct ReductionCall {
 struct ProcessBuffer {
   std::uint32_t process = 0;
   std::uint64_t address = 0;  // virtual; 0: memory of the process's library
+  std::uint8_t memory = 0;  // its kind: a number in memory_kinds() (core/nic/targets); 0: host DRAM
 };
 
 // A transfer by an RDMA engine from memory to memory, as many packets as that takes; without bytes it is one empty packet.
@@ -83,13 +88,15 @@ struct RdmaTransfer {
 class NicListener {
  public:
   virtual ~NicListener() = default;
-  virtual void message_arrived(std::uint64_t user, Time now) = 0;  // visible in the mailbox
-  virtual void transfer_arrived(std::uint64_t user, Time now) = 0;  // all of it in memory at the destination
-  virtual void transfer_acknowledged(std::uint64_t user, Time now) = 0;  // the source has the last acknowledgement
-  virtual void reduction_arrived(std::uint64_t /*user*/, Time /*now*/) {}  // its last word is at the unit
-  virtual void reduction_ended(std::uint64_t /*user*/, bool /*whole*/, Time /*now*/) {}  // its result is in memory
-  virtual void multicast_arrived(std::uint64_t /*user*/, NodeId /*node*/, Time /*now*/) {}  // all of it at one node
-  virtual void multicast_sent(std::uint64_t /*user*/, Time /*now*/) {}  // all of a transfer has left
+  virtual void message_completed(std::uint64_t user, Status, Time now) = 0;  // visible in the mailbox
+  virtual void transfer_completed(std::uint64_t user, Status, Time now) = 0;  // all of it in memory at the destination
+  virtual void transfer_acknowledged(std::uint64_t user, Status,
+                                     Time now) = 0;  // its source has the last acknowledgement
+  virtual void reduction_packet_completed(std::uint64_t /*user*/, Status, Time /*now*/) {
+  }  // its last word is at the unit
+  virtual void reduction_completed(std::uint64_t /*user*/, Status, Time /*now*/) {}  // its result is in memory
+  virtual void multicast_completed(std::uint64_t /*user*/, NodeId /*node*/, Status, Time /*now*/) {}  // at one node
+  virtual void multicast_sent(std::uint64_t /*user*/, Status, Time /*now*/) {}  // all of a transfer has left
   virtual void packet_delivered(const Packet& packet, Time injected, Time now) = 0;  // statistics; acknowledgements too
 };
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does every network interface keep the contract: each descriptor completes once, in order between two nodes, whole, and nothing is left?
+// Does every network interface keep the contract: each descriptor completes once, in order between two nodes, whole or
+// with a status, and nothing is left?
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "core/engine/random.hpp"
 #include "core/network/exanet/exanet_harness.hpp"
+#include "core/network/lossy_harness.hpp"
 #include "core/nic/nic.hpp"
 #include "core/routing/make_topology.hpp"
 
@@ -16,15 +19,27 @@ using namespace exanet;
 namespace {
 
 struct Seen final : NicListener {
-  void message_arrived(std::uint64_t user, Time) override { messages.push_back(user); }
-  void transfer_arrived(std::uint64_t user, Time) override { transfers.push_back(user); }
-  void transfer_acknowledged(std::uint64_t user, Time) override { acknowledged.push_back(user); }
+  void message_completed(std::uint64_t user, Status status, Time) override {
+    messages.push_back(user);
+    ++statuses[status];
+  }
+  void transfer_completed(std::uint64_t user, Status status, Time) override {
+    transfers.push_back(user);
+    ++statuses[status];
+    if (status != Status::kOk) failed.insert(user);
+  }
+  void transfer_acknowledged(std::uint64_t user, Status status, Time) override {
+    acknowledged.push_back(user);
+    if (failed.contains(user)) CHECK(status != Status::kOk);
+  }
   void packet_delivered(const Packet& packet, Time injected, Time now) override {
     CHECK(injected < now);
     ++packets;
     bytes += packet.payload_bytes;
   }
   std::vector<std::uint64_t> messages, transfers, acknowledged;
+  std::map<Status, std::uint64_t> statuses;  // at destinations
+  std::set<std::uint64_t> failed;  // transfers, there
   std::uint64_t packets = 0, bytes = 0;
 };
 
@@ -98,6 +113,62 @@ TEST_CASE("network interfaces: what is posted completes once, in order and whole
       if (!kind.ordered) std::sort(seen.transfers.begin(), seen.transfers.end());
       if (!kind.ordered || (!flows && !nic->network().keeps_order()))
         std::sort(seen.acknowledged.begin(), seen.acknowledged.end());
+      check_order(seen.messages, messages);
+      check_order(seen.transfers, transfers);
+      check_order(seen.acknowledged, acknowledged);
+      CHECK(seen.statuses[Status::kOk] == 300);
+    }
+  }
+}
+
+TEST_CASE(
+    "network interfaces: of what the network loses each descriptor completes once, too, in order, with a status") {
+  const TopologySpec networks[] = {{"torus", {3, 3}}, {"torus", {3, 3}, {}, {}, "adaptive"}};
+  for (const NicKind& kind : nic_kinds()) {
+    CAPTURE(kind.name);
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      CAPTURE(seed);
+      Random random(seed, 1), losses(seed, 2);
+      EventQueue queue;
+      const std::unique_ptr<Topology> topology = make_topology(networks[seed % 2]);
+      NetworkConfig network = testing::published_fabric();
+      network.router.virtual_channels = 3;
+      NiConfig config;
+      config.mailbox = Time::ns(50);
+      config.memory_read = Time::ns(120);
+      config.dma_block_bytes = 300;
+      config.dma_window_blocks = 2;
+      const std::uint32_t one_in = seed % 4 < 2 ? 10 : 1000;
+      Seen seen;
+      const std::unique_ptr<Nic> nic =
+          kind.make({queue, *topology, network, config, seen,
+                     testing::lossy([&](const Packet&) { return losses.below(one_in) == 0; })});
+      Posted messages, transfers, acknowledged;
+      for (std::uint64_t user = 0; user < 300; ++user) {
+        const NodeId src = random.below(9), dst = random.below(9);
+        const std::uint32_t size = random.below(4) == 0 ? 0 : random.below(2000);
+        if (random.below(2) == 0) {
+          nic->post(PacketizerMessage{src, dst, size % 65, user});
+          messages[{src, dst}].push_back(user);
+        } else {
+          const bool acks = random.below(2) == 0;
+          nic->post(RdmaTransfer{src, dst, size, acks, true, user});
+          transfers[{src, dst}].push_back(user);
+          if (acks) acknowledged[{src, dst}].push_back(user);
+        }
+        nic->doorbell(src);
+        if (random.below(5) == 0) queue.run_until(queue.now() + Time::ns(random.below(2000)));
+      }
+      while (!queue.empty()) queue.run_one();
+      CHECK(nic->active() == 0);
+      CHECK(nic->network().in_flight() == 0);
+      const std::uint64_t lost = nic->network().lost(), failed = seen.statuses[Status::kLost];
+      CHECK((lost > 0 || one_in == 1000));
+      CHECK((failed <= lost && (one_in == 1000 || failed > 20)));
+      CHECK(seen.statuses[Status::kOk] + failed == 300);
+      if (!kind.ordered) std::sort(seen.transfers.begin(), seen.transfers.end());
+      std::sort(seen.acknowledged.begin(),
+                seen.acknowledged.end());  // acknowledgements that are lost come later than others
       check_order(seen.messages, messages);
       check_order(seen.transfers, transfers);
       check_order(seen.acknowledged, acknowledged);

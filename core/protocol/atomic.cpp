@@ -2,6 +2,7 @@
 // Atomics: a request with its operands, executed one at a time at the target's interface, and a reply with the old values.
 //
 //   requested ──▶ replied ──▶ (old values in memory, or refused: over)
+//       └────────────┴──────▶ (lost: over; a reply that is lost does not undo the atomic)
 #include "core/protocol/atomic_table.h"
 #include "core/protocol/atomics.hpp"
 #include "core/protocol/one_sided.hpp"
@@ -32,8 +33,11 @@ class Atomic final : public OneSidedMachine<AtomicOperation> {
         [](void* self, Time, std::uint32_t id, std::uint64_t) { static_cast<Atomic*>(self)->reply(id); }, this);
   }
 
-  void data_arrived(std::uint32_t id, Time now) override {
-    switch ((*this)[id].state) {
+  void data_completed(std::uint32_t id, Status status, Time now) override {
+    AtomicOperation& op = (*this)[id];
+    note(op, status);
+    if (status != Status::kOk) return end<AtomicCompletion>(id, now, op.bytes());
+    switch (op.state) {
       case State::requested: serve(id, now); return;
       case State::replied: arrive(id, now); return;
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Eager messages: envelope and payload in one packetizer message. The sender is done once it is stored, unless it asks for delivery: the
-// target's interface then acknowledges its arrival in a mailbox, or refuses it.
+// target's interface then acknowledges its arrival in a mailbox, or refuses it. One that is lost is matched all the
+// same, and its receive ends with the loss: a sender that is done has no call any more that could fail.
 //
-//   sent ──▶ arrived ──▶ (matched, discarded or refused: over)
+//   sent ──▶ arrived or lost ──▶ (matched, discarded or refused: over)
 //     └────▶ refused ──▶ (sender completes: over)
 #include <cerrno>
 
@@ -28,17 +29,17 @@ class Eager final : public OperationMachine<EagerMessage>, private MessageProtoc
     return true;
   }
 
-  void control_arrived(std::uint32_t id, Time now) override {
+  void control_completed(std::uint32_t id, Status status, Time now) override {
     EagerMessage& op = (*this)[id];
     switch (op.state) {
-      case State::sent: arrive(id, now); return;
+      case State::sent: status == Status::kOk ? arrive(id, now) : lose(id, status, now); return;
       case State::refused: end(id, now); return;
       case State::arrived: return;
     }
   }
 
-  void acknowledgement_arrived(std::uint32_t id, Time now) override {
-    complete<SendCompletion>(id, now, (*this)[id].d.length);
+  void acknowledgement_completed(std::uint32_t id, Status status, Time now) override {
+    complete<SendCompletion>(id, now, (*this)[id].d.length, completion_status(status));
     release(id);
   }
 
@@ -69,6 +70,22 @@ class Eager final : public OperationMachine<EagerMessage>, private MessageProtoc
       return;
     }
     if (op.d.has(kDelivered)) context_.send_control(target(op), op.rank, 0, acknowledgement(id));
+    match(id, now);
+  }
+
+  void lose(std::uint32_t id, Status status, Time now) {
+    EagerMessage& op = (*this)[id];
+    note(op, status);
+    op.holds = 0;  // nothing will acknowledge it
+    if (op.d.has(kDelivered)) complete<SendCompletion>(id, now, op.d.length);
+    if (context_.matching.takes(op.d.peer, EndpointKind::kMessage))
+      match(id, now);
+    else
+      finish(id);
+  }
+
+  void match(std::uint32_t id, Time now) {
+    EagerMessage& op = (*this)[id];
     op.state = State::arrived;
     op.message = Message(*this, id, op.rank, op.d);
     context_.matching.arrived(op.message, now);
@@ -84,7 +101,8 @@ class Eager final : public OperationMachine<EagerMessage>, private MessageProtoc
   void matched(Message& m, Time at) override {
     const EagerMessage& op = (*this)[m.operation];
     const Time cpu = context_.consume_cpu(context_.config.envelope_bytes + m.bytes()) + context_.config.mpi_receive;
-    context_.matching.deliver(m, at, 0, cpu, Protocol::eager, Payload(op.payload).first(m.bytes()));
+    const Payload payload = op.status == 0 ? Payload(op.payload).first(m.bytes()) : Payload{};
+    context_.matching.deliver(m, at, op.status, cpu, Protocol::eager, payload);
     finish(m.operation);
   }
   void discarded(Message& m, Time) override { finish(m.operation); }

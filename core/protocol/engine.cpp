@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// Hands descriptors, and the interface's completions, to the state machine that they belong to.
+//
+// Model: a descriptor goes to the first machine in the list that takes its kind; a completion to the one whose number
+// is in its user word, with the number of the operation there. Limits: no more than 256 machines and 2^32 operations
+// under way in each.
 #include "core/protocol/engine.hpp"
 
 #include "core/protocol/state_machine.hpp"
@@ -46,37 +51,37 @@ void MessageEngine::take(RankId rank, const DescriptorHeader& d, Payload payload
   }
 }
 
-void MessageEngine::message_arrived(std::uint64_t user, Time now) {
+void MessageEngine::message_completed(std::uint64_t user, Status status, Time now) {
   StateMachine& machine = *machines_[StateMachine::number_of(user)];
   const std::uint32_t operation = StateMachine::operation_of(user);
   if (user & StateMachine::kAcknowledgement)
-    machine.acknowledgement_arrived(operation, now);
+    machine.acknowledgement_completed(operation, status, now);
   else
-    machine.control_arrived(operation, now);
+    machine.control_completed(operation, status, now);
 }
 
-void MessageEngine::transfer_arrived(std::uint64_t user, Time now) {
-  machines_[StateMachine::number_of(user)]->data_arrived(StateMachine::operation_of(user), now);
+void MessageEngine::transfer_completed(std::uint64_t user, Status status, Time now) {
+  machines_[StateMachine::number_of(user)]->data_completed(StateMachine::operation_of(user), status, now);
 }
 
-void MessageEngine::reduction_arrived(std::uint64_t user, Time now) {
-  machines_[StateMachine::number_of(user)]->reduction_arrived(StateMachine::operation_of(user), now);
+void MessageEngine::reduction_packet_completed(std::uint64_t user, Status status, Time now) {
+  machines_[StateMachine::number_of(user)]->reduction_packet_completed(StateMachine::operation_of(user), status, now);
 }
 
-void MessageEngine::reduction_ended(std::uint64_t user, bool whole, Time now) {
-  machines_[StateMachine::number_of(user)]->reduction_ended(StateMachine::operation_of(user), whole, now);
+void MessageEngine::reduction_completed(std::uint64_t user, Status status, Time now) {
+  machines_[StateMachine::number_of(user)]->reduction_completed(StateMachine::operation_of(user), status, now);
 }
 
-void MessageEngine::multicast_arrived(std::uint64_t user, NodeId node, Time now) {
-  machines_[StateMachine::number_of(user)]->copy_arrived(StateMachine::operation_of(user), node, now);
+void MessageEngine::multicast_completed(std::uint64_t user, NodeId node, Status status, Time now) {
+  machines_[StateMachine::number_of(user)]->copy_completed(StateMachine::operation_of(user), node, status, now);
 }
 
-void MessageEngine::multicast_sent(std::uint64_t user, Time now) {
-  machines_[StateMachine::number_of(user)]->copies_sent(StateMachine::operation_of(user), now);
+void MessageEngine::multicast_sent(std::uint64_t user, Status status, Time now) {
+  machines_[StateMachine::number_of(user)]->copies_sent(StateMachine::operation_of(user), status, now);
 }
 
-void MessageEngine::transfer_acknowledged(std::uint64_t user, Time now) {
-  machines_[StateMachine::number_of(user)]->data_acknowledged(StateMachine::operation_of(user), now);
+void MessageEngine::transfer_acknowledged(std::uint64_t user, Status status, Time now) {
+  machines_[StateMachine::number_of(user)]->data_acknowledged(StateMachine::operation_of(user), status, now);
 }
 
 }  // namespace exanet

@@ -90,13 +90,13 @@ class MessageEngine final : private NicListener {
   void take(RankId rank, const DescriptorHeader& d, Payload payload);
 
   // NicListener
-  void message_arrived(std::uint64_t user, Time now) override;
-  void transfer_arrived(std::uint64_t user, Time now) override;
-  void transfer_acknowledged(std::uint64_t user, Time now) override;
-  void reduction_arrived(std::uint64_t user, Time now) override;
-  void reduction_ended(std::uint64_t user, bool whole, Time now) override;
-  void multicast_arrived(std::uint64_t user, NodeId node, Time now) override;
-  void multicast_sent(std::uint64_t user, Time now) override;
+  void message_completed(std::uint64_t user, Status status, Time now) override;
+  void transfer_completed(std::uint64_t user, Status status, Time now) override;
+  void transfer_acknowledged(std::uint64_t user, Status status, Time now) override;
+  void reduction_packet_completed(std::uint64_t user, Status status, Time now) override;
+  void reduction_completed(std::uint64_t user, Status status, Time now) override;
+  void multicast_completed(std::uint64_t user, NodeId node, Status status, Time now) override;
+  void multicast_sent(std::uint64_t user, Status status, Time now) override;
   void packet_delivered(const Packet&, Time injected, Time now) override {
     if (packet_fn_) packet_fn_(packet_self_, now - injected);
   }

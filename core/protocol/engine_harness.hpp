@@ -69,13 +69,13 @@ class Ranks : public Host {
   static constexpr std::uint64_t kBase = 0x10000;  // of a rank's memory in its own addresses
 
   Ranks(const TopologySpec& spec, std::vector<NodeId> placement, const NetworkConfig& fabric = steady_fabric(),
-        const NiConfig& ni = odd_costs())
+        const NiConfig& ni = odd_costs(), const MakeNetwork& make = make_network)
       : config(ni),
         router(fabric.router),
         topology(make_topology(spec)),
         done(placement.size()),
         memory(placement.size(), std::vector<std::byte>(kBytes)),
-        engine(queue, *topology, fabric, ni, placement, *this, nic_kind("exanet")) {
+        engine(queue, *topology, fabric, ni, placement, *this, nic_kind("exanet"), make) {
     engine.set_instant(false);
     for (RankId r = 0; r < placement.size(); ++r) {
       open(r, 0);

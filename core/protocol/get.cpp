@@ -2,6 +2,7 @@
 // Gets: a request, and the data back in acknowledged blocks, or a refusal.
 //
 //   requested ──▶ answered ──▶ (data in memory, or refused: over)
+//       └────────────┴───────▶ (lost: over)
 #include "core/protocol/one_sided.hpp"
 
 namespace exanet {
@@ -16,14 +17,17 @@ class Get final : public OneSidedMachine<GetOperation> {
   using OneSidedMachine::OneSidedMachine;
   using State = GetOperation::State;
 
-  void data_arrived(std::uint32_t id, Time now) override {
-    switch ((*this)[id].state) {
+  void data_completed(std::uint32_t id, Status status, Time now) override {
+    GetOperation& op = (*this)[id];
+    note(op, status);
+    if (status != Status::kOk) return arrive(id, now);
+    switch (op.state) {
       case State::requested: serve(id, now); return;
       case State::answered: arrive(id, now); return;
     }
   }
 
-  void data_acknowledged(std::uint32_t id, Time) override { release(id); }
+  void data_acknowledged(std::uint32_t id, Status, Time) override { release(id); }
 
  private:
   void execute(std::uint32_t id, Time now) override {

@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+// Matches messages and receives by source and tag, in MPI's order.
+//
+// Model: two lists an endpoint and kind of message, tagged or not: receives that wait for a message, messages that wait
+// for a receive. A message meets the first receive that fits, a receive the first message. A receive of several
+// messages stays in its list until its buffer is full; it is given back when the last message is in it. Limits: each
+// search is linear in what waits.
 #include "core/protocol/matching.hpp"
 
 #include <algorithm>
@@ -9,11 +15,11 @@
 namespace exanet {
 
 struct Receive {
-  ReceiveDescriptor d;             // multi: buffer and length are what is left
+  ReceiveDescriptor d;  // multi: buffer and length are what is left
   RankId rank = 0;
   std::int32_t status = 0;
-  std::uint32_t holds = 0;         // matched messages still under way
-  bool done = false;               // takes no more
+  std::uint32_t holds = 0;  // matched messages still under way
+  bool done = false;  // takes no more
   Receive *prev = nullptr, *next = nullptr;
 };
 
@@ -204,7 +210,8 @@ void Matching::match(Message& m, Receive& r, Time at) {
 void Matching::deliver(Message& m, Time at, std::int32_t status, Time cpu, Protocol protocol, Payload payload) {
   Receive& r = *m.receive;
   --receiving_[r.rank];
-  if (status == 0 && m.send->length > m.space) status = -EMSGSIZE;
+  const bool received = status == 0;
+  if (received && m.send->length > m.space) status = -EMSGSIZE;
   auto done = context_.completion<ReceiveCompletion>(r.d, at, status);
   done.cpu_ps = static_cast<std::uint32_t>(cpu.ps());
   done.cookie = r.d.cookie;
@@ -217,7 +224,8 @@ void Matching::deliver(Message& m, Time at, std::int32_t status, Time cpu, Proto
   } else {
     context_.host.complete(r.rank, done, payload);
   }
-  context_.host.record(MessageRecord{m.source, r.rank, m.send->length, m.send->tag, protocol, m.send->time, at});
+  if (received)
+    context_.host.record(MessageRecord{m.source, r.rank, m.send->length, m.send->tag, protocol, m.send->time, at});
   if (--r.holds == 0 && r.done) {
     if (r.d.has(kMulti))
       release_multi(r, at);

@@ -16,9 +16,9 @@ class Packets final : public OperationMachine<BarePacket> {
     return true;
   }
 
-  void control_arrived(std::uint32_t id, Time now) override {
+  void control_completed(std::uint32_t id, Status status, Time now) override {
     const BarePacket& op = (*this)[id];
-    if (context_.matching.takes(op.d.peer, EndpointKind::kRaw)) {
+    if (status == Status::kOk && context_.matching.takes(op.d.peer, EndpointKind::kRaw)) {
       auto done = context_.completion<PacketCompletion>(op.d, now);
       done.ep = op.d.peer.ep;
       done.peer = Address{op.rank, op.d.ep};

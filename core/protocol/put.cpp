@@ -13,12 +13,16 @@ class Put final : public OneSidedMachine<PutOperation> {
  public:
   using OneSidedMachine::OneSidedMachine;
 
-  void data_arrived(std::uint32_t id, Time now) override {
+  void data_completed(std::uint32_t id, Status status, Time now) override {
     PutOperation& op = (*this)[id];
+    note(op, status);
     if (op.status == 0) op.status = land(op, now);
   }
 
-  void data_acknowledged(std::uint32_t id, Time now) override { end<PutCompletion>(id, now, (*this)[id].d.length); }
+  void data_acknowledged(std::uint32_t id, Status status, Time now) override {
+    note((*this)[id], status);
+    end<PutCompletion>(id, now, (*this)[id].d.length);
+  }
 
  private:
   void execute(std::uint32_t id, Time now) override {

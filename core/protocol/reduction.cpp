@@ -6,8 +6,9 @@
 //   part ──▶ at its unit ──▶ (all branches there) ──▶ sum ──▶ packet to the unit above ──▶ ... ──▶ root
 //   result ──▶ packets to the units below, then memory of the node's ranks ──▶ completions
 //
-// Ranks that do not agree in operation, type or length all learn of it, as the parts meet. A rank that never comes keeps
-// the others waiting, as in any MPI library: parts that only wait do not go on by themselves.
+// Ranks that do not agree in operation, type or length all learn of it, as the parts meet; so do all of a packet that
+// is lost. A rank that never comes keeps the others waiting, as in any MPI library: parts that only wait do not go on
+// by themselves.
 #include "core/protocol/reduction.hpp"
 
 #include <algorithm>
@@ -87,10 +88,12 @@ class Reductions final : public OperationMachine<Operation<ReductionDescriptor>>
     return true;
   }
 
-  void reduction_arrived(std::uint32_t number, Time now) override {
-    const Packet packet = std::move(packets_[number]);
+  // A part that is lost fails the reduction for all, a result that is lost for those below.
+  void reduction_packet_completed(std::uint32_t number, Status status, Time now) override {
+    Packet packet = std::move(packets_[number]);
     free_.push_back(number);
     --context_.live;
+    if (packet.status == 0) packet.status = completion_status(status);
     if (packet.up)
       part_arrived(packet.tree, packet.node, packet.branch, packet.shape, packet.status, packet.bytes, now);
     else
@@ -202,7 +205,7 @@ class Reductions final : public OperationMachine<Operation<ReductionDescriptor>>
   // --- Units with trees of their own (core/nic/reductions): parts go to the unit, and its ends say when the result is there, which is worked out when
   // the last part has been handed over, in the units' order.
 
-  void reduction_ended(std::uint32_t number, bool whole, Time now) override {
+  void reduction_completed(std::uint32_t number, Status status, Time now) override {
     const Call call = calls_[number];
     free_calls_.push_back(number);
     Reduction& reduction = *context_.reductions[call.tree];
@@ -211,7 +214,9 @@ class Reductions final : public OperationMachine<Operation<ReductionDescriptor>>
     if (place.live) --context_.live;
     place.live = false;
     const Bytes none;
-    answer(call.rank, place.asked, whole ? 0 : -EINVAL, whole ? reduction.result.bytes : none, now);
+    reduction.broken |= status != Status::kOk;
+    answer(call.rank, place.asked, completion_status(status), status == Status::kOk ? reduction.result.bytes : none,
+           now);
   }
 
   void hand_over(std::uint32_t tree, RankId rank, Reduction& reduction, Reduction::Place& place, const Bytes& bytes,

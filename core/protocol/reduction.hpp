@@ -39,7 +39,7 @@ struct Reduction {
   // Where units have trees of their own: the tree's number at each of its nodes, and how far the present reduction is.
   std::vector<std::uint8_t> numbers;
   std::size_t handed_over = 0;  // parts
-  bool broken = false;  // parts did not agree
+  bool broken = false;  // parts did not agree, or the interfaces have given it up
   Part result{};
 
   // Whether the rank may hand over a part, or close the tree.

@@ -5,7 +5,11 @@
 //
 //   requested ──▶ matched ──▶ reading ──▶ receiving ──▶ fetched ──▶ acknowledging ──▶ (sender completes: over)
 //       │ └──────────────────── discarded ────────────────▲              ▲
-//       └──────────────────────────────────────────────── refused ───────┘
+//       ├──────────────────────────────────────────────── refused ───────┘
+//       └──▶ lost ──▶ (matched, discarded or refused: over)
+//
+// An envelope that is lost is matched all the same, and its receive ends with the loss; its sender completes at once.
+// What fails later ends the receive as soon as its processor takes it, and the acknowledgement says so to the sender.
 #include <cerrno>
 
 #include "core/protocol/state_machine.hpp"
@@ -21,7 +25,8 @@ struct RendezvousMessage : Operation<SendDescriptor> {
     reading,
     receiving,
     fetched,
-    acknowledging
+    acknowledging,
+    lost
   } state = State::requested;
   Message message;
 };
@@ -43,22 +48,32 @@ class Rendezvous final : public OperationMachine<RendezvousMessage>, private Mes
     return true;
   }
 
-  void control_arrived(std::uint32_t id, Time now) override {
-    if ((*this)[id].state == State::requested)
+  void control_completed(std::uint32_t id, Status status, Time now) override {
+    RendezvousMessage& op = (*this)[id];
+    const bool requested = op.state == State::requested;
+    note(op, status);
+    if (!requested)
+      end(id, now);  // acknowledging
+    else if (status == Status::kOk)
       arrive(id, now);
     else
-      end(id, now);  // acknowledging
+      lose(id, now);
   }
 
-  void data_arrived(std::uint32_t id, Time now) override {
+  void data_completed(std::uint32_t id, Status status, Time now) override {
     RendezvousMessage& op = (*this)[id];
-    if (op.state == State::reading)
+    if (status != Status::kOk) {
+      note(op, status);
+      op.state = State::fetched;
+      enqueue(id, now);
+    } else if (op.state == State::reading) {
       serve_read(id);
-    else
+    } else {
       receive(op, id, now);
+    }
   }
 
-  void data_acknowledged(std::uint32_t id, Time) override { release(id); }
+  void data_acknowledged(std::uint32_t id, Status, Time) override { release(id); }  // the receiver says how it went
 
  private:
   void execute(std::uint32_t id, Time now) override {
@@ -79,6 +94,17 @@ class Rendezvous final : public OperationMachine<RendezvousMessage>, private Mes
       context_.matching.arrived(op.message, now);
     else
       refused(op.message, -ECONNREFUSED);
+  }
+
+  void lose(std::uint32_t id, Time now) {
+    RendezvousMessage& op = (*this)[id];
+    if (!sender_has_completed(op)) complete<SendCompletion>(id, now, op.d.length);
+    op.state = State::lost;
+    op.message = Message(*this, id, op.rank, op.d);
+    if (context_.matching.takes(op.d.peer, EndpointKind::kMessage))
+      context_.matching.arrived(op.message, now);
+    else
+      finish(id);
   }
 
   // At the sender's interface: its engine serves the read without its processor.
@@ -128,10 +154,7 @@ class Rendezvous final : public OperationMachine<RendezvousMessage>, private Mes
       op.state = State::reading;
     } else {
       op.state = State::acknowledging;
-      if (op.message.receive) {
-        const Time cpu = context_.config.mailbox_read + context_.config.mpi_receive;
-        context_.matching.deliver(op.message, done, op.status, cpu, Protocol::rendezvous, {});
-      }
+      if (op.message.receive) deliver(op, done);
       offered = context_.after(done, context_.config.packetizer);
     }
     context_.events.schedule(max(context_.events.now(), offered), on_offer_, id);
@@ -149,18 +172,30 @@ class Rendezvous final : public OperationMachine<RendezvousMessage>, private Mes
       context_.send_control(target(op), op.rank, context_.config.envelope_bytes, user(id));
   }
 
+  void deliver(RendezvousMessage& op, Time at) {
+    const Time cpu = context_.config.mailbox_read + context_.config.mpi_receive;
+    context_.matching.deliver(op.message, at, op.status, cpu, Protocol::rendezvous, {});
+  }
+
   // MessageProtocol
   void matched(Message& m, Time at) override {
-    (*this)[m.operation].state = State::matched;
+    RendezvousMessage& op = (*this)[m.operation];
+    if (op.state == State::lost) {
+      deliver(op, at);
+      return finish(m.operation);
+    }
+    op.state = State::matched;
     enqueue(m.operation, at);
   }
   void discarded(Message& m, Time at) override {
-    (*this)[m.operation].state = State::fetched;  // as it were: the sender gets its acknowledgement
+    RendezvousMessage& op = (*this)[m.operation];
+    if (op.state == State::lost) return finish(m.operation);
+    op.state = State::fetched;  // as it were: the sender gets its acknowledgement
     enqueue(m.operation, at);
   }
   void refused(Message& m, std::int32_t status) override {
     RendezvousMessage& op = (*this)[m.operation];
-    if (sender_has_completed(op)) {
+    if (op.state == State::lost || sender_has_completed(op)) {
       finish(m.operation);
       return;
     }

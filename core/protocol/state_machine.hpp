@@ -12,21 +12,23 @@
 namespace exanet {
 
 // Contract: submit() takes a descriptor of one of kinds(), or leaves it to the next in the list and returns false. The other calls are about
-// control messages and transfers that were begun with user() or acknowledgement() of the operation.
+// control messages and transfers that were begun with user() or acknowledgement() of the operation. Each has the
+// interface's status: an operation any of whose messages or transfers fails ends with that, at all ranks that wait for
+// it.
 class StateMachine {
  public:
   explicit StateMachine(Context& context) : context_(context) {}
   virtual ~StateMachine() = default;
   virtual std::vector<DescriptorKind> kinds() const = 0;
   virtual bool submit(RankId rank, const DescriptorHeader& d, Payload payload) = 0;
-  virtual void control_arrived(std::uint32_t operation, Time now) {}
-  virtual void acknowledgement_arrived(std::uint32_t operation, Time now) {}
-  virtual void data_arrived(std::uint32_t operation, Time now) {}
-  virtual void data_acknowledged(std::uint32_t operation, Time now) {}
-  virtual void reduction_arrived(std::uint32_t packet, Time now) {}  // by its number, as in user()
-  virtual void reduction_ended(std::uint32_t call, bool whole, Time now) {}  // likewise
-  virtual void copy_arrived(std::uint32_t operation, NodeId node, Time now) {}
-  virtual void copies_sent(std::uint32_t operation, Time now) {}
+  virtual void control_completed(std::uint32_t operation, Status, Time now) {}
+  virtual void acknowledgement_completed(std::uint32_t operation, Status, Time now) {}
+  virtual void data_completed(std::uint32_t operation, Status, Time now) {}
+  virtual void data_acknowledged(std::uint32_t operation, Status, Time now) {}
+  virtual void reduction_packet_completed(std::uint32_t packet, Status, Time now) {}  // by its number, as in user()
+  virtual void reduction_completed(std::uint32_t call, Status, Time now) {}  // likewise
+  virtual void copy_completed(std::uint32_t operation, NodeId node, Status, Time now) {}
+  virtual void copies_sent(std::uint32_t operation, Status, Time now) {}
 
   // A user word of the interface: operation, number of the machine in the list, and whether it acknowledges.
   static constexpr std::uint64_t kAcknowledgement = 1ull << 40;
@@ -105,13 +107,21 @@ class OperationMachine : public StateMachine {
   // At the initiator: what failed always completes.
   template <typename C>
   void complete(std::uint32_t id, Time at, std::uint64_t length) {
+    complete<C>(id, at, length, operations_[id]->status);
+  }
+  template <typename C>
+  void complete(std::uint32_t id, Time at, std::uint64_t length, std::int32_t status) {
     const Op& op = *operations_[id];
-    if (op.status == 0 && op.d.has(kSilent)) return;
-    C done = context_.completion<C>(op.d, at, op.status);
+    if (status == 0 && op.d.has(kSilent)) return;
+    C done = context_.completion<C>(op.d, at, status);
     done.cookie = op.d.cookie;
     done.peer = op.d.peer;
     done.length = length;
     context_.host.complete(op.rank, done, {});
+  }
+  // What has gone wrong first is the operation's status.
+  static void note(Op& op, Status status) {
+    if (op.status == 0) op.status = completion_status(status);
   }
   bool unreachable(const Op& op) const { return op.d.peer.rank >= context_.ranks(); }
   RankId target(const Op& op) const { return op.d.peer.rank; }

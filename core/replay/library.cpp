@@ -10,6 +10,7 @@
 #include <array>
 
 #include "core/protocol/atomic_table.h"
+#include "core/protocol/failure.hpp"
 #include "core/units/check.hpp"
 
 namespace exanet {
@@ -183,6 +184,10 @@ void Library::cancel(RankId rank, std::uint64_t cookie) {
 }
 
 void Library::complete(RankId rank, const Completion& completion, Payload) {
+  if (std::string what = failure_of(completion); !what.empty()) {
+    if (!failure_) failure_ = {rank, queue_.now(), std::move(what)};
+    return;
+  }
   Arrival a;
   std::visit(
       [&a](const auto& c) {

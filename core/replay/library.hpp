@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -83,6 +84,15 @@ class Library final : private Host {
   // Nothing has come for the rank, and nothing will that ranks have asked for by now, but for answers of probes.
   bool waits_in_vain(RankId rank) const;
 
+  // The first operation that has failed on the network. Its rank never learns of it: no call of a recorded program has
+  // an error to return.
+  struct Failure {
+    RankId rank;
+    Time time;
+    std::string what;
+  };
+  const std::optional<Failure>& failure() const { return failure_; }
+
   const MessageEngine& engine() const { return engine_; }
   const Statistics& statistics() const { return statistics_; }
 
@@ -116,6 +126,7 @@ class Library final : private Host {
   MessageEngine engine_;
   std::uint32_t on_wake_ = 0;
   std::uint64_t probes_ = 0;  // not answered yet
+  std::optional<Failure> failure_;
 };
 
 }  // namespace exanet

@@ -14,6 +14,7 @@
 #include "core/collectives/network_trees.hpp"
 #include "core/collectives/registry.hpp"
 #include "core/config/error.hpp"
+#include "core/protocol/failure.hpp"
 #include "core/replay/library.hpp"
 #include "core/replay/rank_collectives.hpp"
 #include "core/replay/rank_job.hpp"
@@ -48,8 +49,13 @@ class Replay::State final : public LibraryUser {
 
   Time resume(RankId rank) override { return ranks[rank]->resume(); }
 
-  // Throws ConfigError where ranks have not come to their end, and nothing is left that they could wait for.
+  // Throws ConfigError where something has failed on the network; where ranks have not come to their end, and nothing
+  // is left that they could wait for.
   void check_done() const {
+    if (const auto& failure = library.failure())
+      throw ConfigError("", "the replay ends at " + in_microseconds(failure->time) + ", on node " +
+                                std::to_string(placement[failure->rank]) + ", " + ranks[failure->rank]->where() + ": " +
+                                failure->what);
     std::string stuck;
     std::size_t count = 0;
     for (std::size_t id = 0; id < ranks.size(); ++id) {
@@ -217,7 +223,7 @@ bool Replay::run() {
     queue.run_some(100'000);
     progress_.store(state_->share_done(), std::memory_order_relaxed);
     if (stopped_.load(std::memory_order_relaxed)) return false;
-    if (state_->stuck()) break;
+    if (state_->library.failure() || state_->stuck()) break;
   }
   state_->check_done();
   result_ = state_->summarize();

@@ -47,7 +47,8 @@ class MessageCarrier {
   virtual void doorbell(std::uint32_t rank) = 0;
   virtual bool busy(std::uint32_t) const { return false; }
   virtual void advance() {}  // after each event of the queue
-  virtual void check_done() const = 0;  // once no event is left: nothing is under way
+  // Once no event is left: nothing is under way. Throws ConfigError when a message has failed on the network.
+  virtual void check_done() const = 0;
   virtual Totals totals() const = 0;
   virtual PageFigures pages() const { return {}; }  // of interfaces that translate addresses
   virtual std::vector<LinkStats> link_counts() const = 0;  // in the order of each_link()

@@ -9,7 +9,9 @@
 // Limits: messages have no contents; between steps a rank polls, computing or not.
 #include <algorithm>
 
+#include "core/config/error.hpp"
 #include "core/protocol/engine.hpp"
+#include "core/protocol/failure.hpp"
 #include "core/units/check.hpp"
 #include "core/workload/carrier.hpp"
 #include "core/workload/link_use.hpp"
@@ -96,6 +98,7 @@ class LibraryCarrier final : public MessageCarrier, private Host {
   bool busy(std::uint32_t rank) const override { return ranks_[rank].sends_due > 0 || ranks_[rank].working > 0; }
 
   void check_done() const override {
+    require(failure_.empty(), "", failure_);
     const std::uint64_t in_flight = model_->in_flight();
     const std::string cycle = in_flight == 0 ? "" : model_->deadlock();
     EXANET_CHECK(in_flight == 0 && engine_.operations() == 0,
@@ -119,7 +122,12 @@ class LibraryCarrier final : public MessageCarrier, private Host {
   // Host
   void complete(RankId rank, const Completion& completion, Payload) override {
     const auto& header = std::visit([](const auto& c) -> const CompletionHeader& { return c; }, completion);
-    EXANET_CHECK(header.status == 0, "a message has failed", queue_.now().ps(), rank, header.status);
+    if (header.status != 0) {
+      if (failure_.empty())
+        failure_ = "the simulation cannot go on: at " + in_microseconds(queue_.now()) + ", rank " +
+                   std::to_string(rank) + ": " + failure_of(completion);
+      return;
+    }
     const auto* receive = std::get_if<ReceiveCompletion>(&completion);
     const std::uint64_t what = receive != nullptr ? receive->data : kSent;
     queue_.schedule(max(queue_.now(), header.time), on_completion_, rank, std::uint64_t{header.cpu_ps} << 32 | what);
@@ -162,6 +170,7 @@ class LibraryCarrier final : public MessageCarrier, private Host {
   std::uint32_t on_completion_ = 0, on_consumed_ = 0;
   std::uint64_t packets_ = 0;
   double packet_ps_ = 0;
+  std::string failure_;  // the first
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Carries the messages of jobs as packets, from interfaces that cost nothing.
+#include "core/config/error.hpp"
 #include "core/nic/ideal/ideal_nic.hpp"
+#include "core/protocol/failure.hpp"
 #include "core/units/check.hpp"
 #include "core/workload/carrier.hpp"
 #include "core/workload/link_use.hpp"
@@ -29,6 +31,7 @@ class PacketCarrier final : public MessageCarrier, private NicListener {
   }
   void doorbell(std::uint32_t rank) override { nic_.doorbell(endpoints_[rank]); }
   void check_done() const override {
+    require(failure_.empty(), "", failure_);
     const std::uint64_t in_flight = model_->in_flight();
     const std::string cycle = in_flight == 0 ? "" : model_->deadlock();
     EXANET_CHECK(in_flight == 0 && nic_.active() == 0,
@@ -40,11 +43,17 @@ class PacketCarrier final : public MessageCarrier, private NicListener {
   const NetworkModel* model() const override { return model_; }
 
  private:
-  void message_arrived(std::uint64_t, Time) override {}
-  void transfer_arrived(std::uint64_t user, Time now) override {
+  void message_completed(std::uint64_t, Status, Time) override {}
+  void transfer_completed(std::uint64_t user, Status status, Time now) override {
+    if (status != Status::kOk) {
+      if (failure_.empty())
+        failure_ = "the simulation cannot go on: at " + in_microseconds(now) +
+                   " a message failed: " + network_failure(completion_status(status));
+      return;
+    }
     listener_.arrived(static_cast<std::uint32_t>(user), now);
   }
-  void transfer_acknowledged(std::uint64_t, Time) override {}
+  void transfer_acknowledged(std::uint64_t, Status, Time) override {}
   void packet_delivered(const Packet&, Time injected, Time now) override {
     ++packets_;
     packet_ps_ += static_cast<double>((now - injected).ps());
@@ -58,6 +67,7 @@ class PacketCarrier final : public MessageCarrier, private NicListener {
   IdealNic nic_;
   std::uint64_t packets_ = 0;
   double packet_ps_ = 0;
+  std::string failure_;  // the first
 };
 
 }  // namespace

@@ -9,9 +9,11 @@
 #include <cmath>
 #include <ctime>
 
+#include "core/config/error.hpp"
 #include "core/engine/random.hpp"
 #include "core/network/model.hpp"
 #include "core/nic/ideal/ideal_nic.hpp"
+#include "core/protocol/failure.hpp"
 #include "core/routing/make_topology.hpp"
 #include "core/units/check.hpp"
 #include "core/workload/message_run.hpp"
@@ -65,6 +67,7 @@ class PacketMessages final : public MessageRun, private NicListener {
       after = link_counts(*topology_, *model_);
     }
     if (!advance(open_loop ? times_.end + config_.measure : Time::never())) return false;
+    require(failure_.empty(), "", failure_);
     if (!open_loop) {
       EXANET_CHECK(done_ == plan_.messages.size() && model_->in_flight() == 0, "messages are stuck in the network",
                    queue_.now().ps(), done_, plan_.messages.size());
@@ -117,8 +120,8 @@ class PacketMessages final : public MessageRun, private NicListener {
     if (!others) nic_.doorbell(m.src);
   }
 
-  void message_arrived(std::uint64_t, Time) override {}
-  void transfer_acknowledged(std::uint64_t, Time) override {}
+  void message_completed(std::uint64_t, Status, Time) override {}
+  void transfer_acknowledged(std::uint64_t, Status, Time) override {}
 
   void packet_delivered(const Packet& packet, Time, Time now) override {
     ++packets_;
@@ -126,7 +129,13 @@ class PacketMessages final : public MessageRun, private NicListener {
       times_.accepted_bytes[packet.src] += packet.payload_bytes;
   }
 
-  void transfer_arrived(std::uint64_t user, Time now) override {
+  void transfer_completed(std::uint64_t user, Status status, Time now) override {
+    if (status != Status::kOk) {
+      if (failure_.empty())
+        failure_ = "the simulation cannot go on: at " + in_microseconds(now) + " message " + std::to_string(user) +
+                   " failed: " + network_failure(completion_status(status));
+      return;
+    }
     times_.arrived[user] = last_ = now;
     ++done_;
     for (const std::uint32_t next : states_[user].dependents)
@@ -156,6 +165,7 @@ class PacketMessages final : public MessageRun, private NicListener {
   Time last_;
   std::size_t done_ = 0;
   std::uint64_t packets_ = 0;  // delivered
+  std::string failure_;  // the first
 };
 
 }  // namespace

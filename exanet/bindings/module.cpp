@@ -80,6 +80,7 @@ class Simulator {
   }
 
   void stop(const std::string& reason) { control().stop(reason); }
+  std::string failure() const { return control().failure(); }
   void rank_exited(RankId rank, int status) { control().rank_exited(rank, status); }
   void host_ended() {
     if (errand_) errand_->left_alone();
@@ -264,6 +265,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("order_path", &Simulator::order_path)
       .def("run", &Simulator::run)
       .def("stop", &Simulator::stop, "reason"_a)
+      .def("failure", &Simulator::failure)
       .def("rank_exited", &Simulator::rank_exited, "rank"_a, "status"_a)
       .def("host_ended", &Simulator::host_ended)
       .def("progress", &Simulator::progress)

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hands the registries of the core to Python, for help texts, reference pages and the machine schema.
+#include "core/network/queue_actions/queue_action.hpp"
 #include "core/network/registry.hpp"
 #include "core/nic/nic.hpp"
+#include "core/nic/pacing/pacing.hpp"
+#include "core/nic/rail_policy.hpp"
 #include "core/routing/registry.hpp"
 #include "core/topology/registry.hpp"
 #include "core/workload/pattern.hpp"
@@ -57,21 +60,11 @@ nb::list patterns() {
   return all;
 }
 
-nb::list programs() {
+// Of a registry whose entries have no more than a name and a help.
+template <typename Kind>
+nb::list all_named(const std::vector<Kind>& kinds) {
   nb::list all;
-  for (const ProgramKind& kind : program_kinds()) all.append(named(kind));
-  return all;
-}
-
-nb::list networks() {
-  nb::list all;
-  for (const NetworkKind& kind : network_kinds()) all.append(named(kind));
-  return all;
-}
-
-nb::list nics() {
-  nb::list all;
-  for (const NicKind& kind : nic_kinds()) all.append(named(kind));
+  for (const Kind& kind : kinds) all.append(named(kind));
   return all;
 }
 
@@ -83,9 +76,12 @@ nb::dict registries() {
   d["topologies"] = topologies();
   d["routings"] = routings();
   d["patterns"] = patterns();
-  d["programs"] = programs();
-  d["networks"] = networks();
-  d["nics"] = nics();
+  d["programs"] = all_named(program_kinds());
+  d["networks"] = all_named(network_kinds());
+  d["nics"] = all_named(nic_kinds());
+  d["pacings"] = all_named(pacing_kinds());
+  d["queue_actions"] = all_named(queue_action_kinds());
+  d["rail_policies"] = all_named(rail_policy_kinds());
   return d;
 }
 

@@ -289,12 +289,6 @@ void bind_replay(nb::module_& m) {
     for (const SelectionRules& rules : all_selection_rules()) all.emplace_back(rules.name, rules.library);
     return all;
   });
-  m.def("trace_call_names", [] {
-    std::vector<std::string> names;
-    names.reserve(256);
-    for (int code = 0; code < 256; ++code) names.emplace_back(trace_call_name(static_cast<std::uint8_t>(code)));
-    return names;
-  });
 }
 
 }  // namespace exanet

@@ -51,6 +51,17 @@ SWITCHED = frozenset(entry["name"] for entry in _REGISTRIES["topologies"] if ent
 SWITCHES = tuple(entry["name"] for entry in _REGISTRIES["networks"] if entry["name"] != "exanet")
 """The network models of input-queued switches."""
 
+
+def _names(registry: str) -> OneOf:
+    """The names of a registry's entries."""
+    return OneOf([entry["name"] for entry in _REGISTRIES[registry]])
+
+
+def _helps(registry: str) -> str:
+    """The names of a registry's entries, each with what it is."""
+    return "; ".join(f"{entry['name']}: {entry['help']}" for entry in _REGISTRIES[registry])
+
+
 _KEYS: dict[str, dict[str, Any]] = _core.configuration_keys()
 
 
@@ -210,6 +221,15 @@ class Router(Strict):
     intra_ports: Count = Field(
         description="Ports towards the network interface: packetizer and mailbox, RDMA. With several rails, so many for each one's."
     )
+    queue_action: Annotated[str, _names("queue_actions")] | None = Field(
+        default=None,
+        description=f"What happens to a packet that joins the queue of an output. {_helps('queue_actions')}. none if not said.",
+    )
+    queue_threshold: Words | None = Field(
+        default=None,
+        description="With `queue_action`: words in a queue, payload alone but for wormhole switches, from which on packets that join it "
+        "are marked, trimmed or dropped.",
+    )
 
 
 class Link(Strict):
@@ -280,6 +300,15 @@ class NetworkInterface(Strict):
     reduction_word: Time | None = Field(
         default=None,
         description="With `reduction_trees`: of a pass, one a part, over the words of the vector, each; a pass has nine at least.",
+    )
+    pacing: Annotated[str, _names("pacings")] | None = Field(
+        default=None,
+        description="Rate control of transfers, by what acknowledgements bring back of marks, stamps and delays. "
+        f"{_helps('pacings')}. none if not said.",
+    )
+    rail_policy: Annotated[str, _names("rail_policies")] | None = Field(
+        default=None,
+        description=f"With several rails: which of them a message or transfer takes. {_helps('rail_policies')}. pair if not said.",
     )
     clock: Frequency = Field(
         description="Packets go to the router at the edges of this clock, counted from virtual time 0; with 0 whenever they are ready. "

@@ -41,6 +41,7 @@ class Simulator(Protocol):
 
     def run(self) -> None: ...
     def stop(self, reason: str) -> None: ...
+    def failure(self) -> str: ...
     def rank_exited(self, rank: int, status: int) -> None: ...
     def host_ended(self) -> None: ...
     def progress(self) -> dict[str, Any]: ...
@@ -118,6 +119,8 @@ class Supervisor:
                 signal.signal(number, handler)
         if self._crash and not self._reason:
             self._fail(self._crash, 1)
+        if not self._reason and (failure := self._simulator.failure()):
+            self._progress.note(f"the program has gone on after a failure on the network: {failure}")
         used = self._simulator.progress()["attached"] > 0
         return Outcome(self._exit_code, self._reason, bool(used))
 
@@ -166,6 +169,8 @@ class Supervisor:
         """The run has failed, for this reason: ends everything."""
         if self._reason:
             return
+        if failure := self._simulator.failure():
+            reason = f"{reason}; what had failed first on the network: {failure}"
         self._reason, self._exit_code = reason, exit_code
         self._stopping_since = time.monotonic()
         self._simulator.stop(reason)

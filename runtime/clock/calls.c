@@ -29,8 +29,6 @@ _Static_assert(EXANET_MPI_CALL_COUNT <= EXANET_MPI_CALLS, "the region's profile 
 #define PASSED EXANET_MPI_PASSED
 typedef exanet_mpi_function mpi_function;
 
-__thread __attribute__((tls_model("initial-exec"))) int exanet_mpi_depth;
-
 static mpi_function find_or_die(const char *name) {
   mpi_function found = (mpi_function)exanet_mpi_real(name);
   if (found == NULL) {

@@ -24,12 +24,6 @@
 /* The shim is loaded before the program starts, so its thread-local state fits the static block: one instruction to read, and no
  * allocation on the first access (clock_gettime must not allocate). */
 #define SHIM_TLS static __thread __attribute__((tls_model("initial-exec")))
-#define SHIM_TLS_SHARED extern __thread __attribute__((tls_model("initial-exec")))
-
-/* Depth of MPI calls on this thread; only the outermost is the program's own. */
-SHIM_TLS_SHARED int exanet_mpi_depth;
-/* Set on threads that belong to the MPI library (progress threads, PMIx): their clocks stay real. */
-SHIM_TLS_SHARED int exanet_helper_thread;
 
 /* The interface, if this is one of the program's threads in the virtual phase; else NULL and clocks are the system's. */
 static inline struct exanet_ni *exanet_virtual_ni(void) {
@@ -52,9 +46,6 @@ void exanet_now_in_child(void);
 bool exanet_in_child(void);
 /* The system's monotonic clock. */
 uint64_t exanet_system_ps(void);
-
-/* The next definition of a libc function after the shim's; cached in *slot. `version` may be NULL. */
-void *exanet_real(void **slot, const char *name, const char *version);
 
 /* Whether the code at `address` is in a library whose file's name begins so. */
 bool exanet_is_in_library(const void *address, const char *name);

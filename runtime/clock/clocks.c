@@ -6,8 +6,7 @@
  * (clock(), CLOCK_*_CPUTIME_ID, getrusage, times) count from 0: on the simulated machine a rank owns its core and its MPI library polls,
  * so its CPU time is its wall time.
  *
- * clock_gettime() may be called from signal handlers and constructors: no lock, no allocation; before its libc function is known it
- * asks the kernel.
+ * clock_gettime() may be called from signal handlers and constructors: no lock, no allocation.
  *
  * UCX, which several MPI libraries bring along, measures the processor's counter against the clock as soon as it is loaded, for as long as
  * its own measurements take to agree. Before MPI_Init it reads the system's clock.
@@ -25,18 +24,6 @@
 #include <unistd.h>
 
 #include "clock.h"
-
-typedef int (*gettime_function)(clockid_t, struct timespec *);
-static gettime_function real_gettime;
-
-static __attribute__((constructor)) void find_clock(void) {
-  static void *slot;
-  real_gettime = (gettime_function)exanet_real(&slot, "clock_gettime", NULL);
-}
-
-int exanet_system_clock(clockid_t clock, struct timespec *out) {
-  return real_gettime != NULL ? real_gettime(clock, out) : (int)syscall(SYS_clock_gettime, clock, out);
-}
 
 static bool is_in_ucx(const void *address) {
   return exanet_is_in_library(address, "libucs") || exanet_is_in_library(address, "libucm");

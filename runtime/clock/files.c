@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Waiting for files with a time limit. The wait is real; when nothing came, the program's time has gone on to the limit.
+ * Waiting for files with a time limit.
+ *
+ * Problem: files are ready in the host's time, and the limit is one of the program's.
+ *
+ * Model: the wait is real; when nothing came, the program's time has gone on to the limit. A wait for no files at all is a sleep.
  *
  * Limit: how long a wait on files really lasts is real time, so its outcome is not repeatable. */
 #define _GNU_SOURCE

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Finding the functions that the shim stands in front of.
+ * Finding the functions of MPI libraries and launchers that the shim stands in front of.
  *
- * libc's follow the shim in the global search order. MPI's need not: a Python extension module is loaded with RTLD_LOCAL, and so is
- * the libmpi that it depends on; RTLD_NEXT does not see it. Then the loaded objects are searched by name. A process loads one MPI only. */
+ * libc's follow the shim in the global search order (runtime/lib/host.c). MPI's need not: a Python extension module is loaded with RTLD_LOCAL,
+ * and so is the libmpi that it depends on; RTLD_NEXT does not see it. Then the loaded objects are searched by name. A process loads one MPI
+ * only. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -13,16 +14,6 @@
 #include <string.h>
 
 #include "clock.h"
-
-void *exanet_real(void **slot, const char *name, const char *version) {
-  void *found = __atomic_load_n(slot, __ATOMIC_RELAXED);
-  if (found != NULL) return found;
-  /* Of a function with several versions plain dlsym() may give the oldest one. */
-  if (version != NULL) found = dlvsym(RTLD_NEXT, name, version);
-  if (found == NULL) found = dlsym(RTLD_NEXT, name);
-  __atomic_store_n(slot, found, __ATOMIC_RELAXED);
-  return found;
-}
 
 bool exanet_is_in_library(const void *address, const char *name) {
   Dl_info info;

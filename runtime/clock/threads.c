@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Whose thread is it? The program's threads live in virtual time; those of the MPI library (asynchronous progress, PMIx, launch
- * daemons' event loops) keep the system's clocks, since they deal with the outside world. A thread belongs to the library if it was
- * created inside an MPI call or by another of the library's threads. A forked child is no rank any more. */
+ * Whose thread is it?
+ *
+ * Problem: the program's threads live in virtual time; those of the MPI library (asynchronous progress, PMIx, launch daemons' event loops)
+ * keep the system's clocks, since they deal with the outside world.
+ *
+ * Model: a thread belongs to the library if it was created inside an MPI call or by another of the library's threads. The program's threads are
+ * counted, and take turns inside MPI once there are several and the library has granted MPI_THREAD_MULTIPLE.
+ *
+ * Limits: threads that are made without pthread_create() are nobody's. A forked child is no rank any more. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,16 +15,11 @@
 
 #include "clock.h"
 
-__thread __attribute__((tls_model("initial-exec"))) int exanet_helper_thread;
-
-static atomic_int program_threads;
 static atomic_int thread_multiple;
-
-int exanet_program_threads(void) { return atomic_load(&program_threads); }
 
 /* Several threads that may all call MPI: granted by the library, and there is in fact more than one. mpi4py asks for it always. */
 static void set_multithreaded_if(struct exanet_ni *ni) {
-  if (ni != NULL && atomic_load(&thread_multiple) && atomic_load(&program_threads) > 0) exanet_set_multithreaded(ni);
+  if (ni != NULL && atomic_load(&thread_multiple) && exanet_program_threads() > 0) exanet_set_multithreaded(ni);
 }
 
 void exanet_note_thread_multiple(struct exanet_ni *ni) {
@@ -36,7 +37,7 @@ struct start {
 
 static void one_less(void *unused) {
   (void)unused;
-  atomic_fetch_sub(&program_threads, 1);
+  exanet_program_thread_ends();
 }
 
 static void *run(void *argument) {
@@ -68,7 +69,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
   *start = (struct start){routine, argument, helper, !helper && exanet_virtual_ni() != NULL, NULL};
   if (!helper) {
     start->entry = exanet_thread_expect();
-    atomic_fetch_add(&program_threads, 1);
+    exanet_program_thread_begins();
     set_multithreaded_if(exanet_process_ni());
   }
   const bool expected = start->expected;

@@ -28,17 +28,6 @@ EXPORT int sched_yield(void) {
   return (int)syscall(SYS_sched_yield);
 }
 
-typedef int (*mutex_function)(pthread_mutex_t *);
-
-#define SYSTEM(name, FUNCTION, version)                                     \
-  int name(pthread_mutex_t *mutex) {                                        \
-    static void *slot;                                                      \
-    return ((mutex_function)exanet_real(&slot, #FUNCTION, version))(mutex); \
-  }
-SYSTEM(exanet_system_trylock, pthread_mutex_trylock, "GLIBC_2.34")
-SYSTEM(exanet_system_lock, pthread_mutex_lock, "GLIBC_2.2.5")
-SYSTEM(exanet_system_unlock, pthread_mutex_unlock, "GLIBC_2.2.5")
-
 enum { TURNS_FOR_LOCK = 4 };
 
 /* Inside MPI, in a rank whose threads take turns. */

@@ -132,12 +132,14 @@ class MeetingPoint {
 };
 
 // The ranks are forked before the coordinator's thread exists, and with _Fork(): an ordinary fork would tell the child that it is no rank.
-inline std::string run_ranks_once(int n, const std::function<void(int, int)>& program) {
+// `failure`, if given, becomes what has failed first on the network.
+inline std::string run_ranks_once(int n, const std::function<void(int, int)>& program,
+                                  const MachineConfig& config = machine(), std::string* failure = nullptr) {
   std::vector<NodeId> placement;
   for (int r = 0; r < n; ++r) placement.push_back(static_cast<NodeId>(r % 4));
   Region region(static_cast<std::uint32_t>(n));
   Control control(region);
-  Coordinator coordinator(region, machine(), placement, {});
+  Coordinator coordinator(region, config, placement, {});
   std::vector<pid_t> pids;
   std::vector<int> pipes;
   for (int r = 0; r < n; ++r) {
@@ -169,6 +171,7 @@ inline std::string run_ranks_once(int n, const std::function<void(int, int)>& pr
     if (!text.empty()) all += text + "\n";
   }
   if (all.empty()) all = control.reason();
+  if (failure != nullptr) *failure = control.failure();
   return all;
 }
 

@@ -28,6 +28,20 @@ std::string Control::reason() const {
   return {region_->reason, ::strnlen(region_->reason, sizeof region_->reason)};
 }
 
+void Control::failed(const std::string& what) {
+  if (region_->failures == 0) {
+    const std::size_t bytes = std::min(what.size(), sizeof region_->failure - 1);
+    std::memcpy(region_->failure, what.data(), bytes);
+    region_->failure[bytes] = '\0';
+  }
+  __atomic_fetch_add(&region_->failures, 1, __ATOMIC_RELEASE);
+}
+
+std::string Control::failure() const {
+  if (__atomic_load_n(&region_->failures, __ATOMIC_ACQUIRE) == 0) return {};
+  return {region_->failure, ::strnlen(region_->failure, sizeof region_->failure)};
+}
+
 void Control::rank_exited(std::uint32_t rank, int status) {
   if (rank >= region_.ranks() || __atomic_exchange_n(&region_.rank(rank).has_exited, 1, __ATOMIC_ACQ_REL) != 0) return;
   __atomic_fetch_add(&region_->exited, 1, __ATOMIC_ACQ_REL);

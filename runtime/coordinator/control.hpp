@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of a run while it goes on, by whichever process: that it is to stop, and why; that a rank has ended; how far it is. All of it
-// lies in the shared region, so the simulator and who watches over the run need not be one process.
+// What is said of a run while it goes on, by whichever process: that it is to stop, and why; that a rank has ended;
+// what has failed; how far it is. All of it lies in the shared region, so the simulator and who watches over the run
+// need not be one process.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,8 @@ class Control {
   void stop(const std::string& reason);  // the first reason counts
   bool stopping() const { return __atomic_load_n(&region_->stopping, __ATOMIC_ACQUIRE) != 0; }
   std::string reason() const;  // empty: none
+  void failed(const std::string& what);  // an operation, on the network: the first one is remembered; simulator
+  std::string failure() const;  // empty: none
   void rank_exited(std::uint32_t rank, int status);  // negative: killed by that signal; the first end counts
   std::uint32_t exited() const { return __atomic_load_n(&region_->exited, __ATOMIC_ACQUIRE); }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Rounds of the coordinator, from ranks that sleep to ranks that run (coordinator.hpp has the model and its limits). What stands in the rings is in
+// rings.cpp, start-up and shut-down in free_time.cpp, ranks' questions in trees.cpp.
 #include "runtime/coordinator/coordinator.hpp"
 
 #include <sched.h>

@@ -94,6 +94,7 @@ class Coordinator final : private Host {
   bool read(RankId rank, std::uint64_t addr, std::byte* to, std::size_t bytes) override;
   bool write(RankId rank, std::uint64_t addr, const std::byte* from, std::size_t bytes) override;
   void record(const MessageRecord& message) override;
+  void note_failure(RankId rank, const Completion& completion, Time time);
 
   // coordinator.cpp: virtual time
   void start_virtual();

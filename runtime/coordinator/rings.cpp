@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between the rings that ranks share with the simulator and the protocols. What a rank writes is checked before it is believed.
+// Between the rings that ranks share with the simulator and the protocols.
+//
+// Problem: a rank is a program that may be broken, and it writes to the same memory.
+//
+// Model: each descriptor is checked against its kind's size and the ring's before it is believed; one that is wrong ends the run with a message
+// that names the rank. Completions are written with their payload, and their index last.
 #include <algorithm>
 #include <cstring>
 
 #include "core/protocol/atomic_table.h"
+#include "core/protocol/failure.hpp"
 #include "exanet/exanet.h"
+#include "exanet/mpi_calls.h"
 #include "runtime/coordinator/coordinator.hpp"
 
 namespace exanet {
@@ -115,6 +122,7 @@ void Coordinator::rewind(exn_ring& ring) {
 void Coordinator::complete(RankId rank, const Completion& completion, Payload payload) {
   Rank& r = ranks_[rank];
   Stored& stored = r.completions.emplace_back();
+  bool failed = false;
   std::visit(
       [&](const auto& done) {
         auto record = done;
@@ -124,10 +132,22 @@ void Coordinator::complete(RankId rank, const Completion& completion, Payload pa
         std::memcpy(stored.record.data(), &record, sizeof record);
         if (carried > 0) std::memcpy(stored.record.data() + sizeof record, payload.data(), carried);
         stored.time = record.time;
+        failed = record.status != 0;
         stored.bytes = static_cast<std::uint32_t>(bytes);
       },
       completion);
+  if (failed) note_failure(rank, completion, stored.time);
   if (r.asleep && !r.held) set_wake(rank, stored.time);
+}
+
+// Whoever watches over the run can then say why it fails, whatever the rank makes of it.
+void Coordinator::note_failure(RankId rank, const Completion& completion, Time time) {
+  const std::string what = failure_of(completion);
+  if (what.empty()) return;
+  const std::uint32_t call = region_.rank(rank).mpi_call;
+  const std::string in_call = call > 0 ? std::string(", in ") + exanet_mpi_call_name(call - 1) : "";
+  control_.failed("rank " + std::to_string(rank) + " on node " + std::to_string(placement_[rank]) + in_call + " at " +
+                  in_microseconds(time) + ": " + what);
 }
 
 bool Coordinator::push(RankId rank, const Stored& stored) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Carriers: threads of the host that run packed ranks in turn, without the kernel in between (carrier.c). */
+ * Carriers: threads of the host that run packed ranks in turn, without the kernel in between (carrier.c; started and looked after by carriers.c). */
 #ifndef EXANET_EXEC_CARRIER_H
 #define EXANET_EXEC_CARRIER_H
 

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Declares what the clock shim and the provider may ask of libexanet beyond its public interface. Same shared object, so no ABI promise. */
+ * Declares what the clock shim and the provider may ask of libexanet beyond its public interface. Same shared object, so no ABI promise.
+ *
+ * Contract: calls that take the interface want what serialises calls on it, as in exanet.h, except readings of the clock and what concerns
+ * threads. Whatever is not declared here or in host.h is libexanet's own. */
 #ifndef EXANET_LIB_INTERNAL_H
 #define EXANET_LIB_INTERNAL_H
 
-#include <pthread.h>
 #include <stdbool.h>
-#include <time.h>
 
 #include "exanet/exanet.h"
+#include "runtime/lib/host.h"
 
 /* The process's interface if it is open, or NULL. Never opens it. */
 struct exanet_ni *exanet_process_ni(void);
+
+/* Depth of MPI calls on this thread, in all phases; only the outermost is the program's own. */
+extern __thread __attribute__((tls_model("initial-exec"))) int exanet_mpi_depth;
+/* Set on threads that belong to the MPI library (progress threads, PMIx): their clocks stay real. */
+extern __thread __attribute__((tls_model("initial-exec"))) int exanet_helper_thread;
 
 /* Inside MPI_Test, MPI_Iprobe and their kin an empty poll costs one short fixed step instead of waiting for the next arrival. Nests; per thread. */
 void exanet_testing_begin(void);
@@ -115,15 +122,4 @@ void exanet_abort(struct exanet_ni *ni, int code);
 
 /* A forked child is no rank: drops the interface without touching the region. exanet_process_ni() returns NULL in this process from then on. */
 void exanet_forget(void);
-
-/* How many threads that the program has created itself there are; 0: its main thread is alone, but for those of its libraries. (runtime/clock) */
-int exanet_program_threads(void);
-
-/* The system's clock. In a rank clock_gettime() and its kin read virtual time, also for calls from this library: time what the host
- * really took (CPU time of the rank, watchdogs) with this. Async-signal-safe. (runtime/clock) */
-int exanet_system_clock(clockid_t clock, struct timespec *out);
-/* The system's, for locks of our own: what a thread does with others says something about it. (runtime/clock) */
-int exanet_system_trylock(pthread_mutex_t *mutex);
-int exanet_system_lock(pthread_mutex_t *mutex);
-int exanet_system_unlock(pthread_mutex_t *mutex);
 #endif

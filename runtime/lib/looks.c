@@ -47,12 +47,6 @@ bool exn_look(struct exanet_ni *ni) {
   return true;
 }
 
-void exn_looks_were_work(struct exanet_ni *ni) {
-  exn_charge(ni, exn_polls.looked * ni->region->test_step_ps);
-  exn_polls.looked = 0;
-  ni->ahead = true;
-}
-
 void exn_look_again(struct exanet_ni *ni) {
   if (exn_polls.own_work == 0) return;
   const uint64_t again = EXN_LOOKS * (exn_polls.window_ps / EXN_FIRST_WINDOW_PS);

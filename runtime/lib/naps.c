@@ -108,7 +108,7 @@ static void look_at_roused(void) {
   for (struct exn_thread *t = exn_threads; t < exn_threads_end(); ++t) {
     const pid_t tid = __atomic_load_n(&t->tid, __ATOMIC_ACQUIRE);
     if (tid == 0 || __atomic_load_n(&t->nap, __ATOMIC_ACQUIRE) != EXN_ROUSED) continue;
-    /* In MPI others see what it is about (threads.c). */
+    /* In MPI others see what it is about (activity.c). */
     if (t->in_mpi || !exn_thread_runs(tid) || exn_thread_ns(tid) - t->roused_ns > EXN_NAP_PATIENCE_NS)
       exn_thread_goes(t);
   }

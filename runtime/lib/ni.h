@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * libexanet's own state: one per process. */
+ * libexanet's own state, one per process, and what its files offer each other.
+ *
+ * Files stand in layers, and use only those below: host, state, large_text | table, tasks | activity, sleep | account, token, tree | looks, naps |
+ * clock, turns | mpi_calls, poll | work | region. tests/unit/test_includes.py sees that nothing points upward. */
 #ifndef EXANET_LIB_NI_H
 #define EXANET_LIB_NI_H
 
@@ -16,6 +19,17 @@
 struct exn_thread;
 struct exn_carriers;
 struct exn_texts;
+
+/* The MPI call that a thread is in. */
+struct exn_call {
+  int testing; /* it is MPI_Test or one of its kin; nests */
+  unsigned depth; /* of nested calls: the outermost one is the program's */
+  uint32_t number; /* 1 + its index, as in the rank's slot; 0: none */
+};
+extern __thread __attribute__((tls_model("initial-exec"))) struct exn_call exn_call;
+static inline int exn_testing(void) { return exn_call.testing; }
+static inline bool exn_in_mpi(void) { return exn_call.depth > 0; }
+static inline uint32_t exn_mpi_call(void) { return exn_call.number; }
 
 /* State of a thread's polls. */
 struct exn_polls {
@@ -62,7 +76,9 @@ static inline bool exn_virtual(const struct exanet_ni *ni) {
   return __atomic_load_n(&ni->region->phase, __ATOMIC_ACQUIRE) == EXN_VIRTUAL;
 }
 
-/* region.c */
+/* state.c */
+void exn_set_process_ni(struct exanet_ni *ni);
+bool exn_is_forgotten(void); /* by exanet_forget() */
 void exn_exit_if_stopped(struct exanet_ni *ni);
 
 /* sleep.c: a packed rank's host may have carriers. */
@@ -76,25 +92,28 @@ void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool 
 void exn_kick(struct exanet_ni *ni); /* free time: the simulator has something to do */
 bool exn_free_wait(struct exanet_ni *ni); /* free time: a short real wait for a completion */
 
-/* threads.c; the caller holds whatever serialises calls on the interface */
+/* table.c */
+bool exn_thread_is_in_place(bool in_place); /* it may sleep, and yet be at work; what it was before */
+
+/* activity.c; the caller holds whatever serialises calls on the interface, as in turns.c */
+void exn_step_is_over(void); /* of those that ask */
+void exn_wait_was_in_vain(bool was_long);
+bool exn_others_wait_for_ever(
+    void); /* no other thread does anything before something arrives; costs some microseconds */
+
+/* turns.c */
 void exn_something_happened(void); /* posted */
 void exn_completion_came(void);
 void exn_dealt_with(void); /* a poll: what the last one found has gone its way */
-void exn_step_is_over(void); /* of those that ask */
-void exn_wait_was_in_vain(bool was_long);
 void exn_thread_enters_mpi(struct exanet_ni *ni, bool asks); /* asks: MPI_Test and its kin */
 void exn_thread_leaves_mpi(void);
-bool exn_thread_is_in_place(bool in_place); /* it may sleep, and yet be at work; what it was before */
 void exn_may_hold(void); /* before several threads call */
 bool exn_other_threads_run(void); /* after an empty poll: does another thread have work? Then the caller steps aside. */
-bool exn_others_wait_for_ever(
-    void); /* no other thread does anything before something arrives; costs some microseconds */
 
 /* looks.c */
 void exn_looks_begin(struct exanet_ni *ni, enum exanet_call_kind kind);
 void exn_looks_end(struct exanet_ni *ni, enum exanet_call_kind kind);
 bool exn_look(struct exanet_ni *ni); /* this empty poll does not wait */
-void exn_looks_were_work(struct exanet_ni *ni);
 void exn_look_again(struct exanet_ni *ni); /* a wait was in vain */
 bool exn_catch_up(struct exanet_ni *ni); /* true: the simulator has run up to this rank's clock */
 
@@ -108,12 +127,10 @@ void exn_thread_goes(struct exn_thread *thread); /* it ends, or is no more waite
 /* poll.c */
 int exn_local_grow(struct exanet_ni *ni);
 
-/* clock.c */
-int exn_testing(void); /* inside MPI_Test and its kin */
-bool exn_in_mpi(void); /* the calling thread */
-uint32_t exn_mpi_call(void); /* 1 + index of the MPI call that it is in, 0: none */
+/* account.c */
 void exn_account_enter(struct exanet_ni *ni); /* CPU time used by the program becomes virtual time */
 void exn_account_leave(struct exanet_ni *ni);
+void exn_looks_were_work(struct exanet_ni *ni);
 static inline void exn_charge(struct exanet_ni *ni, uint64_t ps) {
   if (!exn_virtual(ni)) return;
   ni->clock_ps += ps;

@@ -17,9 +17,6 @@
 #define EXN_SPARE 3u /* with one, some ends of MPI_Ireduce on 3 to 17 ranks came a window late; with three, none did */
 #define EXN_FEW 4u /* 500 us of waiting, in windows of 16 us and more */
 
-__thread __attribute__((tls_model("initial-exec"))) struct exn_polls exn_polls = {.fresh = true,
-                                                                                  .window_ps = EXN_FIRST_WINDOW_PS};
-
 int exn_local_grow(struct exanet_ni *ni) {
   const uint32_t size = ni->local_size ? ni->local_size * 2 : 64;
   struct exanet_completion_small *grown = malloc(size * sizeof *grown);

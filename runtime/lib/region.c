@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening the simulated network interface: mapping the region that EXANET_NI names, and being the rank that EXANET_RANK says.
+// Opens the simulated network interface: maps the region that EXANET_NI names, and becomes the rank that EXANET_RANK says.
+//
+// Model: one interface a process, counted. Who opens it first tells the simulator that the rank is there, and says how its memory may be
+// reached and its thread be scheduled. Highest layer of libexanet: it uses the others.
+//
+// Limit: the region stays mapped until the process ends, since threads of the MPI library may still read the clock.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -11,17 +16,6 @@
 #include <unistd.h>
 
 #include "runtime/lib/ni.h"
-
-static struct exanet_ni process_ni;
-static struct exanet_ni *open_ni; /* &process_ni once open */
-static bool forgotten; /* a forked child: the interface is its parent's */
-
-struct exanet_ni *exanet_process_ni(void) { return __atomic_load_n(&open_ni, __ATOMIC_ACQUIRE); }
-
-void exanet_forget(void) {
-  forgotten = true;
-  __atomic_store_n(&open_ni, NULL, __ATOMIC_RELEASE);
-}
 
 static struct exn_region *map_region(const char *path, int *error) {
   struct stat st;
@@ -47,9 +41,10 @@ static struct exn_region *map_region(const char *path, int *error) {
 }
 
 int exanet_open(struct exanet_ni **out) {
+  static struct exanet_ni process_ni;
   struct exanet_ni *ni = &process_ni;
-  if (forgotten) return -ENODEV;
-  if (open_ni) {
+  if (exn_is_forgotten()) return -ENODEV;
+  if (exanet_process_ni()) {
     ++ni->opened;
     *out = ni;
     return 0;
@@ -78,7 +73,7 @@ int exanet_open(struct exanet_ni **out) {
   ni->clock_ps = ni->slot->clock_ps;
   ni->slot->pid = (uint32_t)getpid();
   __atomic_store_n(&ni->slot->state, EXN_RUNNING, __ATOMIC_RELEASE);
-  __atomic_store_n(&open_ni, ni, __ATOMIC_RELEASE);
+  exn_set_process_ni(ni);
   exn_account_leave(ni);
   exn_kick(ni);
   uint16_t copies;
@@ -90,16 +85,4 @@ int exanet_open(struct exanet_ni **out) {
 /* The region stays mapped: a progress thread of the MPI library may still look at the clock. */
 void exanet_close(struct exanet_ni *ni) {
   if (ni->opened > 0) --ni->opened;
-}
-
-uint32_t exanet_rank(const struct exanet_ni *ni) { return ni->rank; }
-uint32_t exanet_size(const struct exanet_ni *ni) { return ni->region->ranks; }
-size_t exanet_eager_max(const struct exanet_ni *ni) { return ni->region->eager_max; }
-size_t exanet_packet_max(const struct exanet_ni *ni) { return ni->region->packet_max; }
-
-uint32_t exanet_offloaded(const struct exanet_ni *ni) { return ni->region->offloaded; }
-
-void exn_exit_if_stopped(struct exanet_ni *ni) {
-  /* The run is over: nobody will answer any more, and the program cannot go on without its network. */
-  if (__atomic_load_n(&ni->region->stop, __ATOMIC_ACQUIRE)) _exit(EXN_STOPPED_EXIT);
 }

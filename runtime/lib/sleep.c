@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handing the processor over: a rank that waits in virtual time sleeps on a futex, wakes the next rank that is due, and the last one to
-// sleep wakes the simulator. Packed ranks with one thread lay their registers down for their host's carriers instead.
+// Hands the processor over.
+//
+// Problem: ranks take turns many times per simulated microsecond, and each switch by way of the simulator would cost two.
+//
+// Model: a rank that waits in virtual time sleeps on a futex, wakes the next rank that is due, and the last one to sleep wakes the
+// simulator. Packed ranks with one thread lay their registers down for their host's carriers instead (switch.h).
+//
+// Limit: a sleep ends by a turn or with the run. It has no time limit of its own in the host's time.
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <sys/auxv.h>

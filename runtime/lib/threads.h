@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program's threads, as those of one rank know of each other. Each thread writes its own entry unless said otherwise; others read it.
+// The program's threads, as those of one rank know of each other.
+//
+// Contract: each thread writes its own entry unless said otherwise; others read it. The files stand one above the other: table and
+// tasks, activity, token, naps, turns.
 #ifndef EXANET_LIB_THREADS_H
 #define EXANET_LIB_THREADS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -37,7 +41,7 @@ struct exn_thread {
   bool queued; /* waits for the token; the token's lock */
   bool looks; /* and looks after the one that has it, at short intervals; the same lock */
   uint32_t go; /* futex: one more each time that it is given the token */
-  uint32_t idle_moment, idle_step; /* when it last looked in vain (threads.c) */
+  uint32_t idle_moment, idle_step; /* when it last looked in vain (activity.c) */
   uint32_t acts; /* one more each time that it does something that is seen here */
   uint32_t
       seen_acts; /* those when another thread first saw it at work, its processor time and the moment then; the token's lock */
@@ -54,32 +58,52 @@ struct exn_thread {
 
 #define EXN_COMING ((pid_t) - 1)
 
-extern struct exn_thread exn_threads[EXN_MOST_THREADS];
-struct exn_thread *exn_threads_end(void); /* entries from here on have never been used */
-struct exn_thread *exn_own_thread(void); /* NULL: there are too many */
-
+/* -- tasks.c: what the kernel says ------------------------------------------------------------------------------------------------------- */
 /* Whether the kernel has it on a processor, or waiting for one or for its memory. */
 bool exn_thread_runs(pid_t tid);
 uint64_t exn_thread_ns(pid_t tid); /* its processor time */
+int exn_task_open_stat(pid_t tid); /* a file that says so of it again and again: */
+bool exn_task_stat_runs(int stat);
+bool exn_task_sleeps_on_futex(pid_t tid);
+uint64_t exn_host_ns(void);
+uint64_t exn_host_coarse_ns(void); /* to some milliseconds, for less */
+
+/* -- table.c ----------------------------------------------------------------------------------------------------------------------------- */
+extern struct exn_thread exn_threads[EXN_MOST_THREADS];
+extern struct exn_thread *exn_token_holder; /* NULL: nobody; token.c */
+extern __thread __attribute__((tls_model("initial-exec"))) struct exn_thread *exn_me; /* NULL: it has no entry yet */
+extern void (*exn_thread_ends)(struct exn_thread *thread); /* called by a thread that ends; turns.c */
+struct exn_thread *exn_threads_end(void); /* entries from here on have never been used */
+struct exn_thread *exn_own_thread(void); /* NULL: there are too many */
+void exn_thread_free(struct exn_thread *thread); /* its entry is another thread's from then on */
+/* Whether `is` holds for any other thread of the program; `thread` is NULL for those that have no entry. */
+bool exn_any_other_thread(bool (*is)(struct exn_thread *thread, pid_t tid));
+static inline bool exn_token_is_with(const struct exn_thread *me) {
+  return __atomic_load_n(&exn_token_holder, __ATOMIC_ACQUIRE) == me;
+}
+
+/* -- activity.c -------------------------------------------------------------------------------------------------------------------------- */
+void exn_begin_moment(void);
+void exn_set_idle(struct exn_thread *me); /* it has looked in vain */
+void exn_set_busy(struct exn_thread *me);
+void exn_set_held(struct exn_thread *me); /* until its own operations complete, or a long wait has been in vain */
+void exn_acts(struct exn_thread *me); /* it does something that others see */
 bool exn_thread_only_yields(const struct exn_thread *thread); /* it spins outside MPI, and lets others go first */
-/* It runs, is not in the queue for the token, and has not yet computed or spun for longer than others wait. The token's lock is held. */
 bool exn_thread_spins_idly(const struct exn_thread *thread); /* inside MPI, without the token */
+/* It runs, is not in the queue for the token, and has not yet computed or spun for longer than others wait. The token's lock is held. */
 bool exn_thread_may_act(struct exn_thread *thread, uint64_t patience_ns);
 /* Stopped by a signal, and nothing that it has posted has completed since. */
 bool exn_thread_is_held(const struct exn_thread *thread);
 /* Whether it has looked for what it waits for since anything last happened. */
 bool exn_thread_is_idle(const struct exn_thread *thread);
-/* Whether `is` holds for any other thread of the program; `thread` is NULL for those that have no entry. */
-bool exn_any_other_thread(bool (*is)(struct exn_thread *thread, pid_t tid));
 
-/* token.c: one of a rank's threads at a time is inside MPI, in an order that the host has no part in. */
+/* -- token.c: one of a rank's threads at a time is inside MPI, in an order that the host has no part in ---------------------------------- */
+#define EXN_HOLD_SIGNAL (SIGRTMAX - 3) /* stops a thread that has lost the token, and spins; turns.c handles it */
 void exn_token_lock(void);
 void exn_token_unlock(void);
 void exn_token_take(struct exn_thread *me);
 void exn_token_let_others_go_first(struct exn_thread *me);
 void exn_token_queue_where_it_is(struct exn_thread *me); /* in a signal handler */
-void exn_hold(struct exn_thread *thread); /* it has lost the token, and spins */
 void exn_token_give(struct exn_thread *me); /* before it sleeps, naps or ends; nothing if it has none */
-bool exn_token_is_with(const struct exn_thread *me);
 
 #endif

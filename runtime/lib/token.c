@@ -31,7 +31,6 @@
 #define THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct exn_thread *holder;
 static uint32_t last; /* order of who had it last */
 
 THREAD_LOCAL bool locked;
@@ -46,8 +45,6 @@ void exn_token_unlock(void) {
   exanet_system_unlock(&lock);
   locked = false;
 }
-
-bool exn_token_is_with(const struct exn_thread *me) { return __atomic_load_n(&holder, __ATOMIC_ACQUIRE) == me; }
 
 /* Who had it last is the last one. */
 static uint32_t place(const struct exn_thread *thread) { return thread->order - last - 1; }
@@ -77,12 +74,12 @@ static bool any_on_its_way(const struct exn_thread *me) {
 
 /* The lock is held, as below. */
 static void pass_on(const struct exn_thread *me) {
-  if (holder) return;
+  if (exn_token_holder) return;
   struct exn_thread *next = first_in_line();
   if (!next) return;
   const bool goes = !any_on_its_way(me);
   if (goes) {
-    __atomic_store_n(&holder, next, __ATOMIC_RELEASE);
+    __atomic_store_n(&exn_token_holder, next, __ATOMIC_RELEASE);
     last = next->order;
     next->queued = false;
     __atomic_add_fetch(&next->acts, 1, __ATOMIC_RELEASE); /* what it does from here on counts */
@@ -97,20 +94,23 @@ static uint64_t patience_with(const struct exn_thread *thread, bool in_poll) {
   return in_poll && thread->looked ? EXN_SPUN_NS : EXN_INSIDE_NS;
 }
 
+/* It has lost the token, and spins (turns.c). */
+static void hold(const struct exn_thread *thread) { syscall(SYS_tgkill, getpid(), thread->tid, EXN_HOLD_SIGNAL); }
+
 static void look_after_holder(const struct exn_thread *me) {
-  struct exn_thread *t = holder;
+  struct exn_thread *t = exn_token_holder;
   if (!t || exn_thread_may_act(t, patience_with(t, me->in_poll))) return;
-  __atomic_store_n(&holder, NULL, __ATOMIC_RELEASE);
-  if (t->in_mpi && me->in_poll) exn_hold(t);
+  __atomic_store_n(&exn_token_holder, NULL, __ATOMIC_RELEASE);
+  if (t->in_mpi && me->in_poll) hold(t);
 }
 
 static void queue(struct exn_thread *me) {
   exn_token_lock();
-  if (holder == me) __atomic_store_n(&holder, NULL, __ATOMIC_RELEASE);
+  if (exn_token_holder == me) __atomic_store_n(&exn_token_holder, NULL, __ATOMIC_RELEASE);
   me->queued = true;
   pass_on(me);
   for (long next_ns = EXN_FIRST_LOOK_NS; me->queued;) {
-    me->looks = me->in_poll || (!(holder && holder->in_mpi) && first_in_line() == me);
+    me->looks = me->in_poll || (!(exn_token_holder && exn_token_holder->in_mpi) && first_in_line() == me);
     const long ns = me->looks ? next_ns : exn_thread_is_held(me) ? EXN_HELD_LOOK_NS : EXN_LAST_LOOK_NS;
     if (me->looks && ns < (me->in_poll ? EXN_POLL_LOOK_NS : EXN_LAST_LOOK_NS)) next_ns *= 2;
     const uint32_t seen = __atomic_load_n(&me->go, __ATOMIC_ACQUIRE);
@@ -139,8 +139,8 @@ void exn_token_let_others_go_first(struct exn_thread *me) { queue(me); }
 void exn_token_give(struct exn_thread *me) {
   if (!exn_token_is_with(me)) return;
   exn_token_lock();
-  if (holder == me) {
-    __atomic_store_n(&holder, NULL, __ATOMIC_RELEASE);
+  if (exn_token_holder == me) {
+    __atomic_store_n(&exn_token_holder, NULL, __ATOMIC_RELEASE);
     pass_on(me);
   }
   exn_token_unlock();

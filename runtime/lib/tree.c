@@ -8,10 +8,6 @@
 
 #include "runtime/lib/ni.h"
 
-bool exanet_bcast_is_chosen(const struct exanet_ni *ni) { return ni->region->chosen_bcast != EXN_BCAST_OF_THE_LIBRARY; }
-
-bool exanet_bcast_is_copied(const struct exanet_ni *ni) { return ni->region->chosen_bcast == EXN_BCAST_BY_COPIES; }
-
 void exanet_ask_tree(struct exanet_ni *ni, struct exn_tree_question *question) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   struct exn_rank *slot = ni->slot;

@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Posting work: each call charges what it costs the processor, stamps a descriptor with the rank's clock and puts it into the ring.
+// Posts work: each call charges what it costs the processor, stamps a descriptor with the rank's clock and puts it into the ring.
+//
+// Problem: the simulator handles descriptors in the order of virtual time, so what a call costs must be on the clock before the descriptor is
+// seen, and a full ring must not cost virtual time.
+//
+// Model: the costs are the machine file's, from the region: stores of words to the interface, the start of an RDMA transfer, a bare packet. What
+// is copied into the descriptor (an eager message, an injected buffer, operands) is the caller's again at once.
+//
+// Limit: the caller serialises calls; the ring has one producer.
 #include <errno.h>
 #include <string.h>
 

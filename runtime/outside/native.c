@@ -8,17 +8,15 @@
  * Limit: threads that never call MPI are not counted; they work beside one that does, which waits for them. */
 #include "runtime/outside/native.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
-
-#include "runtime/record/record.h"
 
 struct exanet_ni {
   uint32_t rank, ranks;
 };
 static struct exanet_ni own;
+static bool recorded;
 
+__thread __attribute__((tls_model("initial-exec"))) int exanet_mpi_depth;
 __thread __attribute__((tls_model("initial-exec"))) int exanet_helper_thread;
 SHIM_TLS uint64_t counted_until_ps; /* of this thread's processor time */
 SHIM_TLS bool in_call;
@@ -26,13 +24,15 @@ static _Atomic uint64_t computed_ps;
 
 static uint64_t clock_ps(clockid_t clock) {
   struct timespec now;
-  clock_gettime(clock, &now);
+  exanet_system_clock(clock, &now);
   return (uint64_t)now.tv_sec * PS_PER_S + (uint64_t)now.tv_nsec * PS_PER_NS;
 }
 
 void exanet_native_is(int rank, int ranks) { own = (struct exanet_ni){(uint32_t)rank, (uint32_t)ranks}; }
 
 struct exanet_ni *exanet_native_ni(void) { return &own; }
+
+void exanet_native_is_recorded(bool is) { recorded = is; }
 
 void exanet_native_skip(void) { counted_until_ps = clock_ps(CLOCK_THREAD_CPUTIME_ID); }
 
@@ -44,10 +44,10 @@ void exanet_native_count(void) {
 
 /* -- libexanet's interface --------------------------------------------------------------------------------------------------------------- */
 
-struct exanet_ni *exanet_process_ni(void) { return exanet_recording ? &own : NULL; }
+struct exanet_ni *exanet_process_ni(void) { return recorded ? &own : NULL; }
 int exanet_is_virtual(const struct exanet_ni *ni) {
   (void)ni;
-  return exanet_recording;
+  return recorded;
 }
 uint32_t exanet_rank(const struct exanet_ni *ni) { return ni->rank; }
 uint32_t exanet_size(const struct exanet_ni *ni) { return ni->ranks; }
@@ -83,9 +83,3 @@ exanet_mpi_function exanet_mended(const char *name, exanet_mpi_function found) {
 }
 void exanet_testing_begin(void) {}
 void exanet_testing_end(void) {}
-
-int exanet_system_lock(pthread_mutex_t *mutex) { return pthread_mutex_lock(mutex); }
-int exanet_system_unlock(pthread_mutex_t *mutex) { return pthread_mutex_unlock(mutex); }
-
-static void forget_in_child(void) { exanet_recording = false; }
-static __attribute__((constructor)) void watch_forks(void) { pthread_atfork(NULL, NULL, forget_in_child); }

@@ -6,6 +6,7 @@
  *
  * Limit: a program that begins MPI by sessions alone is not recorded. */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -50,6 +51,7 @@ static void begin_recording(void) {
     tell_of("MPI_Barrier_init", "libexanet-record-persistent");
   }
   exanet_native_skip();
+  exanet_native_is_recorded(opened);
   exanet_recording = opened;
 }
 
@@ -57,7 +59,14 @@ static void end_recording(void) {
   if (!exanet_recording) return;
   exanet_native_count();
   exanet_record_close(exanet_native_ni());
+  exanet_native_is_recorded(false);
 }
+
+static void forget_in_child(void) {
+  exanet_recording = false;
+  exanet_native_is_recorded(false);
+}
+static __attribute__((constructor)) void watch_forks(void) { pthread_atfork(NULL, NULL, forget_in_child); }
 
 typedef int (*init_function)(int *argc, char ***argv);
 typedef int (*init_thread_function)(int *argc, char ***argv, int required, int *provided);

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Endpoint names. The native form is the 8-byte exanet_addr. Programs that insist on internet addresses see rank r, endpoint e as
- * 10.r.r.r (24 bits of rank) and port e. In text an endpoint is exanet://rank:endpoint. */
+ * Endpoint names.
+ *
+ * Problem: programs ask for addresses in the provider's own format, or insist on internet addresses.
+ *
+ * Model: the native form is the 8-byte exanet_addr. As an internet address, rank r, endpoint e is 10.r.r.r and port e. In text an endpoint
+ * is exanet://rank:endpoint.
+ *
+ * Limit: an internet address has 24 bits of rank. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Atomics. libfabric describes operands as lists of (address, element count); here a list becomes one of (address, bytes), after which an
- * atomic is posted like any other transmit operation. The operand is copied by the interface; only results come back to caller memory. */
+ * Atomics.
+ *
+ * Problem: libfabric has nine calls, by what they give back and how they describe their operands: lists of (address, element count).
+ *
+ * Model: a list becomes one of (address, bytes), after which an atomic is posted like any other transmit operation. The operand is copied by
+ * the interface; only results come back to caller memory.
+ *
+ * Limits: EXANET_IOV_LIMIT pieces a list, EXANET_ATOMIC_MAX bytes at the target; operations and types as in core/protocol/atomic_table.h. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The address vector: a table from fi_addr_t (an index, for FI_AV_MAP as well) to endpoint addresses, and back for naming senders. */
+ * The address vector: a table from fi_addr_t (an index, for FI_AV_MAP as well) to endpoint addresses, and back for naming senders.
+ *
+ * Problem: each message that arrives may have to be named by its sender's index, in a table with an entry for each rank.
+ *
+ * Model: beside the table a hash map with open addressing, built anew when entries change shape. A removed entry keeps its place.
+ *
+ * Limit: no vector is shared between processes. */
 #include <stdlib.h>
 #include <string.h>
 

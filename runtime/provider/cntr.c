@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Counters. Reading one that has not changed since the last reading drives progress, so that a loop of readings gets on. */
+ * Counters as their readers see them (queues.c counts).
+ *
+ * Problem: a program may wait by reading a counter in a loop, and calls nothing else that polls the network.
+ *
+ * Model: a reading that would return what the last one did polls the interface once, so that a loop of readings gets on.
+ *
+ * Limit: completions are counted, and nothing else (FI_CNTR_EVENTS_COMP). */
 #include <stdlib.h>
 
 #include "exanet_prov.h"
 
 static struct exanet_cntr *exanet_cntr_of(struct fid_cntr *cntr) {
   return EXANET_CONTAINER(cntr, struct exanet_cntr, fid);
-}
-
-void exanet_cntr_count(struct exanet_cntr *cntr, bool error) {
-  if (error)
-    cntr->errors++;
-  else
-    cntr->value++;
 }
 
 static uint64_t exanet_cntr_read(struct fid_cntr *fid) {

@@ -1,43 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The completion queue: a ring that grows. Posts are refused once `limit` entries wait to be read, so it never drops one; it may still grow
- * past that by work posted earlier. Errors keep their place in the order. */
+ * The completion queue as its reader sees it (queues.c fills it).
+ *
+ * Problem: libfabric reads completions in four formats, errors by a call of their own, and blocking or not.
+ *
+ * Model: a queue that is empty polls the interface once; a blocking read waits in virtual time. Entries are written in the caller's format,
+ * and an error keeps its place in the order: a read stops before it.
+ *
+ * Limits: no file-descriptor wait objects; a blocking read's time limit is one of virtual time. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "exanet_prov.h"
 
-#define EXANET_CQ_FIRST_SLOTS 128
-
 static struct exanet_cq *exanet_cq_of(struct fid_cq *cq) { return EXANET_CONTAINER(cq, struct exanet_cq, fid); }
-
-/* -- ring ---------------------------------------------------------------------------------------------------------------------------- */
-static struct exanet_cq_slot *exanet_cq_slot(struct exanet_cq *cq, size_t i) {
-  return &cq->slots[(cq->head + i) & (cq->capacity - 1)];
-}
-
-static bool exanet_cq_grow(struct exanet_cq *cq) {
-  size_t capacity = cq->capacity ? 2 * cq->capacity : EXANET_CQ_FIRST_SLOTS;
-  struct exanet_cq_slot *slots = malloc(capacity * sizeof *slots);
-  if (!slots) return false;
-  for (size_t i = 0; i < cq->count; i++) slots[i] = *exanet_cq_slot(cq, i);
-  free(cq->slots);
-  cq->slots = slots;
-  cq->head = 0;
-  cq->capacity = capacity;
-  return true;
-}
-
-void exanet_cq_push(struct exanet_cq *cq, const struct exanet_cq_slot *slot) {
-  if (!cq) return;
-  if (cq->count == cq->capacity && !exanet_cq_grow(cq))
-    abort(); /* a lost completion would hang the program with no trace */
-  cq->count++;
-  *exanet_cq_slot(cq, cq->count - 1) = *slot;
-}
-
-struct exanet_cq_slot *exanet_cq_newest(struct exanet_cq *cq) {
-  return cq->count ? exanet_cq_slot(cq, cq->count - 1) : NULL;
-}
 
 static void exanet_cq_pop(struct exanet_cq *cq) {
   cq->count--;

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The domain object: the process's network interface under one caller's choice of addressing and threading. */
+ * The domain object: the process's network interface under one caller's choice of addressing and threading.
+ *
+ * Model: domains share the interface, its lock and its name space of keys; what differs is how the caller names endpoints and remote memory,
+ * and whether threads may enter at once.
+ *
+ * Limit: a domain that is in use is not closed. */
 #include <stdlib.h>
 
 #include "exanet_prov.h"

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The endpoint: a mailbox with its packetizer, opened as soon as the object exists so that its name is known. An alias shares everything
- * with its original but the default operation flags. */
+ * The endpoint: a mailbox with its packetizer.
+ *
+ * Problem: libfabric opens, binds and enables an endpoint in steps, and lets callers ask for its name before it is enabled.
+ *
+ * Model: libexanet's endpoint is opened as soon as the object exists, so that its name is known. Queues, counters and the address vector are
+ * bound to a core, which an alias shares with its original; an alias has default operation flags of its own. Operations that are under
+ * way when the last of them closes lose their core, and their completions are dropped.
+ *
+ * Limit: endpoints of type FI_EP_RDM alone, without shared or scalable contexts. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -53,7 +53,7 @@ enum exanet_counter {
   EXANET_CNTR_COUNT
 };
 
-/* -- the process's interface (prov.c, progress.c) --------------------------------------------------------------------------------- */
+/* -- the process's interface (process.c, progress.c) ------------------------------------------------------------------------------ */
 struct exanet_core;
 struct exanet_mr;
 
@@ -92,7 +92,6 @@ void exanet_wait_step(const struct exanet_domain *domain,
 struct exanet_stopwatch exanet_stopwatch_start(void);
 uint64_t exanet_stopwatch_ps(const struct exanet_stopwatch *watch);
 bool exanet_domain_threaded(const struct exanet_domain *domain);
-const char *exanet_error_text(int error, char *buf, size_t len);
 
 /* -- addresses (addr.c) ------------------------------------------------------------------------------------------------------------ */
 #define EXANET_ADDR_FORMAT (FI_PROV_SPECIFIC | 0x45u) /* native: an exanet_addr of 8 bytes */
@@ -172,6 +171,11 @@ struct exanet_cq {
   exanet_addr error_peer; /* what err_data points to until the next read */
 };
 
+/* The i-th entry that waits to be read. */
+static inline struct exanet_cq_slot *exanet_cq_slot(struct exanet_cq *cq, size_t i) {
+  return &cq->slots[(cq->head + i) & (cq->capacity - 1)];
+}
+
 struct exanet_cntr {
   struct fid_cntr fid;
   struct exanet_domain *domain;
@@ -203,6 +207,11 @@ struct exanet_endpoint {
   struct exanet_core *core;
   uint64_t tx_flags, rx_flags; /* default operation flags */
 };
+
+/* -- queues and counters, as progress fills them (queues.c); lock held ---------------------------------------------------------------- */
+void exanet_cq_push(struct exanet_cq *cq, const struct exanet_cq_slot *slot);
+struct exanet_cq_slot *exanet_cq_newest(struct exanet_cq *cq);
+void exanet_cntr_count(struct exanet_cntr *cntr, bool error);
 
 /* -- operations (op.c) ------------------------------------------------------------------------------------------------------------- */
 enum exanet_op_class { EXANET_OP_TX, EXANET_OP_RX, EXANET_OP_PEEK, EXANET_OP_CLAIMED };
@@ -257,9 +266,6 @@ int exanet_tx_begin(struct exanet_core *core, const struct exanet_tx_request *re
 ssize_t exanet_tx_end(struct exanet_tx *tx, int rc);
 static inline uint64_t exanet_tx_cookie(const struct exanet_tx *tx) { return (uint64_t)(uintptr_t)tx->op; }
 
-/* Error codes: libexanet's are errno values, as libfabric's are; two have names of their own. */
-int exanet_fi_errno(int status);
-
 /* -- verbs across files ------------------------------------------------------------------------------------------------------------ */
 int exanet_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags, const struct fi_info *hints,
                    struct fi_info **info);
@@ -271,10 +277,7 @@ int exanet_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fi
 int exanet_av_resolve(const struct exanet_av *av, fi_addr_t fi_addr, exanet_addr *addr); /* lock held */
 fi_addr_t exanet_av_reverse(const struct exanet_av *av, exanet_addr addr); /* lock held */
 int exanet_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq, void *context);
-void exanet_cq_push(struct exanet_cq *cq, const struct exanet_cq_slot *slot); /* lock held */
-struct exanet_cq_slot *exanet_cq_newest(struct exanet_cq *cq); /* lock held */
 int exanet_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct fid_cntr **cntr, void *context);
-void exanet_cntr_count(struct exanet_cntr *cntr, bool error); /* lock held */
 int exanet_poll_open(struct fid_domain *domain, struct fi_poll_attr *attr, struct fid_poll **pollset);
 int exanet_endpoint_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep, void *context);
 int exanet_atomic_query(struct fid_domain *domain, enum fi_datatype datatype, enum fi_op op,
@@ -306,6 +309,10 @@ static inline struct exanet_endpoint *exanet_endpoint_of(struct fid_ep *fid) {
 static inline uint64_t exanet_tx_flags(struct fid_ep *fid) { return exanet_endpoint_of(fid)->tx_flags; }
 static inline uint64_t exanet_rx_flags(struct fid_ep *fid) { return exanet_endpoint_of(fid)->rx_flags; }
 
+/* -- errors (errors.c) -------------------------------------------------------------------------------------------------------------- */
+/* Error codes: libexanet's are errno values, as libfabric's are; two have names of their own. */
+int exanet_fi_errno(int status);
+const char *exanet_error_text(int error, char *buf, size_t len);
 /* For operations that libfabric names and this provider does not have. */
 int exanet_no_bind(struct fid *fid, struct fid *bfid, uint64_t flags);
 int exanet_no_control(struct fid *fid, int command, void *arg);

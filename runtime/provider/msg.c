@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Untagged messages, and what they share with tagged ones. */
+ * Untagged messages, and what they share with tagged ones.
+ *
+ * Model: each of libfabric's calls fills a struct exanet_message; one function sends it, one receives it, peeks for it, or takes a message that
+ * a peek has claimed. Matching is the interface's. A receive into a list of buffers has one stand-in, which is taken apart when it completes.
+ *
+ * Limit: a source is matched only where the endpoint has FI_DIRECTED_RECV. */
 #include <stdlib.h>
 #include <string.h>
 

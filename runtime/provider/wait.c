@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Blocking calls: which wait objects exist, how long a wait has taken, and one step of waiting. */
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "exanet_prov.h"
@@ -46,22 +44,4 @@ void exanet_wait_step(const struct exanet_domain *domain, uint64_t timeout_ps) {
     exanet_progress_wait(timeout_ps);
   else if (exanet_progress() == 0)
     exanet_progress_yield();
-}
-
-const char *exanet_error_text(int error, char *buf, size_t len) {
-  static _Thread_local char own[128];
-  const char *text = error == FI_ETRUNC          ? "message longer than its receive buffer"
-                     : error == FI_EADDRNOTAVAIL ? "message from an endpoint that is not in the address vector"
-                     : error == FI_EACCES        ? "remote memory is not registered for this access"
-                     : error == FI_ENOMSG        ? "no matching message"
-                     : error == FI_ECANCELED     ? "canceled"
-                     : error == FI_ECONNREFUSED  ? "no such endpoint at the target"
-                     : error == FI_EHOSTUNREACH  ? "no such rank"
-                                                 : NULL;
-  if (!text)
-    snprintf(own, sizeof own, "error %d", error);
-  else
-    snprintf(own, sizeof own, "%s", text);
-  if (buf && len) snprintf(buf, len, "%s", own);
-  return buf && len ? buf : own;
 }

@@ -18,7 +18,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 REGISTRIES = _core.registries()
 
 
-@pytest.mark.parametrize("registry", ["topologies", "routings", "patterns", "programs", "networks"])
+@pytest.mark.parametrize("registry", ["topologies", "routings", "patterns", "programs", "networks", "queue_actions"])
 def test_every_entry_has_a_name_of_its_own_and_a_help(registry: str) -> None:
     names = [entry["name"] for entry in REGISTRIES[registry]]
     assert len(names) == len(set(names)) > 2

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate
 from pathlib import Path
 
@@ -161,6 +162,38 @@ def test_a_finding_is_kept_until_something_changes(tmp_path: Path) -> None:
     source.write_text("module a;")
     assert kept.find(key()) == "PASS"
     assert passed.Kept(None).find(first) is None
+
+
+def test_a_recorded_finding_holds_elsewhere_but_for_a_drawn_tenth(tmp_path: Path) -> None:
+    record, keys = tmp_path / "recorded.json", [passed.key(files=[], arguments=number) for number in range(400)]
+    writing = passed.Kept(record=record)
+    with ThreadPoolExecutor(4) as pool:  # proofs run side by side
+        list(pool.map(lambda key: writing.keep(key, "PASS"), keys))
+    again = {seed: {key for key in keys if passed.Kept(recorded=record, seed=seed).find(key) is None} for seed in ("one", "other")}
+    assert all(20 <= len(found) <= 60 for found in again.values()) and again["one"] != again["other"]
+    assert passed.Kept(recorded=record, seed="one").find(passed.key(files=[], arguments=400)) is None
+    (drawn, *_), folder = sorted(again["one"]), tmp_path / "kept"
+    passed.Kept(folder).keep(drawn, "PASS")  # was looked at again in this checkout: holds
+    assert passed.Kept(folder, recorded=record, seed="one").find(drawn) == "PASS"
+
+
+def test_a_key_is_the_same_in_another_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = set()
+    for checkout in (tmp_path / "a", tmp_path / "b"):
+        (checkout / "gateware").mkdir(parents=True)
+        (checkout / "gateware/a.sv").write_text("module a;")
+        monkeypatch.setattr(passed, "ROOT", checkout)
+        keys.add(passed.key(files=[checkout / "gateware/a.sv"]))
+    assert len(keys) == 1
+
+
+def test_options_of_findings_are_taken_from_a_command_line(tmp_path: Path) -> None:
+    kept, words = passed.take(["router", "--keep", str(tmp_path), "--json", "--recorded", str(tmp_path / "none.json")])
+    assert words == ["router", "--json"]
+    kept.keep("key", 1)
+    assert passed.take(["--keep", str(tmp_path)])[0].find("key") == 1
+    with pytest.raises(SystemExit, match="--record needs a path"):
+        passed.take(["router", "--record"])
 
 
 def test_what_is_left_is_told_from_what_others_make(tmp_path: Path) -> None:

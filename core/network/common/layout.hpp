@@ -40,6 +40,11 @@ inline std::uint32_t intra_ports_of(const Topology& topology, const RouterConfig
   return static_cast<std::uint32_t>(ports);
 }
 
+// Intra-tile ports of each rail, by which a packet says the rail that it takes; 0 where there is one.
+inline std::uint32_t rail_ports_of(const Topology& topology, const RouterConfig& router) {
+  return topology.rails() > 1 ? static_cast<std::uint32_t>(router.intra_ports) : 0;
+}
+
 struct PortsAndQueues {
   std::uint32_t ports = 0, queues = 0;
 };

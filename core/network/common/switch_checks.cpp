@@ -47,10 +47,11 @@ void check_input_queued(const NetworkConfig& config, const Topology& topology) {
   }
 }
 
-void require_one_thread_if(bool adaptive, std::size_t threads) {
-  require(!adaptive || threads <= 1, "threads",
-          "routing that looks at queues runs on one thread with these switches: its choices within an instant have an "
-          "order");
+void require_one_thread_if(bool looks, std::size_t threads, const char* who) {
+  require(!looks || threads <= 1, "threads",
+          std::string(who) +
+              " that looks at queues runs on one thread with these switches: its choices within an instant have an "
+              "order");
 }
 
 }  // namespace exanet

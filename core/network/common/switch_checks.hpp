@@ -15,7 +15,7 @@ std::int64_t most_packet_words(const RouterConfig& router);
 // Checks what every input-queued switch needs, whatever its switching. Throws ConfigError, saying what to do.
 void check_input_queued(const NetworkConfig& config, const Topology& topology);
 
-// Refuses routing that looks at queues on several threads. Throws ConfigError.
-void require_one_thread_if(bool adaptive, std::size_t threads);
+// Refuses what looks at queues on several threads. Throws ConfigError.
+void require_one_thread_if(bool looks, std::size_t threads, const char* who);
 
 }  // namespace exanet

@@ -21,6 +21,7 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
       config_(*config.input_queued),
       timing_(config, topology),
       intra_ports_(intra_ports_of(topology, config.router)),
+      rail_ports_(rail_ports_of(topology, config.router)),
       channels_(static_cast<std::uint32_t>(config.router.virtual_channels)),
       channel_step_(channel_step(topology, config.router)),
       classes_(static_cast<std::uint32_t>(config_.classes)),
@@ -30,12 +31,15 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
       pauses_(config_.flow_control == SwitchConfig::FlowControl::kPause),
       adaptive_(routing_ != nullptr && routing_->adaptive()),
       may_reroute_(routing_ != nullptr && routing_->may_reroute()),
+      discards_(queue_action_kind(config.router.queue_action).discards),
+      enters_in_time_(pauses_ || adaptive_ || queue_action_kind(config.router.queue_action).make != nullptr),
       tag_(tags_of(config_.weights, classes_)) {
   if (parts.size() > 1 && pauses_)
     throw ConfigError("threads",
                       "flow_control is pause: such switches run on one thread, for pauses within an instant have an "
                       "order; take --threads 1");
-  require_one_thread_if(adaptive_, parts.size());
+  require_one_thread_if(adaptive_, parts.size(), "routing");
+  require_one_thread_if(queue_action_kind(config.router.queue_action).make != nullptr, parts.size(), "a queue action");
   require_channels(topology, channels_);
   lane_words_ = static_cast<std::int32_t>(config.router.inter_fifo_words / lanes_);
   output_fifo_words_ =
@@ -52,6 +56,7 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
   build_ports(config);
   for (const Partition& part : parts)
     parts_.push_back(std::make_unique<Part>(*this, part, static_cast<std::uint8_t>(parts_.size()), parts.size()));
+  for (const std::unique_ptr<Part>& part : parts_) part->action_ = make_queue_action(config, true);
 }
 
 Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t parts)
@@ -107,6 +112,7 @@ void State::build_ports(const NetworkConfig& config) {
   queued_words_.resize(std::size_t{ports} * channels_);
   virtual_time_.resize(ports);
   if (pauses_) fillings_.resize(ports);
+  if (discards_) discarded_.resize(nodes_.size());
   injection_ports_.resize(std::size_t{topology_.endpoint_count()} * intra_ports_ * classes_);
   for (NodeId node = 0; node < topology_.node_count(); ++node) build_node(node, config);
 }
@@ -140,6 +146,11 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
   }
 }
 
+bool CutThroughNetwork::may_lose() const { return state_->discards_; }
+std::uint64_t CutThroughNetwork::discarded(NodeId node) const {
+  return state_->discards_ ? state_->discarded_[node] : 0;
+}
+
 std::uint64_t CutThroughNetwork::pauses() const {
   std::uint64_t sum = 0;
   for (const auto& part : state_->parts_) sum += part->pauses_sent_;
@@ -167,7 +178,7 @@ std::uint64_t CutThroughNetwork::memory_bytes() const {
   const State& s = *state_;
   std::uint64_t sum =
       capacity_bytes(s.nodes_, s.node_of_, s.ports_, s.in_free_, s.out_free_, s.pools_, s.stats_, s.queues_, s.waiting_,
-                     s.shares_, s.queued_words_, s.virtual_time_, s.fillings_, s.injection_ports_);
+                     s.shares_, s.queued_words_, s.virtual_time_, s.fillings_, s.injection_ports_, s.discarded_);
   for (const auto& part : s.parts_) sum += capacity_bytes(part->entries_, part->packets_);
   return sum;
 }

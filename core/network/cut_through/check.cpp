@@ -7,6 +7,7 @@
 #include "core/network/common/switch_state.hpp"
 #include "core/network/cut_through/cut_through_network.hpp"
 #include "core/network/cut_through/timing.hpp"
+#include "core/network/queue_actions/queue_action.hpp"
 #include "core/network/registry.hpp"
 
 namespace exanet {
@@ -21,6 +22,7 @@ std::int64_t words_in(Time time, const LinkConfig& link, const RouterConfig& rou
 
 void check(const NetworkConfig& config, const Topology& topology) {
   check_input_queued(config, topology);
+  make_queue_action(config, true);
   const SwitchConfig& c = *config.input_queued;
   const RouterConfig& r = config.router;
   const auto count = [](std::int64_t n) { return std::to_string(n); };

@@ -62,7 +62,7 @@ Queue& Part::queue_of(NodeId node, std::uint32_t port, std::uint8_t lane, std::u
 
 // A packet is going to arrive at `port`, whose room it has taken.
 void Part::arrive(NodeId node, std::uint32_t port, std::uint32_t index) {
-  if (net_.pauses_ || net_.adaptive_)
+  if (net_.enters_in_time_)
     events_.schedule(entries_[index].request, arrive_event_, port, index);
   else
     enqueue(node, port, index);
@@ -71,6 +71,8 @@ void Part::arrive(NodeId node, std::uint32_t port, std::uint32_t index) {
 void Part::enqueue(NodeId node, std::uint32_t port, std::uint32_t index) {
   Entry& entry = entries_[index];
   choose_route(events_.now(), node, entry);
+  if (action_ && !join(node, port, index)) [[unlikely]]
+    return;
   entry.next = kNone;
   net_.queued_for(node, entry) += net_.timing_.router.payload_words(entry.payload_bytes);
   Queue& queue = queue_of(node, port, entry.lane, entry.output);
@@ -82,6 +84,33 @@ void Part::enqueue(NodeId node, std::uint32_t port, std::uint32_t index) {
   queue.front = queue.last = index;
   ask(node, port, entry);
   wake(node, max(entry.request, events_.now()));
+}
+
+// Lets the machine's queue action see the packet. False where that drops it: its room goes back when its tail has come.
+bool Part::join(NodeId node, std::uint32_t port, std::uint32_t index) {
+  Entry& entry = entries_[index];
+  Packet& packet = packets_[entry.packet].packet;
+  entry.trimmed = false;
+  if ((packet.notes & Packet::kReport) != 0) return true;
+  const std::uint32_t output = net_.nodes_[node].first_port + entry.output;
+  std::uint32_t words = 0;
+  for (std::uint32_t vc = 0; vc < net_.channels_; ++vc) words += net_.queued_words_[output * net_.channels_ + vc];
+  const auto verdict = action_->join({node, entry.output, words, net_.stats_[output], events_.now()}, packet);
+  if (verdict == QueueAction::Verdict::kDrop) {
+    const Packet dropped = packet;
+    packets_.free(entry.packet);
+    --in_flight_;
+    ++net_.discarded_[node];
+    return_credits(port, index, entry.tail_in);
+    if (sink_.lost != nullptr) sink_.lost(sink_.self, dropped, Status::kLost, events_.now());
+    return false;
+  }
+  if (verdict == QueueAction::Verdict::kTrim) {
+    packet.notes |= Packet::kTrimmed;
+    entry.payload_bytes = 0;
+    entry.trimmed = true;
+  }
+  return true;
 }
 
 void Part::ask(NodeId node, std::uint32_t port, const Entry& front) {
@@ -120,8 +149,10 @@ void Part::grant(Time now, NodeId node, std::uint32_t output, const Choice& choi
   unask(node, port, entry);
   net_.queued_for(node, entry) -= net_.timing_.router.payload_words(entry.payload_bytes);
   ++net_.nodes_[node].grants;
-  charge(first + output, choice.priority_class, entry.words);
+  if (entry.trimmed) [[unlikely]]
+    entry.words = static_cast<std::uint16_t>(net_.timing_.router.packet_words(0));
   const Time left = max(now + net_.timing_.on_crossbar(entry.words), entry.tail_in);
+  charge(first + output, choice.priority_class, entry.words);
   net_.in_free_[port] = left;
   if (net_.ports_[first + output].link_class == kIntraTile) {
     net_.out_free_[first + output] = left;

@@ -34,6 +34,8 @@ class CutThroughNetwork final : public PartitionedNetwork<cut_through_state::Sta
   using PartitionedNetwork::PartitionedNetwork;
 
   std::uint32_t queued(NodeId node) const override;
+  bool may_lose() const override;
+  std::uint64_t discarded(NodeId node) const override;  // packets that the machine's queue action dropped
   std::uint64_t memory_bytes() const override;
 
   std::int32_t fullest(

@@ -14,6 +14,7 @@
 #include "core/network/common/switch_state.hpp"
 #include "core/network/cut_through/cut_through_network.hpp"
 #include "core/network/cut_through/timing.hpp"
+#include "core/network/queue_actions/queue_action.hpp"
 #include "core/network/timing.hpp"
 #include "core/routing/routing.hpp"
 
@@ -38,6 +39,7 @@ struct Entry {
   std::uint8_t lane;  // whose room it takes
   std::uint8_t vc;  // of the link beyond, as routing names it; once granted, the one that it gets
   bool rerouting;  // an event to choose its route again is under way
+  bool trimmed;  // here: its header alone goes on
 };
 
 // The credit pool of an input's buffer, as its sender knows it.
@@ -140,12 +142,15 @@ struct State {
   SwitchConfig config_;
   SwitchTiming timing_;
   std::vector<Time> pause_delay_;  // a pause; by link class
-  std::uint32_t intra_ports_, channels_, channel_step_, classes_, lanes_;
+  std::uint32_t intra_ports_, rail_ports_;  // of an endpoint, and of each rail where there are several; else 0
+  std::uint32_t channels_, channel_step_, classes_, lanes_;
   std::uint8_t slot_port_[kMostSlots], slot_channel_[kMostSlots];  // within a switch; a division each otherwise
   std::uint8_t lane_class_[kMostLanes], lane_channel_[kMostLanes];
   std::int32_t most_words_ = 0, lane_words_ = 0;
   std::uint32_t output_fifo_words_ = 0;
   bool voq_, pauses_, adaptive_, may_reroute_;
+  bool discards_;  // the queue action may
+  bool enters_in_time_;  // packets enter queues when they are there, since somebody looks at these
   std::vector<std::int64_t> tag_;  // by class: of a word's share
 
   std::vector<Node> nodes_;
@@ -162,6 +167,7 @@ struct State {
   std::vector<std::uint64_t> virtual_time_;  // by port: start of the share that was served last
   std::vector<Filling> fillings_;  // by port
   std::vector<InjectionPort> injection_ports_;  // (endpoint, intra-tile port, class)
+  std::vector<std::uint64_t> discarded_;  // packets that an action dropped, by node
   Time lookahead_ = Time::never();
   std::vector<std::unique_ptr<Part>> parts_;
 };
@@ -174,6 +180,7 @@ struct Part {
   bool inject(const Packet& packet);
   void arrive(NodeId node, std::uint32_t port, std::uint32_t entry);
   void enqueue(NodeId node, std::uint32_t port, std::uint32_t entry);
+  [[gnu::cold, gnu::noinline]] bool join(NodeId node, std::uint32_t port, std::uint32_t entry);
   void grant(Time now, NodeId node, std::uint32_t output, const Choice& choice);
   void cross_link(Time now, std::uint32_t output, std::uint8_t priority_class, const Entry& entry, Time left);
   void return_credits(std::uint32_t port, std::uint32_t entry, Time left);
@@ -217,6 +224,7 @@ struct Part {
   std::uint8_t number_;
   Pool<Entry, &Entry::next> entries_;
   Pool<PacketInFlight, &PacketInFlight::next_free> packets_;
+  std::unique_ptr<QueueAction> action_;  // null: nothing is done to packets
   std::uint64_t hops_ = 0, pauses_sent_ = 0;
   std::uint64_t in_flight_ =
       0;  // those injected here less those delivered here; only the sum over all parts means something

@@ -63,6 +63,8 @@ void Part::choose_route(Time now, NodeId node, Entry& entry) {
   Hop hop;
   if (net_.routing_ == nullptr) {
     hop = net_.topology_.next_hop(node, entry.dst);
+    if (net_.rail_ports_ != 0 && node < net_.topology_.endpoint_count())
+      hop.port = static_cast<std::uint16_t>(entry.intra_port / net_.rail_ports_);
   } else {
     PacketInFlight& in_flight = packets_[entry.packet];
     hop = net_.routing_->choose(request_of(in_flight, node, net_.timing_.router.payload_words(entry.payload_bytes)),

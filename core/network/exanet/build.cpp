@@ -75,6 +75,7 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
       part_of_(part_of),
       router_(config.router),
       intra_ports_(intra_ports_of(topology, config.router)),
+      rail_ports_(rail_ports_of(topology, config.router)),
       channels_(static_cast<std::uint32_t>(config.router.virtual_channels)),
       channel_step_(channel_step(topology, config.router)),
       fixed_priority_(config.router.arbitration == RouterConfig::Arbitration::kFixedPriority),
@@ -107,6 +108,10 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
   build_ports(config);
   for (const Partition& part : parts)
     parts_.push_back(std::make_unique<Part>(*this, part, static_cast<std::uint8_t>(parts_.size()), parts.size()));
+  for (const std::unique_ptr<Part>& part : parts_) {
+    part->action_ = make_queue_action(config);
+    part->carries_notes_ = config.notes || part->action_ != nullptr;
+  }
 }
 
 Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t parts)
@@ -126,6 +131,7 @@ Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t p
       decisions_(net.decisions_.data()),
       decision_lists_(net.decision_lists_.data()),
       intra_ports_(net.intra_ports_),
+      rail_ports_(plain_ ? net.rail_ports_ : 0),
       channels_(net.channels_),
       channel_step_(net.channel_step_),
       fixed_priority_(net.fixed_priority_),
@@ -315,7 +321,7 @@ namespace networks {
 NetworkKind exanet_router() {
   return describe_network<ExanetZeroLoad, ExanetNetwork>(
       "exanet", "when there is room for all of it beyond the link, by the rules of the ExaNet router",
-      [](const NetworkConfig&, const Topology&) {});
+      [](const NetworkConfig& config, const Topology&) { make_queue_action(config); });
 }
 
 }  // namespace networks

@@ -63,6 +63,8 @@ void Part::grant_copy(Time now, Output& output, std::uint32_t output_index, std:
   const std::uint32_t next = packet.next;
   const PacketInFlight copy = packet;  // records move when one is added
   const std::uint32_t index = last ? input.front : packets_.add(copy);
+  if (carries_notes_) [[unlikely]]
+    keep_notes(index, Notes(notes_[input.front]));
   in_flight_ += !last;
   input.idle_at = left + router_.input_gap;
   if (!link) {

@@ -64,7 +64,11 @@ bool Part::inject(const Packet& packet) {
   taken.marked = 0;
   taken.stuffed = static_cast<std::uint8_t>(packet.magic_lower + (net_.stuffs_halves_ ? packet.magic_upper : 0)) & 0x7f;
   taken.copies = taken.copies_vc = taken.copies_due = 0;
+  if (carries_notes_) [[unlikely]]
+    keep_notes(index, {packet.stamp, packet.notes});
   plan(taken, bulk);
+  if (rail_ports_ != 0 && taken.output < bulk.first_intra_output) [[unlikely]]
+    taken.output = bulk.first_output + packet.intra_port / rail_ports_;
   EXANET_CHECK(taken.output != kDiscard || !plain_, "a packet to no node", now.ps(), packet.src, packet.dst);
   arrive(inputs_[input_index + packet.priority * twin_], index);
   return true;
@@ -330,6 +334,8 @@ void Part::grant(Time now, Output& output, std::uint32_t output_index, std::uint
     if (!output.border) plan(packet, inputs_[output.far_input + input.front_vc]);
   }
   if (input.link_class != kIntraTile) __builtin_prefetch(&outputs_[input.credit_output], 1);
+  if (action_) [[unlikely]]
+    act(now, output, output_index, input);
   const std::uint32_t next = packet.next;
   forget(output, output_index, input);
   if (may_reroute_) cancel_decision(input_index);
@@ -450,7 +456,10 @@ void Part::cross_link(Time now, Output& output, std::uint32_t output_index, cons
   if (faulty_ && is_lost(output, packet, input.front_words, vc)) return packets_.free(packet_index);
   const std::uint32_t far_input = output.far_input + vc + input.priority * twin_;
   if (!output.border) return arrive(inputs_[far_input], packet_index);
-  mail_.to(far_part(output), packet.time).arrivals.push_back({far_input, packet});
+  Mail& mail = mail_.to(far_part(output), packet.time);
+  mail.arrivals.push_back({far_input, packet});
+  if (carries_notes_) [[unlikely]]
+    mail.notes.push_back(notes_[packet_index]);
   packets_.free(packet_index);
 }
 
@@ -471,7 +480,11 @@ bool Part::is_lost(Output& output, PacketInFlight& packet, std::uint32_t words, 
 
 void Part::deliver(Time tail, std::uint32_t packet_index) {
   const PacketInFlight& c = packets_[packet_index];
-  const Packet packet{c.src, c.dst, c.payload_bytes, c.intra_port, c.priority, c.user, 0, 0, c.marked};
+  Packet packet{c.src, c.dst, c.payload_bytes, c.intra_port, c.priority, c.user, 0, 0, c.marked};
+  if (carries_notes_) [[unlikely]] {
+    packet.notes = notes_[packet_index].notes;
+    packet.stamp = notes_[packet_index].stamp;
+  }
   const Time injected = c.injected;
   packets_.free(packet_index);
   --in_flight_;
@@ -480,8 +493,11 @@ void Part::deliver(Time tail, std::uint32_t packet_index) {
 
 void Part::collect() {
   mail_.collect(net_.parts_, number_, [&](Mail& mail) {
-    for (const Arrival& a : mail.arrivals) {
+    for (std::size_t i = 0; i < mail.arrivals.size(); ++i) {
+      const Arrival& a = mail.arrivals[i];
       const std::uint32_t index = packets_.add(a.in_flight);
+      if (carries_notes_) [[unlikely]]
+        keep_notes(index, mail.notes[i]);
       plan(packets_[index], inputs_[a.input]);
       arrive(inputs_[a.input], index);
     }

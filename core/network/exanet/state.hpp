@@ -16,6 +16,7 @@
 #include "core/engine/pool.hpp"
 #include "core/network/common/mailboxes.hpp"
 #include "core/network/exanet/exanet_network.hpp"
+#include "core/network/queue_actions/queue_action.hpp"
 #include "core/network/timing.hpp"
 #include "core/routing/routing.hpp"
 #include "core/topology/multicast.hpp"
@@ -172,6 +173,12 @@ struct Arrival {
   PacketInFlight in_flight;
 };
 
+// What a packet carries of congestion, beside its record.
+struct Notes {
+  std::uint64_t stamp = 0;
+  std::uint8_t notes = 0;
+};
+
 struct Credit {
   Time time;
   std::uint32_t pool;
@@ -181,10 +188,12 @@ struct Credit {
 // Mail of one partition to another in a window.
 struct Mail {
   std::vector<Arrival> arrivals;
+  std::vector<Notes> notes;  // of the arrivals, where packets carry any
   std::vector<Credit> credits;
 
   void clear() {
     arrivals.clear();
+    notes.clear();
     credits.clear();
   }
 };
@@ -206,6 +215,7 @@ struct State {
   RouterTiming router_;
   std::vector<LinkTiming> links_;  // by class, and behind them the same towards endpoints behind switches
   std::uint32_t intra_ports_;  // of an endpoint; a switch has none
+  std::uint32_t rail_ports_;  // of each rail of one, where there are several; else 0
   std::uint32_t channels_, channel_step_;
   bool fixed_priority_, links_first_;
   bool
@@ -254,6 +264,9 @@ struct Part {
   void peek(std::uint32_t output_index, unsigned step) const;
   void deliver(Time tail, std::uint32_t packet_index);
   void offer_credit(Time now, std::uint32_t input_index);
+  [[gnu::cold, gnu::noinline]] void keep_notes(std::uint32_t packet_index, const Notes& notes);
+  [[gnu::cold, gnu::noinline]] void act(Time now, const Output& output, std::uint32_t output_index, const Input& input);
+  std::uint32_t words_behind(Time now, const Output& output, std::uint32_t output_index, const Input& input) const;
   void collect();
   void finish(Time now);
 
@@ -385,7 +398,9 @@ struct Part {
   InjectionPort* const injection_ports_;
   Decision* const decisions_;
   DecisionList* const decision_lists_;
-  const std::uint32_t intra_ports_, channels_, channel_step_;
+  const std::uint32_t intra_ports_;
+  const std::uint32_t rail_ports_;  // 0 also where routing chooses the rail
+  const std::uint32_t channels_, channel_step_;
   const bool fixed_priority_, links_first_;
   const std::uint32_t twin_, mask_words_, wide_words_;
   const bool paced_, faulty_, has_slots_;
@@ -399,6 +414,9 @@ struct Part {
   std::uint32_t arbitrate_event_, deliver_event_, offer_event_, discard_event_, decide_event_;
   Pool<PacketInFlight, &PacketInFlight::next> packets_;
   Pool<CreditReturn, &CreditReturn::next> returns_;
+  std::unique_ptr<QueueAction> action_;  // null: nothing is done to packets
+  bool carries_notes_ = false;
+  std::vector<Notes> notes_;  // of packets, by number, where they carry any
   std::uint64_t hops_ = 0, lost_ = 0;
   std::array<std::uint64_t, 64> reached_{};  // by node, those alike in their lowest bits together
   std::uint64_t in_flight_ =

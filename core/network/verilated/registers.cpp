@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Works out the registers of Verilated routers and links, a section of the machine's description after the other, and refuses what the gateware cannot
+// be set to. Limits: registers.hpp.
 #include "core/network/verilated/registers.hpp"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs Verilated nodes as a network: packets are put on their ports beat by beat, those that come out are put together, and nodes that rest are not
+// evaluated. Model and limits: verilated_network.hpp.
 #include "core/network/verilated/verilated_network.hpp"
 
 #include <dlfcn.h>
@@ -79,10 +81,10 @@ class VerilatedNetwork final : public Network, public NodeBuses {
     std::uint64_t id;
     std::vector<NodeId> awaited;  // nodes that it has yet to arrive at; none: it is not under way
   };
-  struct InjectionPort {                 // an intra-tile port, as its network interface sees it
-    std::uint32_t words, headers;      // free behind it, for both classes
-    std::uint32_t refused[2] = {};     // by class: calls of ready() that are due
-    std::uint32_t need[2] = {};        // payload words of the largest refused packet
+  struct InjectionPort {  // an intra-tile port, as its network interface sees it
+    std::uint32_t words, headers;  // free behind it, for both classes
+    std::uint32_t refused[2] = {};  // by class: calls of ready() that are due
+    std::uint32_t need[2] = {};  // payload words of the largest refused packet
   };
   struct Waiting {
     std::int64_t cycle;

@@ -18,6 +18,7 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
       config_(*config.input_queued),
       timing_(config, topology),
       intra_ports_(intra_ports_of(topology, config.router)),
+      rail_ports_(rail_ports_of(topology, config.router)),
       channels_(static_cast<std::uint32_t>(config.router.virtual_channels)),
       channel_step_(channel_step(topology, config.router)),
       classes_(static_cast<std::uint32_t>(config_.classes)),
@@ -27,9 +28,11 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
       voq_(config_.queues == SwitchConfig::Queues::kVirtualOutput),
       adaptive_(routing_ != nullptr && routing_->adaptive()),
       fixed_(config_.arbitration == SwitchConfig::Arbitration::kFixedPriority),
+      enters_in_time_(adaptive_ || queue_action_kind(config.router.queue_action).make != nullptr),
       tag_(tags_of(config_.weights, classes_)) {
   require_channels(topology, channels_);
-  require_one_thread_if(adaptive_, parts.size());
+  require_one_thread_if(adaptive_, parts.size(), "routing");
+  require_one_thread_if(queue_action_kind(config.router.queue_action).make != nullptr, parts.size(), "a queue action");
   for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
     std::uint8_t& serves = serves_[lane / channels_ * channels_ + lane % channels_ % channel_step_];
     serves = static_cast<std::uint8_t>(serves | 1u << lane);
@@ -37,6 +40,7 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
   build_ports();
   for (const Partition& part : parts)
     parts_.push_back(std::make_unique<Part>(*this, part, static_cast<std::uint8_t>(parts_.size()), parts.size()));
+  for (const std::unique_ptr<Part>& part : parts_) part->action_ = make_queue_action(config);
 }
 
 Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t parts)
@@ -69,7 +73,7 @@ void State::build_ports() {
   passed_.resize(std::size_t{ports} * lanes_);
   waiting_.resize(std::size_t{ports} * lanes_);
   first_slot_.resize(std::size_t{ports} * lanes_);
-  if (adaptive_) queued_flits_.resize(std::size_t{ports} * lanes_);
+  if (enters_in_time_) queued_flits_.resize(std::size_t{ports} * lanes_);
   queues_.resize(queues);
   injection_ports_.resize(std::size_t{topology_.endpoint_count()} * intra_ports_ * classes_);
   for (NodeId node = 0; node < topology_.node_count(); ++node) build_node(node);

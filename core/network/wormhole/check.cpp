@@ -3,6 +3,7 @@
 #include "core/config/error.hpp"
 #include "core/network/common/switch_checks.hpp"
 #include "core/network/common/switch_state.hpp"
+#include "core/network/queue_actions/queue_action.hpp"
 #include "core/network/registry.hpp"
 #include "core/network/wormhole/timing.hpp"
 #include "core/network/wormhole/wormhole_network.hpp"
@@ -14,6 +15,7 @@ namespace {
 
 void check(const NetworkConfig& config, const Topology& topology) {
   check_input_queued(config, topology);
+  make_queue_action(config);
   const SwitchConfig& c = *config.input_queued;
   const RouterConfig& r = config.router;
   const std::int64_t lanes = c.classes * r.virtual_channels;

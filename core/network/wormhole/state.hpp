@@ -13,6 +13,7 @@
 #include "core/network/common/class_schedule.hpp"
 #include "core/network/common/mailboxes.hpp"
 #include "core/network/common/switch_state.hpp"
+#include "core/network/queue_actions/queue_action.hpp"
 #include "core/network/timing.hpp"
 #include "core/network/wormhole/timing.hpp"
 #include "core/network/wormhole/wormhole_network.hpp"
@@ -149,10 +150,12 @@ struct State {
   std::vector<std::uint8_t> part_of_;  // by node; empty when all are in one part
   SwitchConfig config_;
   WormholeTiming timing_;
-  std::uint32_t intra_ports_, channels_, channel_step_, classes_, lanes_, most_words_;
+  std::uint32_t intra_ports_, rail_ports_;  // of an endpoint, and of each rail where there are several; else 0
+  std::uint32_t channels_, channel_step_, classes_, lanes_, most_words_;
   std::int32_t entry_words_;  // of a class of an intra-tile port
   std::uint8_t serves_[kMostLanes] = {};  // by class and virtual channel of routing: lanes
   bool voq_, adaptive_, fixed_;
+  bool enters_in_time_;  // packets enter queues when their headers are there, since somebody looks at these
   std::vector<std::int64_t> tag_;  // by class: of a word's share
   Time lookahead_ = Time::never();
 
@@ -182,6 +185,7 @@ struct Part {
   bool inject(const Packet& packet);
   void receive(const Flit& flit, std::uint32_t packet);
   void enqueue(std::uint32_t worm);
+  [[gnu::cold, gnu::noinline]] void join(const Worm& worm);
   void ask(const Worm& worm, Time from);
   void send(Time now, std::uint32_t output, std::uint8_t lane);
   void cross_link(Time now, std::uint32_t output, std::uint8_t lane, std::uint32_t worm, Time left);
@@ -222,6 +226,7 @@ struct Part {
   Pool<Worm, &Worm::next> worms_;
   std::vector<Time> readable_;  // (worm, flit): from when on it can be passed
   Pool<PacketInFlight, &PacketInFlight::next_free> packets_;
+  std::unique_ptr<QueueAction> action_;  // null: nothing is done to packets
   std::uint64_t hops_ = 0;
   std::uint64_t in_flight_ =
       0;  // those injected here less those delivered here; only the sum over all parts means something

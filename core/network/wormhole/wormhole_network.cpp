@@ -63,7 +63,7 @@ void Part::receive(const Flit& flit, std::uint32_t packet) {
   readable_[std::size_t{filling} * net_.most_words_ + worm.known++] = flit.readable;
   if (worm.known == net_.timing_.header_words) {
     worm.request = flit.readable;
-    if (net_.adaptive_)
+    if (net_.enters_in_time_)
       events_.schedule(flit.readable, route_event_, filling);
     else
       enqueue(filling);
@@ -82,8 +82,10 @@ Queue& Part::queue_of(const Worm& worm) {
 void Part::enqueue(std::uint32_t index) {
   Worm& worm = worms_[index];
   route(worm);
+  if (action_) [[unlikely]]
+    join(worm);
   worm.next = kNone;
-  if (net_.adaptive_) net_.queued_flits_[worm.output * net_.lanes_ + worm.want] += worm.words;
+  if (net_.enters_in_time_) net_.queued_flits_[worm.output * net_.lanes_ + worm.want] += worm.words;
   Queue& queue = queue_of(worm);
   if (queue.front != kNone) {
     worms_[queue.last].next = index;
@@ -92,6 +94,19 @@ void Part::enqueue(std::uint32_t index) {
   }
   queue.front = queue.last = index;
   ask(worm, max(worm.request, events_.now()));
+}
+
+// Lets the machine's queue action see the packet.
+void Part::join(const Worm& worm) {
+  Packet& packet = packets_[worm.packet].packet;
+  if ((packet.notes & Packet::kReport) != 0) return;
+  std::uint32_t flits = 0;
+  for (std::uint32_t lane = 0; lane < net_.lanes_; ++lane)
+    flits += net_.queued_flits_[worm.output * net_.lanes_ + lane];
+  const NodeId node = net_.node_of_[worm.input];
+  action_->join({node, static_cast<std::uint16_t>(worm.output - net_.first_port(node)), flits, net_.stats_[worm.output],
+                 events_.now()},
+                packet);
 }
 
 void Part::ask(const Worm& worm, Time from) {
@@ -111,7 +126,7 @@ void Part::send(Time now, std::uint32_t output, std::uint8_t lane) {
   const Time left = now + net_.timing_.crossbar_word;
   net_.in_free_[worm.input] = left;
   charge(output, lane);
-  if (net_.adaptive_) --net_.queued_flits_[output * net_.lanes_ + worm.want];
+  if (net_.enters_in_time_) --net_.queued_flits_[output * net_.lanes_ + worm.want];
   const bool tail = worm.sent + 1 == worm.words;
   if (net_.ports_[output].link_class == kIntraTile) {
     net_.out_free_[output] = left;
@@ -290,6 +305,8 @@ void Part::route(Worm& worm) {
   Hop hop;
   if (net_.routing_ == nullptr) {
     hop = net_.topology_.next_hop(node, worm.dst);
+    if (net_.rail_ports_ != 0 && node < net_.topology_.endpoint_count())
+      hop.port = static_cast<std::uint16_t>(worm.intra_port / net_.rail_ports_);
   } else {
     PacketInFlight& in_flight = packets_[worm.packet];
     hop = net_.routing_->choose(request_of(in_flight, node, net_.timing_.router.payload_words(worm.payload_bytes)),

@@ -27,8 +27,10 @@ struct NicContext {
   Network* network = nullptr;
   bool keeps_order = true;  // as that does
   bool instant = false;
+  std::uint32_t rails = 1;  // interfaces of a node
   std::uint64_t packets = 0, payload_bytes = 0, active = 0;
 
+  NodeId node_of(NodeId interface) const { return interface / rails; }
   void count(const Packet& packet) {
     ++packets;
     payload_bytes += packet.payload_bytes;

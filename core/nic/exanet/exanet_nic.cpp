@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+// Puts the ExaNet interface together: which engines the configuration asks for, which of them a descriptor or packet belongs to, and, with several
+// rails, which of a node's interfaces. Refuses figures that it cannot be built with. Model and limits: exanet_nic.hpp and the engines.
 #include "core/nic/exanet/exanet_nic.hpp"
 
 #include "core/config/error.hpp"
+#include "core/network/model.hpp"
+#include "core/network/queue_actions/queue_action.hpp"
 #include "core/network/vc_allocation.hpp"
+#include "core/nic/pacing/pacing.hpp"
+#include "core/nic/rail_policy.hpp"
 #include "core/nic/transfers/interfaces.hpp"
 #include "core/spec/packet.hpp"
 #include "core/topology/multicast.hpp"
@@ -74,6 +80,15 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
     require(ni.transfers == NiConfig::Costs::kGateware, "ni.pages_bytes",
             "pages need 'transfers: gateware': otherwise 'translation' is what looking addresses up takes");
   }
+  require(ni.tries <= 15, "ni.tries", "tries is at most 15");
+  if (rail_policy_kind(ni.rail_policy).spreads)
+    require(ni.messages == NiConfig::Costs::kTimes, "ni.rail_policy",
+            "rail_policy is '" + ni.rail_policy +
+                "', with which messages overtake each other: with 'messages: gateware', "
+                "whose mailboxes do not put them in order, say pair");
+  if (pacing_kind(ni.pacing).make != nullptr)
+    require(ni.transfers == NiConfig::Costs::kTimes, "ni.pacing",
+            "pacing is '" + ni.pacing + "': transfers with 'transfers: gateware' have no rate control; say none");
   require(ni.clock >= Time(), "ni.clock_ps", "the interface's clock must not be negative");
   return ni;
 }
@@ -82,6 +97,7 @@ namespace {
 
 NetworkConfig with_interface(NetworkConfig network, const NiConfig& ni) {
   network.priority = true;  // acknowledgements
+  network.notes = pacing_kind(ni.pacing).make != nullptr;
   if (ni.messages == NiConfig::Costs::kGateware) network.router = Messages::router(network.router);
   return network;
 }
@@ -124,9 +140,18 @@ PacketSink ExanetNic::sink(const NicSetup& setup) {
     };
   }
   sink.gives_back = slots_given_back(setup.config);
+  // In the gateware's cycles interfaces retransmit what is lost.
+  if (setup.config.transfers == NiConfig::Costs::kTimes) {
+    sink.lost = [](void* self, const Packet& p, Status why, Time now) {
+      auto& nic = *static_cast<ExanetNic*>(self);
+      nic.lost(nic.rails_ ? nic.rails_->arrived(p) : p, why, now);
+    };
+  }
   // By times, what comes in the order of its way is known to come as soon as its last output is granted.
-  sink.early =
-      setup.config.messages == NiConfig::Costs::kTimes && packets_keep_order(setup.topology, setup.network.router);
+  const bool spread = setup.topology.rails() > 1 && rail_policy_kind(setup.config.rail_policy).spreads;
+  const bool paced = pacing_kind(setup.config.pacing).make != nullptr;
+  sink.early = setup.config.messages == NiConfig::Costs::kTimes && !spread && !paced &&
+               packets_keep_order(setup.topology, setup.network.router);
   return sink;
 }
 
@@ -139,12 +164,19 @@ ExanetNic::ExanetNic(const NicSetup& setup)
       mailbox_(context_, interfaces_of(setup.topology)),
       rdma_(context_, interfaces_of(setup.topology)) {
   context_.network = network_.get();
-  if (setup.topology.rails() > 1) context_.network = &rails_.emplace(*network_, setup.topology, setup.network.router);
-  context_.keeps_order = network_->keeps_order();
-  on_reduction_ =
-      setup.events.add_handler([](void* self, Time now, std::uint32_t,
-                                  std::uint64_t user) { static_cast<ExanetNic*>(self)->reduction_arrived(user, now); },
-                               this);
+  const RailPolicyKind& policy = rail_policy_kind(setup.config.rail_policy);
+  if (setup.topology.rails() > 1)
+    context_.network = &rails_.emplace(
+        *network_, setup.topology, setup.network.router, policy,
+        [this](NodeId node, std::uint32_t rail) { return rdma_.unsent(rails_->interface_of(node, rail)); });
+  context_.rails = setup.topology.rails();
+  context_.keeps_order = network_->keeps_order() && !network_->may_lose() && !(rails_ && policy.spreads);
+  if (pacing_kind(setup.config.pacing).make != nullptr) pace(setup);
+  on_reduction_ = setup.events.add_handler(
+      [](void* self, Time now, std::uint32_t, std::uint64_t user) {
+        static_cast<ExanetNic*>(self)->reduction_completed(user, Status::kOk, now);
+      },
+      this);
   if (context_.config.messages != NiConfig::Costs::kGateware) return;
   const std::size_t nodes = interfaces_of(setup.topology);
   GatewareListener& listener = *this;
@@ -161,18 +193,42 @@ ExanetNic::ExanetNic(const NicSetup& setup)
     units_ = std::make_unique<GatewareReductions>(context_, nodes, interfaces);
 }
 
+// The rate control learns the rate of the interface's link and the times of an empty network.
+void ExanetNic::pace(const NicSetup& setup) {
+  const auto* model = dynamic_cast<const NetworkModel*>(network_.get());
+  require(model != nullptr, "ni.pacing", "a rate control needs a network model: say none with the gateware's nodes");
+  const NodeId far = setup.topology.neighbour(0, 0).node;
+  const std::size_t kind = far == kNoNode ? 0 : setup.topology.link_class(0, 0);
+  const LinkConfig& link = setup.network.links.at(kind);
+  rdma_.pace(pacing_kind(setup.config.pacing),
+             {.bits_per_second = static_cast<std::uint64_t>(link.word_bits) * 1'000'000'000'000 /
+                                 static_cast<std::uint64_t>(link.word_time.ps()),
+              .packet_bytes = static_cast<std::uint32_t>(setup.network.router.max_payload_bytes),
+              .block_bytes = setup.config.dma_block_bytes,
+              .zero_load = [this, model](NodeId src, NodeId dst, std::uint32_t bytes) {
+                return model->zero_load_latency(context_.node_of(src), context_.node_of(dst),
+                                                static_cast<std::uint16_t>(bytes));
+              }});
+}
+
 bool ExanetNic::multicasts() const { return !gateware_messages_ && context_.network->multicasts(); }
 
-void ExanetNic::post(const PacketizerMessage& message) { rails_ ? send(rails_->by_its_rail(message)) : send(message); }
+void ExanetNic::post(const PacketizerMessage& message) {
+  if (!rails_) return send(message);
+  if (is_multicast(message.dst)) return send(rails_->by(rails_->rail(message.src, message.dst), message));
+  send(rails_->by_choice(message));
+}
 
 void ExanetNic::post(const RdmaTransfer& transfer) { rails_ ? send(by_its_rail(transfer)) : send(transfer); }
 
-void ExanetNic::post(const ReductionPacket& packet) { rails_ ? send(rails_->by_its_rail(packet)) : send(packet); }
+void ExanetNic::post(const ReductionPacket& packet) {
+  rails_ ? send(rails_->by(rails_->rail(packet.src, packet.dst), packet)) : send(packet);
+}
 
 // A read that the other interface serves goes by the rail of its data.
-RdmaTransfer ExanetNic::by_its_rail(const RdmaTransfer& t) const {
-  const bool served = transfers_ && t.part == RdmaTransfer::Part::kRequest;
-  return rails_->by(served ? rails_->rail(t.dst, t.src) : rails_->rail(t.src, t.dst), t);
+RdmaTransfer ExanetNic::by_its_rail(const RdmaTransfer& t) {
+  if (transfers_ && t.part == RdmaTransfer::Part::kRequest) return rails_->by(rails_->rail(t.dst, t.src), t);
+  return is_multicast(t.dst) ? rails_->by(rails_->rail(t.src, t.dst), t) : rails_->by_choice(t);
 }
 
 void ExanetNic::open_tree(NodeId node, std::uint8_t tree, const ReductionPlace& place) {
@@ -196,7 +252,9 @@ void ExanetNic::send(const PacketizerMessage& message) {
   }
   if (context_.instant) return mailbox_.write_instantly(message.user);
   if (gateware_messages_) return gateware_messages_->post(message);
-  if (!context_.keeps_order) messages_.sent(message.src, message.dst, {message.user, message.bytes});
+  if (!context_.keeps_order)
+    messages_.sent(context_.node_of(message.src), context_.node_of(message.dst),
+                   {message.user, message.bytes, message.dst});
   packetizer_.post(packet_of(message, kMessagePacket));
 }
 
@@ -206,9 +264,9 @@ void ExanetNic::send(const ReductionPacket& p) {
   reductions_.post({p.src, p.dst, static_cast<std::uint16_t>(p.bytes), kMailboxPort, 1, kMessagePacket | p.user});
 }
 
-void ExanetNic::reduction_arrived(std::uint64_t user, Time now) {
+void ExanetNic::reduction_completed(std::uint64_t user, Status status, Time now) {
   --context_.active;
-  context_.listener.reduction_arrived(user, now);
+  context_.listener.reduction_packet_completed(user, status, now);
 }
 
 void ExanetNic::send(const RdmaTransfer& transfer) {
@@ -228,6 +286,8 @@ void ExanetNic::ready(NodeId node, std::uint8_t port, std::uint8_t priority, Tim
 }
 
 void ExanetNic::delivered(const Packet& at_node, const Packet& packet, Time injected, Time tail) {
+  if ((packet.notes & Packet::kTrimmed) != 0)
+    return transfers_ ? void() : lost(packet, Status::kLost, tail);  // in the gateware's cycles its sender repeats it
   context_.listener.packet_delivered(at_node, injected, tail);
   if (transfers_) {
     context_.count(packet);
@@ -236,9 +296,9 @@ void ExanetNic::delivered(const Packet& at_node, const Packet& packet, Time inje
   }
   const std::uint64_t user = packet.user & ~kPacketKind;
   switch (packet.user & kPacketKind) {
-    case kDataPacket: rdma_.data_arrives(packet, tail); break;
+    case kDataPacket: rdma_.data_arrives(packet, injected, tail); break;
     case kMulticastPacket: mailbox_.write(packet.dst, packet.payload_bytes, user, tail, true); break;
-    case kAckPacket: rdma_.ack_arrives(static_cast<std::uint32_t>(user), tail); break;
+    case kAckPacket: rdma_.ack_arrives(packet, tail); break;
     default:
       if (model_) {
         context_.count(packet);
@@ -254,8 +314,31 @@ void ExanetNic::delivered(const Packet& at_node, const Packet& packet, Time inje
 // A message that came before its turn waits in the interface: it is written once those before it have been.
 void ExanetNic::message_arrived(const Packet& packet, std::uint64_t user, Time tail) {
   if (context_.keeps_order) return mailbox_.write(packet.dst, packet.payload_bytes, user, tail);
-  messages_.arrived(packet.src, packet.dst, {user, packet.payload_bytes},
-                    [&](const Message& m) { mailbox_.write(packet.dst, m.bytes, m.user, tail); });
+  message_completed(packet, user, Status::kOk, tail);
+}
+
+void ExanetNic::message_completed(const Packet& packet, std::uint64_t user, Status status, Time now) {
+  messages_.arrived(context_.node_of(packet.src), context_.node_of(packet.dst),
+                    {user, packet.payload_bytes, packet.dst}, status, [&](const Message& m, Status its) {
+                      if (its == Status::kOk)
+                        mailbox_.write(m.at, m.bytes, m.user, now);
+                      else
+                        mailbox_.fail(m.at, m.user, its, now);
+                    });
+}
+
+// Nothing here sends it again: what it belongs to has failed.
+void ExanetNic::lost(const Packet& packet, Status why, Time now) {
+  const std::uint64_t user = packet.user & ~kPacketKind;
+  switch (packet.user & kPacketKind) {
+    case kDataPacket: return rdma_.data_lost(packet, why, now);
+    case kAckPacket: return rdma_.ack_lost(packet, why, now);
+    case kMulticastPacket: --context_.active; return context_.listener.multicast_completed(user, packet.dst, why, now);
+    default: break;
+  }
+  if (model_) return;  // its sender repeats it
+  if (packet.priority != 0) return reduction_completed(user, why, now);
+  message_completed(packet, user, why, now);
 }
 
 namespace nics {

@@ -55,10 +55,12 @@ class ExanetNic final : public Nic, GatewareListener {
   struct Message {
     std::uint64_t user;
     std::uint32_t bytes;
+    NodeId at;  // the interface that it comes to
     bool operator==(const Message&) const = default;
   };
   PacketSink sink(const NicSetup& setup);
-  RdmaTransfer by_its_rail(const RdmaTransfer& transfer) const;
+  void pace(const NicSetup& setup);
+  RdmaTransfer by_its_rail(const RdmaTransfer& transfer);
   // From interface to interface.
   void send(const PacketizerMessage& message);
   void send(const RdmaTransfer& transfer);
@@ -66,13 +68,18 @@ class ExanetNic final : public Nic, GatewareListener {
   void ready(NodeId node, std::uint8_t port, std::uint8_t priority, Time now);
   // The last word comes in `tail`: now, or later where the network tells of it early.
   void delivered(const Packet& at_node, const Packet& packet, Time injected, Time tail);
-  void reduction_arrived(std::uint64_t user, Time now);
+  void reduction_completed(std::uint64_t user, Status status, Time now);
   void message_arrived(const Packet& packet, std::uint64_t user, Time tail);
+  void message_completed(const Packet& packet, std::uint64_t user, Status status, Time now);
+  void lost(const Packet& packet, Status why, Time now);
 
   void message_stored(NodeId src, std::uint32_t slot, NodeId node, Cycle at) override {
     gateware_messages_->stored(src, slot, node, at);
   }
   void message_answered(NodeId node, Cycle at) override { gateware_messages_->answered(node, at); }
+  void message_failed(NodeId node, std::uint32_t slot, Status status, Cycle at) override {
+    gateware_messages_->failed(node, slot, status, at);
+  }
   void transfer_written(std::uint64_t user, bool fence, std::uint32_t bytes, Cycle at) override {
     transfers_->written(user, fence, bytes, at);
   }

@@ -46,9 +46,9 @@ struct Seen {
 struct Bench final : NicListener {
   Bench(const TopologySpec& spec, const NetworkConfig& fabric, const NiConfig& ni)
       : topology(make_topology(spec)), nic({queue, *topology, fabric, ni, *this}) {}
-  void message_arrived(std::uint64_t user, Time now) override { seen.push_back({'c', user, now}); }
-  void transfer_arrived(std::uint64_t user, Time now) override { seen.push_back({'d', user, now}); }
-  void transfer_acknowledged(std::uint64_t user, Time now) override { seen.push_back({'a', user, now}); }
+  void message_completed(std::uint64_t user, Status, Time now) override { seen.push_back({'c', user, now}); }
+  void transfer_completed(std::uint64_t user, Status, Time now) override { seen.push_back({'d', user, now}); }
+  void transfer_acknowledged(std::uint64_t user, Status, Time now) override { seen.push_back({'a', user, now}); }
   void packet_delivered(const Packet&, Time, Time) override { ++delivered; }
   void run() {
     while (!queue.empty()) queue.run_one();
@@ -236,14 +236,14 @@ TEST_CASE("a transfer in the gateware's cycles takes those of its stages") {
 
 TEST_CASE("a read in the gateware's cycles is served by the other interface") {
   struct Server final : NicListener {
-    void message_arrived(std::uint64_t, Time) override {}
-    void transfer_arrived(std::uint64_t user, Time now) override {
+    void message_completed(std::uint64_t, Status, Time) override {}
+    void transfer_completed(std::uint64_t user, Status, Time now) override {
       if (served.insert({user, now}).second)
         nic->post(RdmaTransfer{1, 0, 9000, true, true, user, 1, RdmaTransfer::Part::kReply});
       else
         arrived[user] = now;
     }
-    void transfer_acknowledged(std::uint64_t user, Time now) override { acknowledged[user] = now; }
+    void transfer_acknowledged(std::uint64_t user, Status, Time now) override { acknowledged[user] = now; }
     void packet_delivered(const Packet&, Time, Time) override {}
     Nic* nic = nullptr;
     std::map<std::uint64_t, Time> served, arrived, acknowledged;

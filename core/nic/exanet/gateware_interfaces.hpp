@@ -24,6 +24,8 @@ class GatewareListener {
   virtual ~GatewareListener() = default;
   virtual void message_stored(NodeId src, std::uint32_t slot, NodeId node, Cycle at) = 0;  // in its mailbox
   virtual void message_answered(NodeId node, Cycle at) = 0;  // one of its slots is free behind it
+  // The message of a slot has been refused, or given up: it is in no mailbox, or nobody knows.
+  virtual void message_failed(NodeId node, std::uint32_t slot, Status status, Cycle at) = 0;
   // So many bytes of a transfer, or its fence, are in memory.
   virtual void transfer_written(std::uint64_t user, bool fence, std::uint32_t bytes, Cycle at) = 0;
   virtual void transfer_ended(NodeId node, std::uint64_t user, TransferEnding ending, Cycle at) = 0;
@@ -73,7 +75,24 @@ struct GatewareShape {
   // be, so that what waits in a congested network is not sent twice.
   static std::uint32_t block_patience(const Network& network) { return network.keeps_order() ? 63 : 8; }
   static constexpr std::uint32_t kMessagePatience = 16;
+  static constexpr std::uint32_t kReadPatience = 11;  // the longest, where anything is given up
 };
+
+inline Status status_of(MessageAnswer answer) {
+  return answer == MessageAnswer::kStored   ? Status::kOk
+         : answer == MessageAnswer::kSilent ? Status::kTimedOut
+                                            : Status::kRemoteError;
+}
+inline Status status_of(TransferEnding ending) {
+  return ending == TransferEnding::kWhole    ? Status::kOk
+         : ending == TransferEnding::kSilent ? Status::kTimedOut
+                                             : Status::kRemoteError;
+}
+inline Status status_of(ReductionEnding ending) {
+  return ending == ReductionEnding::kWhole    ? Status::kOk
+         : ending == ReductionEnding::kSilent ? Status::kTimedOut
+                                              : Status::kMismatched;
+}
 
 // When software sees what memory has taken in a cycle: in the next one at the earliest.
 inline Time visible_at(const NicContext& context, Cycle at, Time memory) {

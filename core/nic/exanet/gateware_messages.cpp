@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Hands messages to the slots of interfaces in the gateware's cycles, context by context, and reads mailboxes, whose places are given back some at
+// a time. Model and limits: gateware_messages.hpp.
 #include "core/nic/exanet/gateware_messages.hpp"
 
 namespace exanet {
@@ -16,6 +18,13 @@ GatewareMessages::GatewareMessages(NicContext& context, std::size_t nodes, NodeB
       context.events.add_handler([](void* self, Time, std::uint32_t node,
                                     std::uint64_t user) { static_cast<GatewareMessages*>(self)->visible(node, user); },
                                  this);
+  on_failed_ = context.events.add_handler(
+      [](void* self, Time now, std::uint32_t status, std::uint64_t user) {
+        NicContext& its = static_cast<GatewareMessages*>(self)->context_;
+        --its.active;
+        its.listener.message_completed(user, static_cast<Status>(status), now);
+      },
+      this);
   bus.join(*this);
 }
 
@@ -42,7 +51,7 @@ void GatewareMessages::go(NodeId id, Cycle from) {
   const PacketizerMessage message = node.waiting.front();
   node.waiting.pop_front();
   const std::uint32_t slot = node.slot();
-  node.users[slot] = message.user;
+  node.sent[slot] = {message.user, message.dst, false};
   node.fill[node.turn] = (node.fill[node.turn] + 1) % 4;
   node.turn = (node.turn + 1) % kContexts;
   interfaces_.store(id, slot,
@@ -51,10 +60,24 @@ void GatewareMessages::go(NodeId id, Cycle from) {
                     from);
 }
 
-void GatewareMessages::stored(NodeId src, std::uint32_t slot, NodeId id, Cycle at) {
-  const Time visible = visible_at(context_, at, context_.config.mailbox);
-  order_.arrived(src, id, nodes_[src].users[slot],
-                 [&](std::uint64_t user) { context_.events.schedule(visible, on_visible_, id, user); });
+void GatewareMessages::stored(NodeId src, std::uint32_t slot, NodeId, Cycle at) {
+  complete(src, slot, Status::kOk, visible_at(context_, at, context_.config.mailbox));
+}
+
+// Not if it is in its mailbox, and only the answers have been lost.
+void GatewareMessages::failed(NodeId src, std::uint32_t slot, Status status, Cycle at) {
+  if (!nodes_[src].sent[slot].completed) complete(src, slot, status, time_of(at + 1, context_.router.cycle));
+}
+
+void GatewareMessages::complete(NodeId src, std::uint32_t slot, Status status, Time at) {
+  Node::Sent& sent = nodes_[src].sent[slot];
+  sent.completed = true;
+  order_.arrived(src, sent.dst, sent.user, status, [&](std::uint64_t user, Status its) {
+    if (its == Status::kOk)
+      context_.events.schedule(at, on_visible_, sent.dst, user);
+    else
+      context_.events.schedule(at, on_failed_, static_cast<std::uint32_t>(its), user);
+  });
 }
 
 void GatewareMessages::visible(NodeId id, std::uint64_t user) {
@@ -65,7 +88,7 @@ void GatewareMessages::visible(NodeId id, std::uint64_t user) {
     bus_.posted(id);
   }
   --context_.active;
-  context_.listener.message_arrived(user, context_.events.now());
+  context_.listener.message_completed(user, Status::kOk, context_.events.now());
 }
 
 }  // namespace exanet

@@ -3,7 +3,8 @@
 //
 // A node's processes have 16 contexts of four slots between them and take them in turn; who finds none free waits, in order. Its messages go to one
 // mailbox, which is read as soon as an entry is there, so it is never full. The interface lets messages to a node overtake each other where 32 are
-// under way or one is repeated; software sees them in order, one that came before its turn with the one that it waited for.
+// under way or one is repeated; software sees them in order, one that came before its turn with the one that it waited
+// for. One that is refused, or given up, fails in its turn.
 #pragma once
 
 #include <array>
@@ -23,6 +24,7 @@ class GatewareMessages final : public NodeBus::Stores {
   void post(const PacketizerMessage& message);  // its last store is on the bus from now on
   void answered(NodeId node, Cycle at) { bus_.look(node, at + 1); }
   void stored(NodeId src, std::uint32_t slot, NodeId node, Cycle at);
+  void failed(NodeId src, std::uint32_t slot, Status status, Cycle at);
 
   bool waits(NodeId node) const override { return nodes_[node].releases || !nodes_[node].waiting.empty(); }
   std::uint32_t beats(NodeId node) override;
@@ -34,12 +36,18 @@ class GatewareMessages final : public NodeBus::Stores {
     std::deque<PacketizerMessage> waiting;
     std::uint32_t turn = 0;  // the context that is next
     std::array<std::uint8_t, kContexts> fill{};  // the slot of each that is next
-    std::array<std::uint64_t, GatewareShape::kSlots> users{};  // of slots
+    struct Sent {
+      std::uint64_t user = 0;
+      NodeId dst = 0;
+      bool completed = false;
+    };
+    std::array<Sent, GatewareShape::kSlots> sent{};  // by slot
 
     std::uint32_t slot() const { return 4 * turn + fill[turn]; }  // that is next
     std::uint32_t read = 0, released = 0;  // entries of its mailbox
     bool releases = false;  // it has yet to tell how far it has read
   };
+  void complete(NodeId src, std::uint32_t slot, Status status, Time visible);
   void visible(NodeId node, std::uint64_t user);
 
   NicContext& context_;
@@ -47,7 +55,7 @@ class GatewareMessages final : public NodeBus::Stores {
   GatewareInterfaces& interfaces_;
   std::vector<Node> nodes_;
   InOrder<std::uint64_t> order_;
-  std::uint32_t on_visible_ = 0;
+  std::uint32_t on_visible_ = 0, on_failed_ = 0;
 };
 
 }  // namespace exanet

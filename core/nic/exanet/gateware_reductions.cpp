@@ -8,8 +8,9 @@ namespace exanet {
 GatewareReductions::GatewareReductions(NicContext& context, std::size_t nodes, GatewareInterfaces& interfaces)
     : context_(context), interfaces_(interfaces), nodes_(nodes) {
   on_end_ = context.events.add_handler(
-      [](void* self, Time now, std::uint32_t failed, std::uint64_t user) {
-        static_cast<GatewareReductions*>(self)->context_.listener.reduction_ended(user, failed == 0, now);
+      [](void* self, Time now, std::uint32_t status, std::uint64_t user) {
+        static_cast<GatewareReductions*>(self)->context_.listener.reduction_completed(user, static_cast<Status>(status),
+                                                                                      now);
       },
       this);
 }
@@ -39,7 +40,7 @@ void GatewareReductions::ended(const ReductionEnd& end) {
   std::optional<std::uint64_t>& user = nodes_[end.node].users[end.tree][end.branch];
   if (!user) return;
   const Time visible = visible_at(context_, end.at, context_.config.mailbox);
-  context_.events.schedule(visible, on_end_, end.ending == ReductionEnding::kWhole ? 0 : 1, *user);
+  context_.events.schedule(visible, on_end_, static_cast<std::uint32_t>(status_of(end.ending)), *user);
   user.reset();
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Cuts descriptors into pieces for the channels of interfaces in the gateware's cycles, and puts together what becomes of these: arrivals in order,
+// ends, fences, reads that others serve. Model and limits: gateware_transfers.hpp.
 #include "core/nic/exanet/gateware_transfers.hpp"
 
 #include <algorithm>
@@ -136,15 +138,17 @@ void GatewareTransfers::written(std::uint64_t piece, bool fence, std::uint32_t b
 }
 
 void GatewareTransfers::ended(NodeId node, std::uint64_t piece, TransferEnding ending, Cycle at) {
-  EXANET_CHECK(ending == TransferEnding::kWhole, "a transfer that failed", at, node, piece);
   nodes_[node].freed.push_back(at + 1);
   bus_.look(node, at + 1);
   const std::uint32_t id = pieces_[piece];
   free_pieces_.push_back(static_cast<std::uint32_t>(piece));
   Transfer& t = transfers_[id];
-  if (--t.pieces == 0)
-    context_.events.schedule(visible_at(context_, at, context_.config.memory_write), reads(t) ? on_arrived_ : on_ended_,
-                             id);
+  if (ending != TransferEnding::kWhole) t.status = status_of(ending);
+  if (--t.pieces > 0) return;
+  const bool missing = !reads(t) && t.status != Status::kOk && t.left > 0;
+  t.ended |= missing;
+  context_.events.schedule(visible_at(context_, at, context_.config.memory_write),
+                           reads(t) || missing ? on_arrived_ : on_ended_, id);
 }
 
 // The request of a read has come in the present cycle, of its first piece at least.
@@ -158,23 +162,25 @@ void GatewareTransfers::served(std::uint64_t piece) {
 // Whoever owns the bytes replies at once.
 void GatewareTransfers::asked(std::uint32_t id) {
   --context_.active;
-  context_.listener.transfer_arrived(transfers_[id].what.user, context_.events.now());
+  context_.listener.transfer_completed(transfers_[id].what.user, Status::kOk, context_.events.now());
 }
 
 void GatewareTransfers::arrived(std::uint32_t id) {
   const Transfer& t = transfers_[id];
-  if (!t.on_network || reads(t)) return tell(id, true);
-  order_.arrived(t.what.src, t.what.dst, id, [&](std::uint32_t due) { tell(due, transfers_[due].ended); });
+  if (!t.on_network || reads(t)) return tell(id, t.status, true);
+  const Status status = t.left > 0 ? t.status : Status::kOk;
+  order_.arrived(t.what.src, t.what.dst, id, status,
+                 [&](std::uint32_t due, Status its) { tell(due, its, transfers_[due].ended); });
 }
 
-void GatewareTransfers::tell(std::uint32_t id, bool ends) {
+void GatewareTransfers::tell(std::uint32_t id, Status status, bool ends) {
   Transfer& t = transfers_[id];
   t.told = true;
   const std::uint64_t user = t.what.user;  // the listener may post transfers and so move the table
   if (t.on_network && reads(t)) reads_.erase(user);
   if (!t.what.acknowledged) --context_.active;
   if (ends) t.what.acknowledged ? void(context_.events.schedule(context_.events.now(), on_ended_, id)) : release(id);
-  context_.listener.transfer_arrived(user, context_.events.now());
+  context_.listener.transfer_completed(user, status, context_.events.now());
 }
 
 // Whoever sent it is told no earlier than the other one.
@@ -184,10 +190,11 @@ void GatewareTransfers::source_told(std::uint32_t id) {
   if (!t.told) return;
   const std::uint64_t user = t.what.user;
   const bool acknowledged = t.what.acknowledged;
+  const Status status = t.status;
   release(id);
   if (!acknowledged) return;
   --context_.active;
-  context_.listener.transfer_acknowledged(user, context_.events.now());
+  context_.listener.transfer_acknowledged(user, status, context_.events.now());
 }
 
 }  // namespace exanet

@@ -4,7 +4,11 @@
 //
 // A node's processes share its channels; who finds none free waits, in order. A transfer of more than 1 GiB is several pieces. Channels take
 // turns packet by packet, so transfers to a node end in any order; writes are told of in the order in which they were posted. Every piece tells its end: only
-// so does software know that its channel is free.
+// so does software know that its channel is free. A transfer of which a piece fails has failed when all have ended; a
+// write that is in the target's memory, and of which only answers are lost, at its source alone.
+//
+// Limits: what is under way of a transfer that was given up, and comes later, counts as another one's if that has its
+// channel by then.
 //
 // Addresses are physical: each piece has its own, the same at both ends, from the beginning of a page on. Or they are those of processes' buffers
 // (buffer_addresses.hpp), where the configuration has pages; all of these are mapped.
@@ -43,6 +47,7 @@ class GatewareTransfers final : public NodeBus::Stores {
     bool on_network = false;
     bool fenced = false;
     bool served = false;  // a read whose request has come
+    Status status = Status::kOk;  // of its pieces
     bool told = false, ended = false;  // the one at the target, and the word in the source's memory is there
   };
   struct Node {
@@ -60,7 +65,7 @@ class GatewareTransfers final : public NodeBus::Stores {
   void translate(TransferStore& piece, const RdmaTransfer& what, std::uint64_t bytes, std::uint64_t at);
   void asked(std::uint32_t id);
   void arrived(std::uint32_t id);
-  void tell(std::uint32_t id, bool ends);
+  void tell(std::uint32_t id, Status status, bool ends);
   void source_told(std::uint32_t id);
 
   NicContext& context_;

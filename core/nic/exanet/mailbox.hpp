@@ -15,18 +15,30 @@ class Mailbox {
         [](void* self, Time now, std::uint32_t, std::uint64_t user) {
           NicContext& its = static_cast<Mailbox*>(self)->context_;
           --its.active;
-          its.listener.message_arrived(user, now);
+          its.listener.message_completed(user, Status::kOk, now);
         },
         this);
     on_copy_visible_ = context.events.add_handler(
         [](void* self, Time now, std::uint32_t node, std::uint64_t user) {
           NicContext& its = static_cast<Mailbox*>(self)->context_;
           --its.active;
-          its.listener.multicast_arrived(user, node, now);
+          its.listener.multicast_completed(user, node, Status::kOk, now);
+        },
+        this);
+    on_failed_ = context.events.add_handler(
+        [](void* self, Time now, std::uint32_t status, std::uint64_t user) {
+          NicContext& its = static_cast<Mailbox*>(self)->context_;
+          --its.active;
+          its.listener.message_completed(user, static_cast<Status>(status), now);
         },
         this);
   }
 
+  // The message was lost before it came here. Those before it are visible first.
+  void fail(NodeId node, std::uint64_t user, Status status, Time now) {
+    const Time visible = max(idle_[node], now) + context_.config.mailbox;
+    context_.events.schedule(visible, on_failed_, static_cast<std::uint32_t>(status), user);
+  }
   // The message's last word is there; of a copy of a multicast message.
   void write(NodeId node, std::uint32_t bytes, std::uint64_t user, Time now, bool copy = false) {
     Time& idle = idle_[node];
@@ -38,7 +50,7 @@ class Mailbox {
  private:
   NicContext& context_;
   std::vector<Time> idle_;  // by node: its writer is free from then on
-  std::uint32_t on_visible_ = 0, on_copy_visible_ = 0;
+  std::uint32_t on_visible_ = 0, on_copy_visible_ = 0, on_failed_ = 0;
 };
 
 }  // namespace exanet

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands between software and the models of the interfaces: stores reach them in the cycles of the bus, and what they tell is handed on. Limits:
+// model_interfaces.hpp.
 #include "core/nic/exanet/model_interfaces.hpp"
 
 #include "core/units/check.hpp"
@@ -9,6 +11,7 @@ MessagesConfig ModelInterfaces::messages_config(const NicContext& context) {
   MessagesConfig config;
   config.cycle = context.router.cycle;
   config.patience = GatewareShape::kMessagePatience;
+  config.tries = context.config.tries;
   config.memory_answer = memory_cycles(context, context.config.mailbox);
   return config;
 }
@@ -19,6 +22,8 @@ TransfersConfig ModelInterfaces::transfers_config(const NicContext& context) {
   config.channels = GatewareShape::kChannels;
   config.kept_channels = GatewareShape::kKept;
   config.patience = GatewareShape::block_patience(*context.network);
+  config.tries = context.config.tries;
+  if (config.tries != 0) config.read_patience = GatewareShape::kReadPatience;
   config.memory_read = memory_cycles(context, context.config.memory_read);
   config.memory_answer = memory_cycles(context, context.config.memory_write);
   config.translate = context.config.pages_bytes != 0;
@@ -29,7 +34,8 @@ ReductionsConfig ModelInterfaces::reductions_config(const NicContext& context) {
   ReductionsConfig config;
   config.cycle = context.router.cycle;
   config.port = kReductionPort;
-  config.patience = 0;  // nothing is lost, and a part that waits for others need not be sent again and again
+  // Where nothing is lost a part that waits for others need not be sent again and again.
+  config.patience = context.network->may_lose() ? GatewareShape::kMessagePatience : 0;
   config.memory_answer = memory_cycles(context, context.config.mailbox);
   return config;
 }
@@ -42,8 +48,8 @@ ModelInterfaces::ModelInterfaces(NicContext& context, std::size_t nodes, Gatewar
       messages_{cycle_,
                 {context.events, cycle_, nodes},
                 {context.events, messages_config(context), nodes, this,
-                 [](void* self, NodeId node, std::uint32_t, std::uint64_t, MessageAnswer, Cycle at) {
-                   static_cast<ModelInterfaces*>(self)->listener_.message_answered(node, at);
+                 [](void* self, NodeId node, std::uint32_t slot, std::uint64_t, MessageAnswer answer, Cycle at) {
+                   static_cast<ModelInterfaces*>(self)->answered(node, slot, answer, at);
                  }},
                 {context.events, messages_config(context), nodes, this,
                  [](void* self, const StoredMessage& m) { static_cast<ModelInterfaces*>(self)->stored(m); }}},
@@ -159,10 +165,16 @@ void ModelInterfaces::call_word(NodeId id) {
   node.word = 0;
 }
 
+// One that its sender has given up meanwhile has failed.
 void ModelInterfaces::stored(const StoredMessage& m) {
-  EXANET_CHECK(messages_.sender.find(m.src, m.word.slot, m.word.number) != nullptr, "a message whose slot has another",
-               events_.now().ps(), m.src, m.word.slot);
-  listener_.message_stored(m.src, m.word.slot, m.node, m.at);
+  if (messages_.sender.find(m.src, m.word.slot, m.word.number) != nullptr)
+    listener_.message_stored(m.src, m.word.slot, m.node, m.at);
+}
+
+void ModelInterfaces::answered(NodeId node, std::uint32_t slot, MessageAnswer answer, Cycle at) {
+  if (answer == MessageAnswer::kFull) return listener_.message_answered(node, at);  // it is sent again
+  if (const Status status = status_of(answer); status != Status::kOk) listener_.message_failed(node, slot, status, at);
+  listener_.message_answered(node, at);
 }
 
 // What is written for another node's read is told of by the read's end.

@@ -53,6 +53,7 @@ class ModelInterfaces final : public GatewareInterfaces {
   void map_pages(std::size_t nodes);
   static ReductionsConfig reductions_config(const NicContext& context);
   void stored(const StoredMessage& m);
+  void answered(NodeId node, std::uint32_t slot, MessageAnswer answer, Cycle at);
   void written(const WrittenPacket& packet);
   void at_interface(NodeId node);
   void call_word(NodeId node);

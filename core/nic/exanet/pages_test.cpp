@@ -38,9 +38,9 @@ struct PagesBench final : NicListener {
     ni.pages_bytes = pages;
     return ni;
   }
-  void message_arrived(std::uint64_t, Time) override {}
-  void transfer_arrived(std::uint64_t, Time now) override { arrived = now; }
-  void transfer_acknowledged(std::uint64_t, Time now) override { acknowledged = now; }
+  void message_completed(std::uint64_t, Status, Time) override {}
+  void transfer_completed(std::uint64_t, Status, Time now) override { arrived = now; }
+  void transfer_acknowledged(std::uint64_t, Status, Time now) override { acknowledged = now; }
   void packet_delivered(const Packet&, Time, Time) override {}
 
   // Of a write alone from node 0 to node 1, in cycles.
@@ -118,12 +118,12 @@ TEST_CASE("pages under programs: who is told reads a word, on a page of its proc
 
 TEST_CASE("pages under programs: a read's buffers are those of its request") {
   struct Server final : NicListener {
-    void message_arrived(std::uint64_t, Time) override {}
-    void transfer_arrived(std::uint64_t user, Time) override {
+    void message_completed(std::uint64_t, Status, Time) override {}
+    void transfer_completed(std::uint64_t user, Status, Time) override {
       if (!served) nic->post(RdmaTransfer{1, 0, 64, true, true, user, 1, RdmaTransfer::Part::kReply});
       served = !served;
     }
-    void transfer_acknowledged(std::uint64_t, Time) override {}
+    void transfer_acknowledged(std::uint64_t, Status, Time) override {}
     void packet_delivered(const Packet&, Time, Time) override {}
     Nic* nic = nullptr;
     bool served = false;

@@ -2,14 +2,18 @@
 // Several network interfaces a node, one for each of its rails, as if each were a node of its own: what engines keep by node is by interface then.
 //
 // Interface i of node n is node n * rails + i here. It has the intra-tile ports of its rail, and what it sends arrives at interface i of the other node, for
-// a packet leaves by the port of the number by which it has entered. A pair of nodes has one interface at each end, that of its rail, so what goes from one
-// to the other keeps its order. Answers come back to the interface that has sent, by the link of the way back.
+// a packet leaves by the port of the number by which it has entered. A descriptor goes between the interfaces of one rail, which a policy chooses
+// (core/nic/rail_policy.hpp). Answers come back to the interface that has sent, by the link of the way back.
 //
 // Limits: a long transfer goes by one rail. Interfaces of a node do not wait for each other at its memory.
 #pragma once
 
+#include <memory>
+#include <utility>
+
 #include "core/network/network.hpp"
 #include "core/nic/nic.hpp"
+#include "core/nic/rail_policy.hpp"
 #include "core/topology/rails.hpp"
 
 namespace exanet {
@@ -17,13 +21,22 @@ namespace exanet {
 // The network as these interfaces meet it.
 class RailInterfaces final : public Network {
  public:
-  RailInterfaces(Network& network, const Topology& topology, const RouterConfig& router)
+  RailInterfaces(Network& network, const Topology& topology, const RouterConfig& router, const RailPolicyKind& policy,
+                 RailLoad load)
       : network_(network),
         topology_(topology),
         rails_(topology.rails()),
-        each_(static_cast<std::uint32_t>(router.intra_ports)) {}
+        each_(static_cast<std::uint32_t>(router.intra_ports)),
+        policy_(policy.spreads ? policy.make(topology.endpoint_count()) : nullptr),
+        load_(std::move(load)) {}
 
   std::uint32_t rail(NodeId src, NodeId dst) const { return rail_of(topology_, src, dst); }
+  // Of a descriptor of so many bytes that is posted now.
+  std::uint32_t chosen_rail(NodeId src, NodeId dst, std::uint64_t bytes) {
+    const std::uint32_t own = rail(src, dst);
+    if (!policy_) return own;
+    return policy_->choose({src, dst, bytes, own, (1u << rails_) - 1}, load_);
+  }
   NodeId interface_of(NodeId node, std::uint32_t rail = 0) const { return node * rails_ + rail; }
   NodeId interface_at(NodeId node, std::uint8_t port) const { return interface_of(node, port / each_); }
   std::uint8_t port_of_interface(std::uint8_t port) const { return static_cast<std::uint8_t>(port % each_); }
@@ -35,9 +48,10 @@ class RailInterfaces final : public Network {
     what.dst = interface_of(what.dst, rail);
     return what;
   }
+  // By the rail that the policy chooses.
   template <typename What>
-  What by_its_rail(const What& what) const {
-    return by(rail(what.src, what.dst), what);
+  What by_choice(const What& what) {
+    return by(chosen_rail(what.src, what.dst, what.bytes), what);
   }
   // A packet that the network has delivered.
   Packet arrived(Packet packet) const {
@@ -66,6 +80,7 @@ class RailInterfaces final : public Network {
     network_.give_back(interface / rails_, port_at_node(interface, port), at);
   }
   bool keeps_order() const override { return network_.keeps_order(); }
+  bool may_lose() const override { return network_.may_lose(); }
   const LinkStats& link_stats(NodeId node, std::uint16_t port) const override {
     return network_.link_stats(node, port);
   }
@@ -80,6 +95,8 @@ class RailInterfaces final : public Network {
   Network& network_;
   const Topology& topology_;
   const std::uint32_t rails_, each_;  // links of a node, and intra-tile ports for each of them
+  std::unique_ptr<RailPolicy> policy_;  // null: each pair has its rail
+  RailLoad load_;
 };
 
 }  // namespace exanet

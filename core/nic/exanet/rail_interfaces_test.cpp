@@ -47,9 +47,9 @@ TopologySpec tree_of(std::uint32_t rails, const char* routing = "") {
 struct RailBench final : NicListener {
   RailBench(const TopologySpec& spec, Costs costs)
       : topology(make_topology(spec)), nic({queue, *topology, quick_links(), rail_costs(costs), *this}) {}
-  void message_arrived(std::uint64_t user, Time now) override { arrived[user] = now; }
-  void transfer_arrived(std::uint64_t user, Time now) override { arrived[user] = now; }
-  void transfer_acknowledged(std::uint64_t user, Time now) override { acknowledged[user] = now; }
+  void message_completed(std::uint64_t user, Status, Time now) override { arrived[user] = now; }
+  void transfer_completed(std::uint64_t user, Status, Time now) override { arrived[user] = now; }
+  void transfer_acknowledged(std::uint64_t user, Status, Time now) override { acknowledged[user] = now; }
   void packet_delivered(const Packet& packet, Time, Time) override { ports |= 1u << packet.intra_port; }
   void message(NodeId src, NodeId dst, std::uint64_t user) { nic.post(PacketizerMessage{src, dst, 64, user}); }
   void transfer(NodeId src, NodeId dst, std::uint64_t bytes, std::uint64_t user) {

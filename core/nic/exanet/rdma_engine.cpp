@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Carries out the RDMA engines by times: channels by destination take turns packet by packet at the router's port; a received block or transfer
+// leads to an acknowledgement, which goes before data. Model and limits: rdma_engine.hpp; rate control: rdma_pacing.cpp.
 #include "core/nic/exanet/rdma_engine.hpp"
 
 #include <algorithm>
@@ -10,6 +12,7 @@ namespace exanet {
 
 RdmaEngine::RdmaEngine(NicContext& context, std::size_t nodes)
     : context_(context),
+      memory_(context.config, nodes),
       max_payload_(static_cast<std::uint32_t>(context.router.max_payload_bytes)),
       nodes_(nodes),
       port_(context, nodes, this,
@@ -22,7 +25,9 @@ RdmaEngine::RdmaEngine(NicContext& context, std::size_t nodes)
       [](void* self, Time now, std::uint32_t id, std::uint64_t) { static_cast<RdmaEngine*>(self)->complete(id, now); },
       this);
   on_block_ = context.events.add_handler(
-      [](void* self, Time now, std::uint32_t id, std::uint64_t) { static_cast<RdmaEngine*>(self)->send_ack(id, now); },
+      [](void* self, Time now, std::uint32_t id, std::uint64_t report) {
+        static_cast<RdmaEngine*>(self)->send_ack(id, static_cast<std::uint32_t>(report), now);
+      },
       this);
   on_ack_ = context.events.add_handler([](void* self, Time now, std::uint32_t id,
                                           std::uint64_t) { static_cast<RdmaEngine*>(self)->ack_arrived(id, now); },
@@ -34,7 +39,7 @@ RdmaEngine::RdmaEngine(NicContext& context, std::size_t nodes)
       this);
   on_sent_ = context.events.add_handler(
       [](void* self, Time now, std::uint32_t, std::uint64_t user) {
-        static_cast<RdmaEngine*>(self)->context_.listener.multicast_sent(user, now);
+        static_cast<RdmaEngine*>(self)->context_.listener.multicast_sent(user, Status::kOk, now);
       },
       this);
 }
@@ -42,6 +47,7 @@ RdmaEngine::RdmaEngine(NicContext& context, std::size_t nodes)
 std::uint32_t RdmaEngine::allocate() {
   if (free_.empty()) {
     transfers_.emplace_back();
+    if (paced_) paced_transfers_.emplace_back();
     return static_cast<std::uint32_t>(transfers_.size() - 1);
   }
   const std::uint32_t id = free_.back();
@@ -53,13 +59,26 @@ void RdmaEngine::post(const RdmaTransfer& t) {
   const std::uint32_t id = allocate();
   const NiConfig& cost = context_.config;
   const Time now = context_.events.now();
-  transfers_[id] =
-      Transfer{t.src,   t.dst,
-               t.bytes, 0,
-               0,       0,
-               0,       t.acknowledged,
-               false,   now + cost.dma_start + (t.reads_memory ? cost.translation + cost.memory_read : Time()),
-               t.user,  {}};
+  const Time begins = now + cost.dma_start + (t.reads_memory ? cost.translation : Time());
+  transfers_[id] = Transfer{.src = t.src,
+                            .dst = t.dst,
+                            .bytes = t.bytes,
+                            .sent = 0,
+                            .received = 0,
+                            .blocks_sent = 0,
+                            .blocks_acked = 0,
+                            .acknowledged = t.acknowledged,
+                            .begun = false,
+                            .ready_at = begins,
+                            .user = t.user,
+                            .own_streams = !t.reads_memory || memory_.of(t.own.memory).streams(),
+                            .target_streams = memory_.of(t.target.memory).streams(),
+                            .own_memory = t.own.memory,
+                            .target_memory = t.target.memory,
+                            .own = t.own.address,
+                            .target = t.target.address,
+                            .read_begins = begins};
+  if (paced_) paced_transfers_[id] = {};
   if (is_multicast(t.dst)) {
     EXANET_CHECK(!context_.instant && !t.acknowledged && t.bytes > 0, "a transfer that cannot go to several nodes",
                  now.ps(), t.src, t.bytes);
@@ -70,7 +89,9 @@ void RdmaEngine::post(const RdmaTransfer& t) {
     context_.events.schedule(now, on_complete_, id);
     return;
   }
-  if (!context_.keeps_order && !is_multicast(t.dst)) order_.sent(t.src, t.dst, id);
+  if (!context_.keeps_order && !is_multicast(t.dst)) order_.sent(context_.node_of(t.src), context_.node_of(t.dst), id);
+  if (t.reads_memory) transfers_[id].ready_at = read_time(transfers_[id]);
+  nodes_[t.src].unsent += t.bytes;
   std::vector<Channel>& channels = nodes_[t.src].channels;
   auto channel = std::find_if(channels.begin(), channels.end(), [&](const Channel& c) { return c.dst == t.dst; });
   if (channel == channels.end()) {
@@ -87,8 +108,15 @@ void RdmaEngine::ready(NodeId node, std::uint8_t priority, Time now) {
   port_.request(node, now);
 }
 
-bool RdmaEngine::sendable(const Transfer& t, Time now) const {
-  return t.ready_at <= now && (!t.acknowledged || t.blocks_sent - t.blocks_acked < context_.config.dma_window_blocks);
+bool RdmaEngine::sendable(NodeId node, const Transfer& t, Time now) {
+  return t.ready_at <= now && (!t.acknowledged || t.blocks_sent - t.blocks_acked < context_.config.dma_window_blocks) &&
+         (!paced_ || may_send(node, t, now));
+}
+
+// When the data of the next packet are out of memory.
+Time RdmaEngine::read_time(const Transfer& t) const {
+  MemoryTarget& memory = memory_.of(t.own_memory);
+  return memory.read({t.src, t.own + t.sent, t.own_streams ? t.bytes : next_payload(t)}, t.read_begins);
 }
 
 std::uint32_t RdmaEngine::next_payload(const Transfer& t) const {
@@ -108,6 +136,7 @@ void RdmaEngine::inject_acks(Node& node) {
 
 void RdmaEngine::inject(NodeId node_id, Time now) {
   Node& node = nodes_[node_id];
+  if (paced_) send_control(node_id, now);
   inject_acks(node);
   std::size_t passed = 0;  // channels in a row that had nothing to send
   while (!node.refused && passed < node.channels.size()) {
@@ -115,7 +144,7 @@ void RdmaEngine::inject(NodeId node_id, Time now) {
     Channel& channel = node.channels[node.turn];
     const std::uint32_t id = channel.first;
     Transfer& t = transfers_[id];
-    if (!sendable(t, now)) {
+    if (!sendable(node_id, t, now)) {
       ++passed;
       ++node.turn;
       continue;
@@ -128,51 +157,140 @@ void RdmaEngine::inject(NodeId node_id, Time now) {
       break;
     }
     passed = 0;
-    context_.count(packet);
-    t.begun = true;
-    t.sent += bytes;
-    if (t.sent % context_.config.dma_block_bytes == 0 || t.sent == t.bytes) ++t.blocks_sent;
+    took(node_id, id, packet, now);
     if (t.sent == t.bytes) {
       if (is_multicast(t.dst)) context_.events.schedule(now, on_sent_, 0, t.user);
-      const bool last = id == channel.last;
-      channel.first = t.behind;
-      if (last) {
-        node.channels.erase(node.channels.begin() + static_cast<std::ptrdiff_t>(node.turn));
-        continue;
-      }
+      const std::size_t channels = node.channels.size();
+      leave(node, node.turn);
+      if (node.channels.size() < channels) continue;
     }
     ++node.turn;
   }
 }
 
-void RdmaEngine::data_arrives(const Packet& packet, Time tail) {
+// The network has a packet of a transfer.
+void RdmaEngine::took(NodeId node, std::uint32_t id, const Packet& packet, Time now) {
+  Transfer& t = transfers_[id];
+  context_.count(packet);
+  t.begun = true;
+  t.sent += packet.payload_bytes;
+  nodes_[node].unsent -= packet.payload_bytes;
+  if (t.sent % context_.config.dma_block_bytes == 0 || t.sent == t.bytes) ++t.blocks_sent;
+  if (paced_ && !is_multicast(t.dst)) paced_->sent(node, t.dst, packet.payload_bytes, now);
+  if (t.own_streams || t.sent == t.bytes) return;
+  t.ready_at = read_time(t);
+  if (t.ready_at > now) context_.events.schedule(t.ready_at, on_ready_, node);
+}
+
+// The first transfer of a channel has been sent, or is given up.
+void RdmaEngine::leave(Node& node, std::size_t index) {
+  Channel& channel = node.channels[index];
+  if (channel.first == channel.last)
+    node.channels.erase(node.channels.begin() + static_cast<std::ptrdiff_t>(index));
+  else
+    channel.first = transfers_[channel.first].behind;
+}
+
+void RdmaEngine::data_arrives(const Packet& packet, Time injected, Time tail) {
   const auto id = static_cast<std::uint32_t>(packet.user);
   Transfer& t = transfers_[id];
   if (is_multicast(t.dst)) return copy_arrives(t, id, packet, tail);
+  if (!t.target_streams)
+    t.written =
+        max(t.written, memory_.of(t.target_memory).write({t.dst, t.target + t.received, packet.payload_bytes}, tail));
   t.received += packet.payload_bytes;
+  t.tail = max(t.tail, tail);
+  if (paced_) note(id, packet, injected, tail);
   const bool ordered = context_.keeps_order;
-  const auto write = [&](std::uint32_t whole) {
-    context_.events.schedule(tail + context_.config.memory_write, on_complete_, whole);
-  };
-  if (t.received == t.bytes)
-    ordered ? write(id) : order_.arrived(t.src, t.dst, id, write);
-  else if (t.acknowledged && (ordered ? t.received % context_.config.dma_block_bytes == 0 : fills_block(t, packet)))
-    context_.events.schedule(tail, on_block_, id);
+  if (t.received == t.bytes) {
+    write(t, id, tail);
+  } else if ((t.acknowledged || paced_) &&
+             (ordered ? t.received % context_.config.dma_block_bytes == 0 : fills_block(t, packet))) {
+    const std::uint32_t report = paced_ ? report_on(id) : 0;
+    if (t.acknowledged)
+      context_.events.schedule(tail, on_block_, id, report);
+    else
+      send_report(report, tail);
+  }
 }
 
-void RdmaEngine::ack_arrives(std::uint32_t id, Time tail) { context_.events.schedule(tail, on_ack_, id); }
+// All of it is there, or lost: the last word is written once what was sent before it is there, too.
+void RdmaEngine::write(Transfer& t, std::uint32_t id, Time now) {
+  if (paced_) paced_transfers_[id].report = report_on(id);
+  const auto last = [&](std::uint32_t whole) {
+    const Transfer& w = transfers_[whole];
+    const Time there =
+        w.target_streams ? memory_.of(w.target_memory).write({w.dst, w.target, w.bytes}, now) : max(w.written, now);
+    context_.events.schedule(there, on_complete_, whole);
+  };
+  if (context_.keeps_order) return last(id);
+  order_.arrived(context_.node_of(t.src), context_.node_of(t.dst), id, t.status,
+                 [&](std::uint32_t whole, Status) { last(whole); });
+}
+
+// What has not been sent is not sent any more.
+void RdmaEngine::give_up(std::uint32_t id, Status why) {
+  Transfer& t = transfers_[id];
+  t.status = why;
+  if (t.sent == t.bytes) return;
+  Node& node = nodes_[t.src];
+  node.unsent -= t.bytes - t.sent;
+  t.bytes = t.sent;
+  for (std::size_t i = 0; i < node.channels.size(); ++i) {
+    if (node.channels[i].dst != t.dst) continue;
+    leave(node, i);
+    break;
+  }
+  port_.request(t.src, context_.events.now());
+}
+
+void RdmaEngine::data_lost(const Packet& packet, Status why, Time now) {
+  const auto id = static_cast<std::uint32_t>(packet.user);
+  Transfer& t = transfers_[id];
+  if (is_multicast(t.dst)) {
+    t.status_at.resize(nodes_.size(), Status::kOk);
+    t.status_at[packet.dst] = why;
+    return copy_arrives(t, id, packet, now);
+  }
+  if (t.status == Status::kOk) give_up(id, why);
+  t.received += packet.payload_bytes;
+  if (paced_) paced_transfers_[id].seen.bytes += packet.payload_bytes;
+  if (t.received == t.bytes) write(t, id, max(t.tail, now));
+}
+
+void RdmaEngine::ack_lost(const Packet& packet, Status why, Time now) {
+  if (paced_) heard(packet, now);  // its source knows of the loss
+  if ((packet.user & kNoTransfer) != 0) return;
+  const auto id = static_cast<std::uint32_t>(packet.user);
+  Transfer& t = transfers_[id];
+  t.ack_status = why;
+  if (t.sent < t.bytes) {
+    give_up(id, why);
+    if (t.received == t.bytes) write(t, id, max(t.tail, now));
+  }
+  ack_arrived(id, now);
+}
+
+void RdmaEngine::ack_arrives(const Packet& packet, Time tail) {
+  if (paced_) heard(packet, tail);
+  if ((packet.user & kNoTransfer) == 0)
+    context_.events.schedule(tail, on_ack_, static_cast<std::uint32_t>(packet.user));
+}
 
 void RdmaEngine::copy_arrives(Transfer& t, std::uint32_t id, const Packet& packet, Time tail) {
   std::uint64_t& received = t.received_at[packet.dst];
   received += packet.payload_bytes;
-  if (received == t.bytes) context_.events.schedule(tail + context_.config.memory_write, on_copy_, id, packet.dst);
+  if (received != t.bytes) return;
+  const Time there = memory_.of(t.target_memory).write({packet.dst, t.target, t.bytes}, tail);
+  context_.events.schedule(there, on_copy_, id, packet.dst);
 }
 
 void RdmaEngine::complete_copy(std::uint32_t id, NodeId node, Time now) {
   const std::uint64_t user = transfers_[id].user;  // the listener may start transfers and so move the table
+  const Status status = transfers_[id].status_at.empty() ? Status::kOk : transfers_[id].status_at[node];
   if (--transfers_[id].copies_left == 0) free_.push_back(id);
   --context_.active;
-  context_.listener.multicast_arrived(user, node, now);
+  context_.listener.multicast_completed(user, node, status, now);
 }
 
 // Whether all of the packet's block is there, whatever is missing of others.
@@ -188,31 +306,50 @@ bool RdmaEngine::fills_block(Transfer& t, const Packet& packet) const {
   return true;
 }
 
-void RdmaEngine::send_ack(std::uint32_t id, Time now) {
-  const Transfer& t = transfers_[id];
-  const Packet ack{t.dst, t.src, 0, kRdmaPort, 1, kAckPacket | id};
+void RdmaEngine::send_ack(std::uint32_t id, std::uint32_t report, Time now) {
+  Transfer& t = transfers_[id];
+  if (t.status != Status::kOk) {
+    if (report != 0) take_report(report, now);
+    return;
+  }
+  ++t.acks_sent;
+  Packet ack{t.dst, t.src, 0, kRdmaPort, 1, kAckPacket | id};
+  if (report != 0) attach(ack, report);
+  queue_ack(ack, now);
+}
+
+void RdmaEngine::queue_ack(const Packet& ack, Time now) {
   context_.count(ack);
-  nodes_[t.dst].acks.push_back(ack);
-  port_.request(t.dst, now);
+  nodes_[ack.src].acks.push_back(ack);
+  port_.request(ack.src, now);
 }
 
 void RdmaEngine::complete(std::uint32_t id, Time now) {
   // Copied: the listener may start transfers and so move the table.
   const bool acknowledged = transfers_[id].acknowledged, begun = transfers_[id].begun;
   const std::uint64_t user = transfers_[id].user;
+  const std::uint32_t report = paced_ ? paced_transfers_[id].report : 0;
+  const Status status = transfers_[id].status;
+  transfers_[id].completed = true;
   if (!acknowledged) {
     free_.push_back(id);
     --context_.active;
   }
-  context_.listener.transfer_arrived(user, now);
-  if (!acknowledged) return;
-  if (!begun) {
+  context_.listener.transfer_completed(user, status, now);
+  if (report != 0 && status != Status::kOk) take_report(report, now);
+  if (!acknowledged) {
+    if (report != 0 && status == Status::kOk) send_report(report, now);
+    return;
+  }
+  if (status != Status::kOk) {
+    if (transfers_[id].blocks_acked == transfers_[id].acks_sent) acknowledge(id, status, now);
+  } else if (!begun) {
     // It never was on the network. One that was ends there, even if all that follows is instant.
     Transfer& own = transfers_[id];
     own.blocks_sent = own.blocks_acked + 1;
     context_.events.schedule(now, on_ack_, id);
   } else {
-    send_ack(id, now);
+    send_ack(id, report, now);
   }
 }
 
@@ -220,14 +357,20 @@ void RdmaEngine::ack_arrived(std::uint32_t id, Time now) {
   Transfer& t = transfers_[id];
   ++t.blocks_acked;
   const bool whole = t.received == t.bytes || !t.begun;
-  if (whole && t.blocks_acked == t.blocks_sent && (t.sent == t.bytes || !t.begun)) {
-    const std::uint64_t user = t.user;
-    free_.push_back(id);
-    --context_.active;
-    context_.listener.transfer_acknowledged(user, now);
+  if (t.status != Status::kOk) {
+    if (t.completed && t.blocks_acked == t.acks_sent) acknowledge(id, t.status, now);
+  } else if (whole && t.blocks_acked == t.blocks_sent && (t.sent == t.bytes || !t.begun)) {
+    acknowledge(id, t.ack_status, now);
   } else {
     port_.request(t.src, now);
   }
+}
+
+void RdmaEngine::acknowledge(std::uint32_t id, Status status, Time now) {
+  const std::uint64_t user = transfers_[id].user;
+  free_.push_back(id);
+  --context_.active;
+  context_.listener.transfer_acknowledged(user, status, now);
 }
 
 }  // namespace exanet

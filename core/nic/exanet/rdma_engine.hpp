@@ -3,37 +3,73 @@
 //
 // Transfers between the same two nodes start and arrive in the order in which they were given, whatever their kind, which is what one-sided
 // ordering needs; between different destinations an engine takes turns packet by packet. RDMA requests (reads, atomics) are transfers too, so
-// they cannot overtake a put. Acknowledgements go before data.
+// they cannot overtake a put. Acknowledgements go before data. Where nodes have several rails and a policy spreads a pair over them, transfers on
+// different rails start independently and arrive in order.
 //
 // A transfer to several nodes goes once, as any other, but that nobody acknowledges its blocks: it is complete at each
 // node when all of it is there, and at its source when its last packet is in the network.
 //
-// Limits: the receiving side takes data at port rate; address translation always hits.
+// Data come out of, and go to, the memories that a transfer's buffers name (core/nic/targets). With a rate control (core/nic/pacing) packets wait for
+// its allowance, and the blocks of all transfers to one node are acknowledged; acknowledgements bring back what routers have noted.
+//
+// Nothing is sent again. A transfer of which a packet is lost is given up: what has not been sent stays where it is, and once all that has been sent has
+// arrived or is lost it completes with its status, at its destination and, if it is acknowledged, at its source. A lost acknowledgement fails the source alone,
+// unless it waits for that one to send more.
+//
+// Limits: the receiving side takes data at port rate; address translation always hits; a source knows of a loss at once.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <vector>
 
+#include "core/engine/pool.hpp"
 #include "core/nic/exanet/engine.hpp"
 #include "core/nic/in_order.hpp"
+#include "core/nic/pacing/paced_flows.hpp"
+#include "core/nic/targets/memory_target.hpp"
 
 namespace exanet {
 
 class RdmaEngine {
+  // Of an acknowledgement's user word, above the number of its transfer: the number of its report, and that it is for no transfer, but brings a
+  // report, or a control packet's stamp.
+  static constexpr std::uint64_t kNoTransfer = 1ull << 61, kControl = 1ull << 60;
+  static constexpr unsigned kReportShift = 32;
+  static constexpr std::uint32_t kMostReports = (1u << 28) - 1;
+
  public:
   RdmaEngine(NicContext& context, std::size_t nodes);
+
+  // From now on a rate control decides what may go; before the first post.
+  void pace(const PacingKind& kind, const PacingSetup& setup);
 
   void post(const RdmaTransfer& transfer);
   void ready(NodeId node, std::uint8_t priority, Time now);  // the network has room again
   // The last word of a packet comes in `tail`, which is known then or before.
-  void data_arrives(const Packet& packet, Time tail);
-  void ack_arrives(std::uint32_t id, Time tail);
+  void data_arrives(const Packet& packet, Time injected, Time tail);
+  void ack_arrives(const Packet& packet, Time tail);
+  void data_lost(const Packet& packet, Status why, Time now);
+  void ack_lost(const Packet& packet, Status why, Time now);
+
+  std::uint64_t unsent(NodeId node) const { return nodes_[node].unsent; }  // bytes
 
  private:
   struct Block {
     std::uint64_t number;
     std::uint32_t received;  // bytes
+  };
+  // What an acknowledgement reports to a rate control, beside what routers have noted, which is in its packet.
+  struct Report {
+    NodeId src, dst;  // of the data
+    Feedback feedback;
+    std::uint32_t next = 0;  // of those not in use
+  };
+  // Of a transfer that is paced: what has come since the last report, and the one that its last acknowledgement brings.
+  struct Paced {
+    Feedback seen{};
+    std::uint32_t report = 0;  // behind its number; 0: none
   };
   struct Transfer {
     NodeId src, dst;
@@ -46,6 +82,16 @@ class RdmaEngine {
     std::uint32_t copies_left = 0;  // nodes that have not all of it
     std::vector<std::uint64_t> received_at = {};  // of a transfer to several nodes: bytes, by node
     std::uint32_t behind = 0;  // the next one of its channel, if it is not the last
+    bool own_streams = true, target_streams = true;  // else each packet asks its memory
+    std::uint8_t own_memory = 0, target_memory = 0;  // kinds
+    std::uint64_t own = 0, target = 0;  // addresses in them
+    Time read_begins;
+    Time written = Time();  // what has arrived is in memory, where that is asked for each packet
+    Status status = Status::kOk, ack_status = Status::kOk;  // of the data, and of their acknowledgements
+    bool completed = false;  // at its destination
+    std::uint32_t acks_sent = 0;
+    Time tail = {};  // of the last packet that has come, or will
+    std::vector<Status> status_at = {};  // of a transfer to several nodes, once a packet is lost: by node
   };
   struct Channel {
     NodeId dst;
@@ -57,28 +103,52 @@ class RdmaEngine {
     std::size_t turn = 0;
     bool refused = false;  // data ...
     bool acks_refused = false;  // ... and acknowledgements, which have priority
+    std::uint64_t unsent = 0;  // bytes of its transfers
+    Time wake_at = Time::never();  // the next look for the sake of a rate control
   };
 
   std::uint32_t allocate();
   void inject(NodeId node, Time now);
   void inject_acks(Node& node);
-  bool sendable(const Transfer& t, Time now) const;
+  bool sendable(NodeId node, const Transfer& t, Time now);
+  void took(NodeId node, std::uint32_t id, const Packet& packet, Time now);
+  void leave(Node& node, std::size_t channel);
+  void give_up(std::uint32_t id, Status why);
+  void write(Transfer& t, std::uint32_t id, Time now);
+  void acknowledge(std::uint32_t id, Status status, Time now);
   std::uint32_t next_payload(const Transfer& t) const;
-  void send_ack(std::uint32_t id, Time now);
+  Time read_time(const Transfer& t) const;
+  void send_ack(std::uint32_t id, std::uint32_t report, Time now);
+  void queue_ack(const Packet& ack, Time now);
   void ack_arrived(std::uint32_t id, Time now);
   bool fills_block(Transfer& t, const Packet& packet) const;
   void complete(std::uint32_t id, Time now);
   void copy_arrives(Transfer& t, std::uint32_t id, const Packet& packet, Time tail);
   void complete_copy(std::uint32_t id, NodeId node, Time now);
 
+  // rdma_pacing.cpp
+  bool may_send(NodeId node, const Transfer& t, Time now);
+  void note(std::uint32_t id, const Packet& packet, Time injected, Time now);
+  std::uint32_t report_on(std::uint32_t id);
+  void attach(Packet& ack, std::uint32_t report) const;
+  void send_report(std::uint32_t report, Time now);
+  void heard(const Packet& ack, Time now);
+  void take_report(std::uint32_t report, Time now);
+  void send_control(NodeId node, Time now);
+  void wake(NodeId node, Time at);
+
   NicContext& context_;
+  MemoryTargets memory_;
   std::uint32_t max_payload_;
   std::vector<Node> nodes_;
   std::vector<Transfer> transfers_;
   std::vector<std::uint32_t> free_;
   InOrder<std::uint32_t> order_;  // transfers on their way, where packets overtake each other
+  std::unique_ptr<PacedFlows> paced_;  // null: nothing is paced
+  std::vector<Paced> paced_transfers_;
+  Pool<Report, &Report::next> reports_;  // on their way
   PortClock port_;
-  std::uint32_t on_ready_, on_complete_, on_block_, on_ack_, on_copy_, on_sent_;
+  std::uint32_t on_ready_, on_complete_, on_block_, on_ack_, on_copy_, on_sent_, on_wake_ = 0;
 };
 
 }  // namespace exanet

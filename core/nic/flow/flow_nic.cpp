@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Carries out the interface over flows: transfers between two nodes go one after the other, each as a flow from its first byte's being ready to its
+// last one's arrival; the flows' next event is scheduled once, and put off when it turns out to be later. Model and limits: flow_nic.hpp.
 #include "core/nic/flow/flow_nic.hpp"
 
 #include <algorithm>
@@ -24,16 +26,21 @@ FlowNic::FlowNic(const NicSetup& setup)
       max_payload_(static_cast<std::uint64_t>(setup.network.router.max_payload_bytes)),
       links_(setup.topology, setup.network),
       flows_(links_.flows(), Time::ns(1)),
+      memory_(context_.config, setup.topology.endpoint_count()),
       mailbox_(context_, std::size_t{setup.topology.endpoint_count()} * setup.topology.rails()) {
   require(setup.config.messages == NiConfig::Costs::kTimes, "ni.messages",
           "the flow level has times for messages and no cycles: say 'messages: times' with a packetizer and a "
           "mailbox_word");
+  require(setup.config.pacing == "none", "ni.pacing",
+          "pacing is '" + setup.config.pacing + "': the flow level has max-min fair rates; say none");
+  require(setup.config.rail_policy == "pair" || setup.topology.rails() == 1, "ni.rail_policy",
+          "rail_policy is '" + setup.config.rail_policy + "': at flow level each pair has a rail; say pair");
   EventQueue& events = setup.events;
   on_message_ = events.add_handler(
       [](void* self, Time now, std::uint32_t id, std::uint64_t) {
         FlowNic& nic = *static_cast<FlowNic*>(self);
         const Message m = nic.messages_[id];
-        nic.order_.arrived(m.src, m.dst, id, [&](std::uint32_t due) {
+        nic.order_.arrived(m.src, m.dst, id, Status::kOk, [&](std::uint32_t due, Status) {
           const Message& its = nic.messages_[due];
           nic.mailbox_.write(nic.mailbox_of(its), its.bytes, its.user, now);
           nic.free_messages_.push_back(due);
@@ -44,7 +51,7 @@ FlowNic::FlowNic(const NicSetup& setup)
       [](void* self, Time now, std::uint32_t, std::uint64_t user) {
         FlowNic& nic = *static_cast<FlowNic*>(self);
         --nic.context_.active;
-        nic.context_.listener.reduction_arrived(user, now);
+        nic.context_.listener.reduction_packet_completed(user, Status::kOk, now);
       },
       this);
   on_ready_ = events.add_handler(
@@ -106,11 +113,12 @@ void FlowNic::post(const ReductionPacket& p) {
 void FlowNic::post(const RdmaTransfer& t) {
   ++context_.active;
   const NiConfig& cost = context_.config;
-  const Time now = context_.events.now(),
-             ready = now + cost.dma_start + (t.reads_memory ? cost.translation + cost.memory_read : Time());
+  const Time now = context_.events.now();
+  Time ready = now + cost.dma_start;
+  if (t.reads_memory) ready = memory_.of(t.own.memory).read({t.src, t.own.address, t.bytes}, ready + cost.translation);
   const std::uint32_t id = taken(free_transfers_, transfers_.size());
   if (id == transfers_.size()) transfers_.emplace_back();
-  transfers_[id] = {t.src, t.dst, t.bytes, t.acknowledged, false, false, ready, t.user};
+  transfers_[id] = {t.src, t.dst, t.bytes, t.acknowledged, false, false, ready, t.user, t.target};
   if (context_.instant) return void(context_.events.schedule(now, on_complete_, id));
   channels_[pair_of(transfers_[id])].transfers.push_back(id);
   context_.events.schedule(ready, on_ready_, id);
@@ -170,7 +178,10 @@ void FlowNic::arrived(std::uint32_t id, Time now) {
   const auto found = channels_.find(pair_of(transfers_[id]));
   Channel& channel = found->second;
   for (; !channel.transfers.empty() && transfers_[channel.transfers.front()].arrived; channel.transfers.pop_front()) {
-    context_.events.schedule(now + context_.config.memory_write, on_complete_, channel.transfers.front());
+    const std::uint32_t due = channel.transfers.front();
+    const Transfer& t = transfers_[due];
+    const Time there = memory_.of(t.target.memory).write({t.dst, t.target.address, t.bytes}, now);
+    context_.events.schedule(there, on_complete_, due);
     --channel.begun;
   }
   if (channel.transfers.empty()) channels_.erase(found);
@@ -183,7 +194,7 @@ void FlowNic::complete(std::uint32_t id, Time now) {
     free_transfers_.push_back(id);
     --context_.active;
   }
-  context_.listener.transfer_arrived(t.user, now);
+  context_.listener.transfer_completed(t.user, Status::kOk, now);
   if (!t.acknowledged) return;
   if (!t.begun) return void(context_.events.schedule(now, on_acknowledged_, id));
   // One for each block; all but the last have been on their way while the data moved.
@@ -199,7 +210,7 @@ void FlowNic::acknowledged(std::uint32_t id, Time now) {
   const std::uint64_t user = transfers_[id].user;
   free_transfers_.push_back(id);
   --context_.active;
-  context_.listener.transfer_acknowledged(user, now);
+  context_.listener.transfer_acknowledged(user, Status::kOk, now);
 }
 
 const NicKind& flow_interface() {

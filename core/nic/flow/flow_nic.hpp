@@ -20,6 +20,7 @@
 #include "core/nic/flow/flow_links.hpp"
 #include "core/nic/in_order.hpp"
 #include "core/nic/nic.hpp"
+#include "core/nic/targets/memory_target.hpp"
 
 namespace exanet {
 
@@ -54,6 +55,7 @@ class FlowNic final : public Nic {
     bool acknowledged, begun, arrived;
     Time ready_at;
     std::uint64_t user;
+    ProcessBuffer target;
   };
   // Of one node to another one: transfers until they arrive, in order.
   struct Channel {
@@ -78,6 +80,7 @@ class FlowNic final : public Nic {
   const std::uint64_t max_payload_;
   FlowLinks links_;
   FlowSimulator flows_;
+  MemoryTargets memory_;
   Mailbox mailbox_;
   InOrder<std::uint32_t> order_;  // messages on their way, by number
   std::vector<Message> messages_;

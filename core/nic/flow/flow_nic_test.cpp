@@ -39,9 +39,9 @@ struct Bench final : NicListener {
       : topology(make_topology(spec)),
         network(testing::fabric_for(spec)),
         nic(kind.make({queue, *topology, network, ni, *this})) {}
-  void message_arrived(std::uint64_t user, Time now) override { arrived[user] = now; }
-  void transfer_arrived(std::uint64_t user, Time now) override { arrived[user] = now; }
-  void transfer_acknowledged(std::uint64_t user, Time now) override { acknowledged[user] = now; }
+  void message_completed(std::uint64_t user, Status, Time now) override { arrived[user] = now; }
+  void transfer_completed(std::uint64_t user, Status, Time now) override { arrived[user] = now; }
+  void transfer_acknowledged(std::uint64_t user, Status, Time now) override { acknowledged[user] = now; }
   void packet_delivered(const Packet&, Time, Time) override {}
   void run() {
     while (!queue.empty()) queue.run_one();
@@ -200,9 +200,9 @@ TEST_CASE("interfaces over flows: routing that looks at queues is refused") {
   const std::unique_ptr<Topology> topology = make_topology({"torus", {3, 3}, {}, {}, "adaptive"});
   EventQueue queue;
   struct Nobody final : NicListener {
-    void message_arrived(std::uint64_t, Time) override {}
-    void transfer_arrived(std::uint64_t, Time) override {}
-    void transfer_acknowledged(std::uint64_t, Time) override {}
+    void message_completed(std::uint64_t, Status, Time) override {}
+    void transfer_completed(std::uint64_t, Status, Time) override {}
+    void transfer_acknowledged(std::uint64_t, Status, Time) override {}
     void packet_delivered(const Packet&, Time, Time) override {}
   } nobody;
   const NetworkConfig network = testing::published_fabric();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Carries out the interface without costs: each queue of an endpoint gives one packet of a message in turn. Model and limits: ideal_nic.hpp.
 #include "core/nic/ideal/ideal_nic.hpp"
 
 #include <algorithm>
@@ -9,19 +10,27 @@
 
 namespace exanet {
 
+PacketSink IdealNic::sink() {
+  PacketSink sink{this,
+                  [](void* self, const Packet& packet, Time injected, Time tail) {
+                    static_cast<IdealNic*>(self)->delivered(packet, injected, tail);
+                  },
+                  [](void* self, NodeId node, std::uint8_t intra_port, std::uint8_t, Time) {
+                    auto& nic = *static_cast<IdealNic*>(self);
+                    nic.feed_queue(node, nic.ports_.queue_at(intra_port));
+                  }};
+  sink.lost = [](void* self, const Packet& packet, Status why, Time now) {
+    static_cast<IdealNic*>(self)->lost(packet, why, now);
+  };
+  return sink;
+}
+
 IdealNic::IdealNic(const NicSetup& setup, std::uint32_t packet_bytes)
     : events_(setup.events),
       listener_(setup.listener),
       packet_bytes_(packet_bytes),
-      network_(setup.make_network(setup.events, setup.topology, setup.network,
-                                  PacketSink{this,
-                                             [](void* self, const Packet& packet, Time injected, Time tail) {
-                                               static_cast<IdealNic*>(self)->delivered(packet, injected, tail);
-                                             },
-                                             [](void* self, NodeId node, std::uint8_t intra_port, std::uint8_t, Time) {
-                                               auto& nic = *static_cast<IdealNic*>(self);
-                                               nic.feed_queue(node, nic.ports_.queue_at(intra_port));
-                                             }})),
+      network_(setup.make_network(setup.events, setup.topology, setup.network, sink())),
+      in_turn_(network_->keeps_order() && !network_->may_lose()),
       ports_(setup.topology, setup.network.router),
       queues_(std::size_t{setup.topology.node_count()} * ports_.queues(), Queue{kNone, kNone}) {
   on_due_ = events_.add_handler(
@@ -36,9 +45,10 @@ void IdealNic::enqueue(const IdealMessage& m, Kind kind) {
   } else {
     free_ = messages_[id].next;
   }
-  messages_[id] = {m.src, m.dst, kNone, m.priority, kind, false, m.bytes, m.bytes, m.user, m.next_ps, m.every_ps};
+  messages_[id] = {m.src,       m.dst,   kNone,   m.priority, kind,      false,
+                   Status::kOk, m.bytes, m.bytes, m.user,     m.next_ps, m.every_ps};
   ++active_;
-  if (kind == kMessage && !network_->keeps_order()) order_.sent(m.src, m.dst, m.user);
+  if (kind == kMessage && !in_turn_) order_.sent(m.src, m.dst, m.user);
   Queue& queue = queues_[queue_of(m.src, m.dst)];
   (queue.first == kNone ? queue.first : messages_[queue.last].next) = id;
   queue.last = id;
@@ -86,11 +96,28 @@ void IdealNic::took(Queue& queue, NodeId node, std::uint32_t bytes) {
 }
 
 void IdealNic::delivered(const Packet& packet, Time injected, Time tail) {
+  if ((packet.notes & Packet::kTrimmed) != 0) return lost(packet, Status::kLost, tail);
+  check(packet, tail);
+  listener_.packet_delivered(packet, injected, tail);
+  settle(packet, tail);
+}
+
+void IdealNic::lost(const Packet& packet, Status why, Time now) {
+  check(packet, now);
+  messages_[packet.user].status = why;
+  settle(packet, now);
+}
+
+void IdealNic::check(const Packet& packet, Time now) const {
   const auto id = static_cast<std::uint32_t>(packet.user);
   EXANET_CHECK(id < messages_.size() && messages_[id].dst == packet.dst && messages_[id].src == packet.src &&
                    messages_[id].undelivered >= packet.payload_bytes,
-               "a packet of no message has arrived", tail.ps(), packet.user, packet.dst);
-  listener_.packet_delivered(packet, injected, tail);
+               "a packet of no message has arrived", now.ps(), packet.user, packet.dst);
+}
+
+// The packet is not under way any more. With the last one the message is complete.
+void IdealNic::settle(const Packet& packet, Time now) {
+  const auto id = static_cast<std::uint32_t>(packet.user);
   messages_[id].undelivered -= packet.payload_bytes;
   if (messages_[id].undelivered > 0 || !messages_[id].injected) return;
   const Message m = messages_[id];
@@ -98,10 +125,11 @@ void IdealNic::delivered(const Packet& packet, Time injected, Time tail) {
   messages_[id].next = free_;
   free_ = id;
   --active_;
-  const auto tell = [&](std::uint64_t user) { listener_.message_arrived(user, tail); };
-  if (m.kind == kMessage) return network_->keeps_order() ? tell(m.user) : order_.arrived(m.src, m.dst, m.user, tell);
-  listener_.transfer_arrived(m.user, tail);
-  if (m.kind == kAcknowledged) listener_.transfer_acknowledged(m.user, tail);
+  const auto report = [&](std::uint64_t user, Status status) { listener_.message_completed(user, status, now); };
+  if (m.kind == kMessage)
+    return in_turn_ ? report(m.user, m.status) : order_.arrived(m.src, m.dst, m.user, m.status, report);
+  listener_.transfer_completed(m.user, m.status, now);
+  if (m.kind == kAcknowledged) listener_.transfer_acknowledged(m.user, m.status, now);
 }
 
 namespace nics {

@@ -54,6 +54,7 @@ class IdealNic final : public Nic {
     std::uint8_t priority;
     Kind kind;
     bool injected;
+    Status status;
     std::uint64_t to_inject, undelivered;  // bytes
     std::uint64_t user;
     double next_ps, every_ps;
@@ -64,16 +65,21 @@ class IdealNic final : public Nic {
   };
   static constexpr std::uint32_t kNone = 0xffffffffu;
 
+  PacketSink sink();
   void enqueue(const IdealMessage& message, Kind kind);
   std::uint32_t queue_of(NodeId node, NodeId dst) const { return node * ports_.queues() + ports_.queue_of(node, dst); }
   void feed_queue(NodeId node, std::uint32_t number);
   void took(Queue& queue, NodeId node, std::uint32_t bytes);
   void delivered(const Packet& packet, Time injected, Time tail);
+  void lost(const Packet& packet, Status why, Time now);
+  void check(const Packet& packet, Time now) const;
+  void settle(const Packet& packet, Time now);
 
   EventQueue& events_;
   NicListener& listener_;
   std::uint32_t packet_bytes_;
   std::unique_ptr<Network> network_;
+  bool in_turn_;  // messages complete in the order in which they were posted by themselves
   InjectionPorts ports_;
   std::vector<Queue> queues_;  // by node, and number of its queue
   std::vector<Message> messages_;

@@ -50,8 +50,4 @@ struct MessageWord {
   }
 };
 
-inline constexpr std::uint32_t kNumbers = 1u << 24;
-inline constexpr std::uint32_t kWindow =
-    32;  // numbers of a node that are under way at most, and that its peer remembers
-
 }  // namespace exanet

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Carries out the mailbox unit: a message is looked up, stored or refused, and answered, one after the other, each in the cycles that the two jobs
+// before it leave. Model and limits: message_receiver.hpp.
 #include "core/nic/messages/message_receiver.hpp"
 
 #include <algorithm>
@@ -105,9 +107,8 @@ void MessageReceiver::decide(NodeId node, Node& n, const Arrival& arrival, Cycle
   const MessageWord& word = arrival.word;
   const std::uint32_t words = words_of(arrival.bytes);
   Past& past = n.pasts[arrival.src];
-  const std::uint32_t ahead = (word.number - past.next) % kNumbers, behind = (past.next - word.number - 1) % kNumbers;
-  const bool later = past.come == 0 || ahead < kNumbers / 2;
-  const bool drops = !later && behind >= kWindow;
+  const std::uint32_t ahead = past.window.ahead(word.number), behind = past.window.behind(word.number);
+  const bool later = past.window.is_later(word.number), drops = past.window.is_too_old(word.number);
   const bool seen = !later && !drops && (past.come >> behind & 1) != 0;
   Mailbox* const box = find(n, word.mailbox);
   MessageAnswer answer = MessageAnswer::kStored;
@@ -125,7 +126,7 @@ void MessageReceiver::decide(NodeId node, Node& n, const Arrival& arrival, Cycle
   const bool stores = !drops && !seen && answer == MessageAnswer::kStored;
   if (later) {
     past.come = (ahead < kWindow - 1 ? past.come << (ahead + 1) : 0) | 1;
-    past.next = (word.number + 1) % kNumbers;
+    past.window.advance(word.number);
   } else if (!drops) {
     past.come |= 1u << behind;
   }

@@ -16,6 +16,7 @@
 #include "core/nic/messages/answer_ports.hpp"
 #include "core/nic/messages/config.hpp"
 #include "core/nic/messages/eject_port.hpp"
+#include "core/nic/reliability/window.hpp"
 
 namespace exanet {
 
@@ -59,8 +60,8 @@ class MessageReceiver {
     std::deque<Release> releases;  // that are on their way to the table
   };
   struct Past {
-    std::uint32_t next = 0;  // behind the highest number that has come
-    std::uint32_t come = 0;  // those before it, bit 0 the last one
+    ReceiveWindow window;
+    std::uint32_t come = 0;  // the highest number and those before it, bit 0 the highest
     std::array<bool, kWindow> stored{};  // by number modulo the window
   };
   struct Arrival {

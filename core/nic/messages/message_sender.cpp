@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Carries out the packetizer's three machines, which share a node's slots: the emitter sends what is in the queue, the retransmission scan queues
+// what is not answered, and answers free slots. Each settles its future as far as nothing can change it. Model and limits: message_sender.hpp.
 #include "core/nic/messages/message_sender.hpp"
 
 #include <algorithm>
@@ -7,7 +9,6 @@ namespace exanet {
 
 namespace {
 
-constexpr std::uint8_t kMostDoublings = 5;
 constexpr std::uint64_t kApproved = 3;  // messages that wait for their frames, when another one is popped
 
 }  // namespace
@@ -30,7 +31,7 @@ MessageSender::MessageSender(EventQueue& events, const MessagesConfig& config, s
   on_again_ = handler.template operator()<&MessageSender::go_again>();
   on_claim_ = handler.template operator()<&MessageSender::go_claim>();
   on_launch_ = handler.template operator()<&MessageSender::go_launch>();
-  on_visit_ = handler.template operator()<&MessageSender::visit>();
+  on_scan_ = handler.template operator()<&MessageSender::scan>();
   on_reply_ = handler.template operator()<&MessageSender::reply>();
 }
 
@@ -55,9 +56,9 @@ const MessageStore* MessageSender::find(NodeId node, std::uint32_t slot, std::ui
 bool MessageSender::store(NodeId node, std::uint32_t context, const MessageStore& message) {
   Node& n = nodes_[node];
   const Cycle cycle = now();
-  // What the visitor found in the cycle before, and what was launched then, is in the queue before this message.
+  // What the scan found in the cycle before, and what was launched then, is in the queue before this message.
   if (n.launches[0].from < cycle) go_launch(node);
-  if (n.visitor_event <= cycle) visit(node);
+  if (n.scan_event <= cycle) scan(node);
   if (context >= n.fill.size()) n.fill.resize(context + 1);
   const std::uint32_t index = 4 * context + n.fill[context];
   Slot& slot = slot_of(n, index);
@@ -146,9 +147,8 @@ void MessageSender::advance(NodeId node) {
     const Cycle room = n.sends < kApproved ? kLongAgo : n.fetched[(n.sends - kApproved) % 4] + 1;
     const Cycle pop = std::max({n.pop_from, n.queue.front().written + 2, room});
     const Slot& slot = n.slots[n.queue.front().slot];
-    const Numbers& numbers = n.numbers[slot.message.dst];
-    const bool settled = slot.failure == MessageAnswer::kStored && slot.fresh(pop + 2) &&
-                         (numbers.open >> (numbers.next % kWindow) & 1) == 0;
+    const bool full = n.windows[slot.message.dst].is_full();
+    const bool settled = slot.failure == MessageAnswer::kStored && slot.fresh(pop + 2) && !full;
     if (n.last_pop != pop) {
       n.last_pop = pop;
       n.pops[n.popped++ % n.pops.size()] = pop;
@@ -170,15 +170,14 @@ bool MessageSender::decide(NodeId node, Node& n, Cycle pop) {
   const bool busy = slot.busy(cycle), needs_number = slot.fresh(cycle) || slot.turned_down(cycle);
   const bool fails = slot.failure != MessageAnswer::kStored;
   if (busy && needs_number && !fails) {
-    const Numbers& numbers = n.numbers[slot.message.dst];
-    if ((numbers.open >> (numbers.next % kWindow) & 1) != 0) {
+    if (n.windows[slot.message.dst].is_full()) {
       n.emitter = Emitter::kAgain;
       n.emitted = index;
       n.again = cycle + 1;
       at(n.again + 1, on_again_, node);
       return false;
     }
-  } else if (busy && (fails || (config_.tries != 0 && slot.tries == config_.tries))) {
+  } else if (busy && (fails || slot.tries.exhausted(config_.tries))) {
     n.emitter = Emitter::kGiveUp;
     n.emitted = index;
     n.gives_up_from = cycle + 1;
@@ -210,18 +209,15 @@ void MessageSender::send(NodeId node, Node& n, std::uint32_t index, Cycle cycle)
   Slot& slot = n.slots[index];
   const bool fresh = slot.fresh(cycle), turned_down = slot.turned_down(cycle);
   if (fresh || turned_down) {
-    Numbers& numbers = n.numbers[slot.message.dst];
     slot.number_before = slot.number;
-    slot.number = numbers.next;
+    slot.number = n.windows[slot.message.dst].take();
     slot.renumbered = cycle;
-    slot.tries = 0;
-    numbers.open |= 1u << (numbers.next % kWindow);
-    numbers.next = (numbers.next + 1) % kNumbers;
+    slot.tries.reset();
   } else {
-    ++slot.tries;
+    slot.tries.raise();
     ++repeated_;
   }
-  slot.doublings = fresh ? 0 : std::min<std::uint8_t>(slot.doublings + 1, kMostDoublings);
+  fresh ? slot.backoff.reset() : slot.backoff.raise();
   if (fresh) slot.first_sent = cycle;
   if (turned_down) slot.renewed = cycle;
   slot.sent = cycle;
@@ -231,7 +227,8 @@ void MessageSender::send(NodeId node, Node& n, std::uint32_t index, Cycle cycle)
   const MessageWord word{slot.number, index, message.mailbox, message.pdid};
   n.approved.push_back({{node, message.dst, message.bytes, kMessagePort, 0, word.packed()}, cycle, index});
   ++slot.frames;
-  await_visit(node, n, index);
+  n.pending.add({scan_of(n, index, cycle), index, cycle});
+  schedule_scan(node, n);
 }
 
 // Frames of messages that are to go, beat by beat out of the slots' memory, as far as it is known when they are taken.
@@ -263,39 +260,33 @@ void MessageSender::fetch_frames(NodeId node, Node& n) {
   }
 }
 
-// When the visitor looks at the slot for the first time that the message, sent in `sent`, is due. It looks at a slot in two cycles, in turn, and a cycle
+// When the scan looks at the slot for the first time that the message, sent in `sent`, is due. It looks at a slot in two cycles, in turn, and a cycle
 // longer where what it would queue finds no room in that cycle.
-MessageSender::Visit MessageSender::visit_of(const Node& n, std::uint32_t slot, Cycle sent) const {
+Cycle MessageSender::scan_of(const Node& n, std::uint32_t slot, Cycle sent) const {
   const auto delays = static_cast<Cycle>(std::lower_bound(n.delays.begin(), n.delays.end(), sent) - n.delays.begin());
   const Cycle around = 2 * Cycle{config_.slots()};
   const Cycle round = (sent - delays - config_.begins) / around;
-  const Cycle due = round + (Cycle{config_.patience} << n.slots[slot].doublings);
+  const Cycle due = round + n.slots[slot].backoff.timeout(config_.patience);
   const auto place = config_.begins + 2 * Cycle{slot} + 1;
   const Cycle at = place + due * around;
-  return {at > sent - delays ? at : at + around, slot, sent};
+  return at > sent - delays ? at : at + around;
 }
 
-void MessageSender::await_visit(NodeId node, Node& n, std::uint32_t slot) {
-  n.visits.push_back(visit_of(n, slot, n.slots[slot].sent));
-  std::push_heap(n.visits.begin(), n.visits.end());
-  schedule_visit(node, n);
-}
-
-void MessageSender::schedule_visit(NodeId node, Node& n) {
-  if (n.visits.empty()) return;
-  const Cycle cycle = n.visits.front().at + static_cast<Cycle>(n.delays.size()) + 1;
-  if (cycle >= n.visitor_event) return;
-  n.visitor_event = cycle;
-  at(cycle, on_visit_, node);
+void MessageSender::schedule_scan(NodeId node, Node& n) {
+  if (n.pending.empty()) return;
+  const Cycle cycle = n.pending.first().at + static_cast<Cycle>(n.delays.size()) + 1;
+  if (cycle >= n.scan_event) return;
+  n.scan_event = cycle;
+  at(cycle, on_scan_, node);
 }
 
 // Queues what was due in the cycles before.
-void MessageSender::visit(NodeId node) {
+void MessageSender::scan(NodeId node) {
   Node& n = nodes_[node];
-  if (n.visitor_event > now()) return;  // done before a store
-  n.visitor_event = kUnknown;
-  while (!n.visits.empty()) {
-    const Visit next = n.visits.front();
+  if (n.scan_event > now()) return;  // done before a store
+  n.scan_event = kUnknown;
+  while (!n.pending.empty()) {
+    const RetransmissionScan::Entry next = n.pending.first();
     const Cycle cycle = next.at + static_cast<Cycle>(n.delays.size());
     Slot& slot = n.slots[next.slot];
     const bool waits = slot.sent == next.sent && slot.busy(cycle);
@@ -303,18 +294,16 @@ void MessageSender::visit(NodeId node) {
     const bool due = waits && !slot.queued(cycle);
     if (due && pushed_in(n, cycle)) {
       n.delays.push_back(cycle);
-      for (Visit& visit : n.visits)
-        if (visit.sent > cycle) visit = visit_of(n, visit.slot, visit.sent);
-      std::make_heap(n.visits.begin(), n.visits.end());
+      n.pending.move([&](const auto& entry) { return entry.sent > cycle; },
+                     [&](const auto& entry) { return scan_of(n, entry.slot, entry.sent); });
       continue;
     }
-    std::pop_heap(n.visits.begin(), n.visits.end());
-    n.visits.pop_back();
+    n.pending.take();
     if (!due) continue;
     enqueue(n, next.slot, cycle);
     slot.in_queue = true;
   }
-  schedule_visit(node, n);
+  schedule_scan(node, n);
   advance(node);
 }
 
@@ -391,7 +380,7 @@ void MessageSender::apply(NodeId node, Node& n, Cycle cycle) {
   const Answer& answer = n.answer;
   n.idle_from = cycle + 1;
   Slot& slot = n.slots[answer.slot];
-  n.numbers[answer.from].open &= ~(1u << (answer.number % kWindow));
+  n.windows[answer.from].put_back(answer.number);
   if (answer.answer == MessageAnswer::kFull) {
     slot.refused = cycle;
     slot.renewed = kUnknown;
@@ -412,8 +401,7 @@ void MessageSender::give_up(NodeId node, Node& n) {
   n.gives_up_from = kUnknown;
   n.emitter = Emitter::kPop;
   if (waits) {
-    if (!slot.turned_down(done) && !slot.fresh(done))
-      n.numbers[slot.message.dst].open &= ~(1u << (slot.number % kWindow));
+    if (!slot.turned_down(done) && !slot.fresh(done)) n.windows[slot.message.dst].put_back(slot.number);
     slot.freed = done;
     const bool fails = slot.failure != MessageAnswer::kStored;
     on_answered_(self_, node, n.emitted, slot.message.user, fails ? slot.failure : MessageAnswer::kSilent, done);

@@ -19,6 +19,9 @@
 #include "core/nic/messages/answer_ports.hpp"
 #include "core/nic/messages/config.hpp"
 #include "core/nic/messages/inject_port.hpp"
+#include "core/nic/reliability/backoff.hpp"
+#include "core/nic/reliability/retransmit.hpp"
+#include "core/nic/reliability/window.hpp"
 
 namespace exanet {
 
@@ -88,7 +91,8 @@ class MessageSender {
     bool in_queue = false;
     bool stays = false;  // behind a transfer, and none has claimed it
     MessageAnswer failure = MessageAnswer::kStored;  // of that transfer
-    std::uint8_t tries = 0, doublings = 0;
+    Tries tries;
+    Backoff backoff;
 
     bool busy(Cycle c) const { return filled < c && freed >= c; }
     bool queued(Cycle c) const { return in_queue || popped >= c; }
@@ -97,9 +101,6 @@ class MessageSender {
     bool fresh(Cycle c) const { return first_sent >= c; }
     bool turned_down(Cycle c) const { return refused < c && renewed >= c; }
     std::uint32_t number_at(Cycle c) const { return renumbered <= c ? number : number_before; }
-  };
-  struct Numbers {
-    std::uint32_t next = 0, open = 0;
   };
   struct Queued {
     std::uint32_t slot;
@@ -110,12 +111,6 @@ class MessageSender {
     Cycle at;
     std::uint32_t slot;
   };
-  struct Visit {
-    Cycle at;  // without the visitor's delays
-    std::uint32_t slot;
-    Cycle sent;
-    bool operator<(const Visit& o) const { return at > o.at; }  // earliest on top of a heap
-  };
   struct Answer {
     NodeId from;
     std::uint32_t slot, number;
@@ -124,7 +119,7 @@ class MessageSender {
   struct Node {
     std::vector<Slot> slots;
     std::vector<std::uint8_t> fill;  // by context
-    std::unordered_map<NodeId, Numbers> numbers;
+    std::unordered_map<NodeId, SendWindow> windows;
     std::array<Cycle, 2> fills = {
         kLongAgo,
         kLongAgo};  // the last cycles with a store that sends, refused or not: it goes to the queue before others
@@ -152,10 +147,10 @@ class MessageSender {
     std::uint64_t sends = 0, fetches = 0;
     std::uint32_t beat = 0;
     Cycle fetch = kUnknown, register_free = kLongAgo;
-    // visitor
-    std::vector<Visit> visits;  // heap
+    // retransmission scan
+    RetransmissionScan pending;  // in cycles, without the scan's delays
     std::vector<Cycle> delays;
-    Cycle visitor_event = kUnknown;
+    Cycle scan_event = kUnknown;
     // answers
     Answer answer{};
     Reply reply = Reply::kIdle;
@@ -181,10 +176,9 @@ class MessageSender {
   void go_again(NodeId node);
   void fetch_frames(NodeId node, Node& n);
 
-  void await_visit(NodeId node, Node& n, std::uint32_t slot);
-  Visit visit_of(const Node& n, std::uint32_t slot, Cycle sent) const;
-  void visit(NodeId node);
-  void schedule_visit(NodeId node, Node& n);
+  Cycle scan_of(const Node& n, std::uint32_t slot, Cycle sent) const;
+  void scan(NodeId node);
+  void schedule_scan(NodeId node, Node& n);
 
   void come(NodeId node);
   void take(NodeId node, Node& n);
@@ -204,7 +198,7 @@ class MessageSender {
   AnswerPorts* answers_ = nullptr;
   InjectPorts inject_;
   std::vector<Node> nodes_;
-  std::uint32_t on_claim_, on_launch_, on_decide_, on_again_, on_visit_, on_reply_;
+  std::uint32_t on_claim_, on_launch_, on_decide_, on_again_, on_scan_, on_reply_;
   std::uint64_t sent_ = 0, repeated_ = 0, stale_ = 0, refused_ = 0;
 };
 

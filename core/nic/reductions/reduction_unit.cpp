@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Carries out the units that reduce along trees: parts of processes and of nodes below are added up, sums go up, results come down. Model and
+// limits: reduction_unit.hpp.
 #include "core/nic/reductions/reduction_unit.hpp"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Carries out the receiving side of transfers: a packet is decided on by what is known of its sender's last blocks, written, and answered when its
+// block is whole and memory has answered. Model and limits: block_receiver.hpp.
 #include "core/nic/transfers/block_receiver.hpp"
 
 #include <algorithm>
@@ -125,9 +127,9 @@ bool BlockReceiver::begin(NodeId node, Node& n) {
 
 // Nobody changes what is known of its node before it is decided on.
 bool BlockReceiver::drops(const Past& past, const WriteWord& word) {
-  const std::uint32_t ahead = (word.number - past.next) % kNumbers, behind = (past.next - word.number - 1) % kNumbers;
-  const bool later = !past.known || ahead < kNumbers / 2;
-  bool drops = !later && behind >= kWindow;
+  const std::uint32_t ahead = past.window.ahead(word.number), behind = past.window.behind(word.number);
+  const bool later = past.window.is_later(word.number);
+  bool drops = past.window.is_too_old(word.number);
   // A fence is behind whole blocks. One that has not come yet has its place from a block before it, one that is too old from one behind it.
   for (unsigned i = 0; i < 3 && word.fence(); ++i) {
     const std::uint32_t back = word.behind(i);
@@ -149,8 +151,7 @@ void BlockReceiver::look(NodeId node, Node& n, Cycle begins) {
   if (hit || !needed) return;
   const Past& past = n.pasts[arrival.src];
   const Block& block = past.blocks[word.number % kWindow];
-  const std::uint32_t ahead = (word.number - past.next) % kNumbers;
-  const bool fresh = !past.known || ahead < kNumbers / 2 || !block.begun;
+  const bool fresh = past.window.is_later(word.number) || !block.begun;
   if (drops(past, word) || (!fresh && (block.come >> word.index & 1) != 0) || spoilt(past, word) != BlockOutcome::kGood)
     return;
   n.walks = true;
@@ -196,8 +197,7 @@ bool BlockReceiver::decide(NodeId node, Node& n) {
   ++n.decided;
 
   Past& past = n.pasts[arrival.src];
-  const std::uint32_t ahead = (word.number - past.next) % kNumbers;
-  const bool later = !past.known || ahead < kNumbers / 2;
+  const bool later = past.window.is_later(word.number);
   const bool dropped = drops(past, word);
   const BlockOutcome spoils = spoilt(past, word);
   Block block = past.blocks[word.number % kWindow];
@@ -222,10 +222,9 @@ bool BlockReceiver::decide(NodeId node, Node& n) {
   if (!dropped) {
     if (later) {
       // Numbers that are left out are yet to begin.
-      for (std::uint32_t i = 0; i < (past.known ? std::min(ahead, kWindow) : kWindow); ++i)
-        past.blocks[(past.next + i) % kWindow] = {};
-      past.known = true;
-      past.next = (word.number + 1) % kNumbers;
+      for (std::uint32_t i = 0; i < past.window.skipped(word.number); ++i)
+        past.blocks[(past.window.next() + i) % kWindow] = {};
+      past.window.advance(word.number);
     }
     block.come |= own;
     past.blocks[word.number % kWindow] = block;

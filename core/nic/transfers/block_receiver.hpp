@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/nic/messages/answer_ports.hpp"
+#include "core/nic/reliability/window.hpp"
 #include "core/nic/transfers/config.hpp"
 
 namespace exanet {
@@ -61,8 +62,7 @@ class BlockReceiver {
     BlockOutcome outcome = BlockOutcome::kGood;
   };
   struct Past {
-    bool known = false;
-    std::uint32_t next = 0;  // behind the highest number that has come
+    ReceiveWindow window;
     std::array<Block, kWindow> blocks;  // by number modulo the window
   };
   struct Arrival {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Carries out the DMA reader: beats out of memory, shifted to the packet's place in a line, into frames at the port's rate. Model and limits:
+// gather.hpp.
 #include "core/nic/transfers/gather.hpp"
 
 #include <algorithm>

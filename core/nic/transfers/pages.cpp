@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Carries out address translation: a look-up of each packet's page, walks of tables in memory one at a time, and invalidations that wait for what
+// has been looked up. Model and limits: pages.hpp.
 #include "core/nic/transfers/pages.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // Models gateware/ni/rtl/ni_transfers.sv, to the cycle: transfers out of processes' stores, cut into blocks and packets, kept until they are answered and
 // sent again where they were not.
 //
-// An event is a step of the gateware's, which begins one in three cycles at most; visits of blocks that have nothing to do take their cycles, but no event.
+// An event is a step of the gateware's, which begins one in three cycles at most; scans that find nothing to do take their cycles, but no event.
 // Limits: memory refuses no read, and nodes are those that there are. An end whose page is not to be written is told of to on_ended all the same.
 #pragma once
 
@@ -15,6 +15,9 @@
 #include <vector>
 
 #include "core/nic/messages/answer_ports.hpp"
+#include "core/nic/reliability/backoff.hpp"
+#include "core/nic/reliability/retransmit.hpp"
+#include "core/nic/reliability/window.hpp"
 #include "core/nic/transfers/gather.hpp"
 #include "core/nic/transfers/pages.hpp"
 
@@ -55,7 +58,9 @@ class TransferSender {
   // Whether the bus takes a beat in the present cycle: it does while fewer than four transfers wait for their step. And whether it may not, within a store
   // that begins now, with so many transfers on the bus before it.
   bool takes_stores(NodeId node) const;
-  bool may_hold(NodeId node, std::size_t on_bus) const { return nodes_[node].intakes.size() + on_bus + 1 >= kIntakes; }
+  bool may_hold(NodeId node, std::size_t on_bus) const {
+    return nodes_[node].submissions.size() + on_bus + 1 >= kSubmissions;
+  }
   // The transfer that a slot's channel has; null where it serves another node's read.
   const TransferStore* own(NodeId node, std::uint32_t slot) const {
     const Channel& channel = nodes_[node].channels[slot / 4];
@@ -82,10 +87,12 @@ class TransferSender {
   // The end of a read comes in this cycle to the node that has asked for it.
   void read_ended(NodeId node, NodeId server, const WriteWord& response, Cycle cycle);
 
-  // Where in memory a packet goes, of one of the last kGoals blocks from a node to another.
+  // Where in memory a packet goes, of one of the last kTargets blocks from a node to another.
   std::uint64_t target(NodeId node, NodeId dst, const WriteWord& word) const;
   // The protection domain that this is in.
-  std::uint16_t domain(NodeId node, NodeId dst, const WriteWord& word) const { return goal(node, dst, word).domain; }
+  std::uint16_t domain(NodeId node, NodeId dst, const WriteWord& word) const {
+    return target_of(node, dst, word).domain;
+  }
   Pages& pages() { return pages_; }
   const Pages& pages() const { return pages_; }
 
@@ -96,61 +103,68 @@ class TransferSender {
   std::uint64_t refused() const { return refused_; }
 
  private:
-  enum class Step : std::uint8_t { kAdmit, kEmit, kBegin, kAnswer, kVisit };
-  enum class Said : std::uint8_t { kNone, kAck, kBusy, kFault, kEnd };
+  enum class Step : std::uint8_t { kAdmit, kEmit, kBegin, kAnswer, kScan };
+  enum class AnswerKind : std::uint8_t { kUnexpected, kAck, kNackBusy, kNackFault, kEnd };
   struct Answer {
-    Said said = Said::kNone;
+    AnswerKind kind = AnswerKind::kUnexpected;
     TransferEnding failure = TransferEnding::kWhole;
-    bool keeps = false;  // its number, where it rests
+    bool keeps_psn = false;  // where its block is parked
   };
 
   struct Block {
     std::uint64_t own = 0, target = 0;
-    std::uint32_t number = 0;
+    std::uint32_t psn = 0;
     bool fence = false;
     std::uint16_t last_byte = 0;  // of the target's address in its 4 KiB
     std::uint16_t round = 0;  // when it was sent
     std::uint8_t at = 0;  // packet that is next
-    std::uint8_t tries = 0, doublings = 0, faults = 0;
+    std::uint8_t faults = 0;
+    Tries tries;
+    Backoff backoff;
     std::uint32_t sent = 0;  // times that it went out whole
   };
   // What a request and an end have in their payload.
   struct Read {
     TransferStore store{};
-    std::uint32_t number = 0, slot = 0;  // of the request
+    std::uint32_t psn = 0, slot = 0;  // of the request
   };
   struct Channel {
     TransferStore store{};
-    bool serves = false, accepted = false, refused = false;
-    std::uint8_t refusals = 0;
-    std::uint32_t request_number = 0, request_slot = 0;  // that it serves
+    bool serves = false, acked = false, nacked = false;  // it serves a read; its own request was answered
+    std::uint8_t nacks = 0;
+    std::uint32_t request_psn = 0, request_slot = 0;  // that it serves
     std::uint64_t own = 0, target = 0;  // of the next block
     std::uint32_t left = 0;  // bytes in blocks that have not begun
     bool fence = false, fences = false;  // one comes behind them; it is what has not begun
     std::uint8_t busy = 0, queued = 0;  // blocks, a bit each
-    std::uint8_t faulted = 0, keeps = 0,
-                 renumbers = 0;  // rests for some page; with its number; is queued to get another
+    std::uint8_t parked = 0, keeps_psn = 0;  // on a page fault; with its PSN
+    std::uint8_t needs_psn = 0;  // is queued to get another PSN
     bool active = false;
     bool waits = false;  // in the queue of those that are to begin a block
     bool sending = false;  // a block of it is being sent for the first time, this one
     std::uint8_t sent_slot = 0;
     TransferEnding failure = TransferEnding::kWhole;
     std::array<Block, 4> blocks;
+
+    bool failed() const { return failure != TransferEnding::kWhole; }
+    bool answered() const { return acked || nacked; }
   };
-  // A packet has its address with it in the gateware; here it is kept by its block's number. It may come when its block has long been given up, and
-  // its slot and hundreds of numbers behind it have been others': where its node takes packets slower than they are sent.
-  struct Goal {
-    std::uint64_t target = 0;
-    std::uint32_t number = ~0u;
+  // A packet has its address with it in the gateware; here it is kept by its block's PSN. It may come when its block has long been given up, and
+  // its slot and hundreds of PSNs behind it have been others': where its node takes packets slower than they are sent.
+  struct Target {
+    std::uint64_t address = 0;
+    std::uint32_t psn = ~0u;
     std::uint16_t domain = 0;
   };
-  static constexpr std::size_t kGoals = 4096, kPiece = 64, kIntakes = 4;
-  struct Numbers {
-    std::uint32_t next = 0, open = 0;
-    std::array<std::unique_ptr<std::array<Goal, kPiece>>, kGoals / kPiece>
-        goals;  // by number, in pieces once there are some
+  static constexpr std::int64_t kRounds = 4096;  // they wrap
+  static constexpr std::uint32_t kBlock = 4096, kPacket = 512;  // bytes at most
+  static constexpr std::size_t kTargets = 4096, kPiece = 64, kSubmissions = 4;
+  // PSNs of blocks to a node.
+  struct PsnWindow : SendWindow {
+    std::array<std::unique_ptr<std::array<Target, kPiece>>, kTargets / kPiece>
+        targets;  // by PSN, in pieces once there are some
   };
-  const Goal& goal(NodeId node, NodeId dst, const WriteWord& word) const;
+  const Target& target_of(NodeId node, NodeId dst, const WriteWord& word) const;
   // What is in a queue, and from when on it is at its front at the earliest.
   template <typename T>
   struct Valid {
@@ -163,14 +177,9 @@ class TransferSender {
   };
   struct ReadEnd {
     NodeId from;
-    std::uint32_t number, slot;
+    std::uint32_t psn, slot;
     TransferEnding failure;
     Cycle valid;
-  };
-  struct Visit {
-    std::int64_t number;  // of all visits
-    std::uint32_t slot, sent;
-    bool operator<(const Visit& o) const { return number > o.number; }  // earliest on top of a heap
   };
   // Messages of transfers that have ended, in order; one at a time is launched.
   static constexpr std::uint64_t kLaunches = 32;
@@ -188,7 +197,7 @@ class TransferSender {
   };
   struct Node {
     std::vector<Channel> channels;
-    std::deque<Valid<TransferStore>> intakes;
+    std::deque<Valid<TransferStore>> submissions;
     std::deque<Valid<Read>> serves;
     bool served_last = false;  // of those that were admitted
     Cycle owned = kLongAgo;  // the last one of the node's own was
@@ -198,13 +207,13 @@ class TransferSender {
     std::deque<ReadEnd> read_ends;
     std::deque<Gather::Unread> unread;  // one
     std::deque<Valid<std::uint32_t>> spare, begin, emit;  // channels, channels, slots
-    std::unordered_map<NodeId, Numbers> numbers;
+    std::unordered_map<NodeId, PsnWindow> windows;
     unsigned turn = 0;  // kinds of steps that have had theirs
     Cycle handed = kLongAgo,
           handed_before = kLongAgo;  // a cycle behind the last two stores of transfers, refused or not
     Cycle free = kLongAgo;  // the next step begins
-    std::int64_t visited = 0;  // visits that have begun
-    std::vector<Visit> due;  // heap
+    std::int64_t scanned = 0;  // scans that have begun
+    RetransmissionScan pending;  // by number of all scans
     std::deque<Valid<End>> ends;
     bool offers = false;  // the first of them
     std::unique_ptr<Launches> launches;  // once there was one
@@ -214,42 +223,78 @@ class TransferSender {
     Cycle known = kUnknown;  // but for that, from then on
     bool end_looked = false;  // its page has been looked up
     Cycle end_free = kLongAgo, end_event = kUnknown, end_drained = kLongAgo;  // behind one that was looked up
-    Cycle event = kUnknown, visit_event = kUnknown;
+    Cycle event = kUnknown, scan_event = kUnknown;
   };
 
   Cycle now() const { return cycle_of(events_.now(), config_.cycle); }
   bool is_free(NodeId node);  // whether a channel is
   void wake(NodeId node);
-  void await_visit(NodeId node, Node& n);
-  // Whether a block is what it was when the visit was called for.
-  static bool waits(const Node& n, const Visit& visit) {
-    const Channel& channel = n.channels[visit.slot / 4];
-    return (channel.busy >> visit.slot % 4 & 1) != 0 && channel.blocks[visit.slot % 4].sent == visit.sent;
+  void await_scan(NodeId node, Node& n);
+  // Whether a block is what it was when the scan was called for.
+  static bool waits(const Node& n, const RetransmissionScan::Entry& scan) {
+    const Channel& channel = n.channels[scan.slot / 4];
+    return (channel.busy >> scan.slot % 4 & 1) != 0 && channel.blocks[scan.slot % 4].sent == scan.sent;
   }
   void event(NodeId node);
-  Cycle behind_visits(const Node& n, Cycle cycle) const;
-  bool visits(NodeId node, Node& n, Cycle cycle);
+  Cycle behind_scans(const Node& n, Cycle cycle) const;
+  bool scan_turn(NodeId node, Node& n, Cycle cycle);
   bool yields(NodeId node, const Node& n, Cycle cycle) const;
   bool choose(NodeId node, const Node& n, Cycle cycle, Step& step) const;
-  void begin(NodeId node, Node& n, Cycle cycle, Step step);
+  // What a step works on: a slot of a channel, and the window of the channel's target.
+  struct At {
+    NodeId node;
+    Node& n;
+    Cycle cycle;
+    std::uint32_t slot;
+    Channel& channel;
+    PsnWindow& window;
+
+    Block& block() const { return channel.blocks[slot % 4]; }
+    std::uint8_t bit() const { return static_cast<std::uint8_t>(1u << slot % 4); }
+    bool in(std::uint8_t slots) const { return (slots & bit()) != 0; }
+    // The end of a read that the channel serves, which is sent whether the read has failed or not.
+    bool is_response() const { return channel.serves && block().fence; }
+    bool failed() const { return channel.failed() && !is_response(); }
+  };
+  void start_step(NodeId node, Node& n, Cycle cycle, Step step);
+  std::uint32_t admit(Node& n, Cycle cycle);
+  Answer take_answer(NodeId node, Node& n, Cycle cycle, std::uint32_t& slot);
   void take_step(NodeId node, Node& n, Cycle cycle, Step step, std::uint32_t slot, Answer answer);
+  void begin(At at);
+  void emit(At at);
+  void assign_psn(At at);
+  bool send_packet(At at, std::uint32_t dependencies);
+  void scan(At at);
+  void postpone(At at);
+  void retransmit(At at);
+  static void retry(At at);
+  void ack(At at);
+  void nack(At at);
+  void fault(At at, Answer answer);
+  void release_slot(At at, TransferEnding failure);
+  static void unpark(At at);
+  static void return_psn(At at);
+  static void queue(At at);
+  void settle(At at);
   void offer_ends(NodeId node, Node& n);
   void launch_next(NodeId node, Launches& launches);
   bool look_end_up(NodeId node, Node& n, Cycle cycle, const TransferStore& store);
   bool end_known(NodeId node, Node& n, Cycle cycle);
-  static bool is_unnumbered(const Channel& channel, std::uint32_t slot) {
-    return (numberless(channel) >> slot % 4 & 1) != 0;
+  static bool lacks_psn(const Channel& channel, std::uint32_t slot) {
+    return (without_psn(channel) >> slot % 4 & 1) != 0;
   }
-  static unsigned numberless(const Channel& channel) {
-    return (channel.faulted & ~unsigned{channel.keeps}) | channel.renumbers;
+  static unsigned without_psn(const Channel& channel) {
+    return (channel.parked & ~unsigned{channel.keeps_psn}) | channel.needs_psn;
   }
-  void visit_later(Node& n, std::uint32_t slot, std::int64_t patience);
-  static void fence(Channel& channel);
-  static std::uint32_t named(const Channel& channel, std::uint32_t slot);
-  void release(NodeId node, Node& n, Cycle cycle, bool written);
-  std::int64_t round(const Node& n) const { return n.visited / config_.slots(); }
-  Cycle owed(std::int64_t visit) const { return config_.begins + 16 * (visit + 1); }
-  std::int64_t visit_of(const Node& n, std::uint32_t slot, std::int64_t patience) const;
+  void scan_later(Node& n, std::uint32_t slot, std::int64_t patience);
+  static void begin_fence(Channel& channel);
+  static std::uint32_t fence_dependencies(const Channel& channel, std::uint32_t slot);
+  void release_channel(NodeId node, Node& n, Cycle cycle, bool written);
+  std::int64_t round(const Node& n) const { return n.scanned / config_.slots(); }
+  std::uint16_t round_of(const Node& n) const { return static_cast<std::uint16_t>(round(n) % kRounds); }
+  std::int64_t timeout(const Block& block) const { return block.backoff.timeout(config_.patience); }
+  Cycle pending_from(std::int64_t scan) const { return config_.begins + 16 * (scan + 1); }
+  std::int64_t scan_of(const Node& n, std::uint32_t slot, std::int64_t patience) const;
 
   EventQueue& events_;
   TransfersConfig config_;

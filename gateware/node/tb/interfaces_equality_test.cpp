@@ -121,22 +121,22 @@ class Run final : public NicListener {
   std::vector<Happening> happenings;
   std::uint64_t cycles() const { return nic_->network().cycles(); }
 
-  void message_arrived(std::uint64_t user, Time now) override { add(now, 'c', user); }
-  void transfer_arrived(std::uint64_t user, Time now) override {
+  void message_completed(std::uint64_t user, Status, Time now) override { add(now, 'c', user); }
+  void transfer_completed(std::uint64_t user, Status, Time now) override {
     add(now, 'd', user);
     const Post* read = user < posts_.size() && reads(posts_[user]) ? &posts_[user] : nullptr;
     if (read != nullptr && !std::exchange(posts_[user].replied, true))
       nic_->post(RdmaTransfer{read->to, read->node, read->bytes, true, true, user, 1, RdmaTransfer::Part::kReply});
   }
-  void transfer_acknowledged(std::uint64_t user, Time now) override { add(now, 'a', user); }
+  void transfer_acknowledged(std::uint64_t user, Status, Time now) override { add(now, 'a', user); }
   void packet_delivered(const Packet& packet, Time injected, Time now) override {
     add(now, 'p',
         static_cast<std::uint64_t>(injected.ps()) << 8 ^ packet.src << 4 ^ packet.dst ^
             std::uint64_t{packet.payload_bytes} << 50 ^ std::uint64_t{packet.priority} << 60);
   }
   // Who has its result calls again, until all rounds are over.
-  void reduction_ended(std::uint64_t user, bool whole, Time now) override {
-    CHECK(whole);
+  void reduction_completed(std::uint64_t user, Status status, Time now) override {
+    CHECK(status == Status::kOk);
     add(now, 'r', user);
     const std::uint32_t nodes = topology_->node_count();
     if (++in_round_ == 2 * nodes) in_round_ = 0, ++ended_;

@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 #define EXN_MAGIC 0x3154454e41584531ull
-#define EXN_VERSION 12u
+#define EXN_VERSION 13u
 #define EXN_RING_SLOTS 1024u          /* 64 KiB a ring, two rings a rank; touched only as far as they are used */
 #define EXN_RING_MASK (EXN_RING_SLOTS - 1u)
 #define EXN_MPI_CALLS 192u
@@ -161,6 +161,8 @@ struct exn_region {
   uint32_t exited; /* how many ranks have */
   uint64_t now_ps, messages, packets, events; /* simulator: how far it is */
   char reason[EXN_STOP_BYTES];
+  uint32_t failures; /* simulator: operations that have failed on the network */
+  char failure[EXN_STOP_BYTES]; /* simulator, before the first of them is counted: that one */
   /* costs that libexanet charges to the rank's clock, ps; from the machine file */
   uint64_t send_cpu_ps; /* MPI + library, before the first store */
   uint64_t store_word_ps; /* one word of store_word_bytes stored to the interface */

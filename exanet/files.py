@@ -1,23 +1,73 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Parquet file of a table that may be longer than memory: rows are put aside in parts, and the file is written whole or not at all."""
+"""Files that are written whole or not at all: JSON, Parquet, and tables that may be longer than memory."""
 
 from __future__ import annotations
 
+import errno
+import io
+import json
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 
 from exanet.errors import InputError
-from exanet.results.folder import parquet, write_whole
+
+
+def write_whole(path: Path, content: bytes, option: str = "-o") -> None:
+    """Write one file beside its place, then rename it there. Raises InputError; then the old file, if any, is untouched.
+
+    `option` is the one that names another place.
+    """
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(content)
+        beside.replace(path)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {why(error, option)}") from error
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def why(error: OSError, option: str = "-o") -> str:
+    """What went wrong, and what to do: `option` names another place."""
+    place = f"choose another place with {option}"
+    hints = {errno.ENOSPC: f"; free some space or {place}", errno.EACCES: f"; {place}"}
+    return f"{error.strerror or error}{hints.get(error.errno or 0, '')}"
+
+
+def plain(value: Any) -> Any:
+    """Converts for json: numpy's numbers and arrays, paths, models."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    return str(value)
+
+
+def json_bytes(content: Mapping[str, Any]) -> bytes:
+    """As the files hold it."""
+    return (json.dumps(content, indent=1, default=plain, ensure_ascii=False) + "\n").encode()
+
+
+def parquet(frame: pl.DataFrame) -> bytes:
+    """As the files hold it: the same frame gives the same bytes."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd")
+    return buffer.getvalue()
+
 
 PART_ROWS = 2_000_000
-"""So many are kept in memory."""
+"""Rows of a long table that are kept in memory."""
 
 
 class LongTable:
-    """Takes frames of the same columns. `option` is the one that names another place, for messages. close() takes the parts away."""
+    """A Parquet file whose rows are put aside in parts. Takes frames of the same columns; close() takes the parts away.
+
+    `option` is the one that names another place, for messages.
+    """
 
     def __init__(self, file: Path, option: str) -> None:
         self.rows = 0

@@ -12,10 +12,8 @@ Source of every figure: the machine file, which names where it comes from. docs/
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
-
-from exanet import units
 
 
 def table(
@@ -98,15 +96,3 @@ def text(sums: Mapping[str, Any]) -> str:
 
     bit = "" if sums["energy_pj_per_bit"] is None else f", {si_text(sums['energy_pj_per_bit'] * 1e-12, 'J')} a bit of payload"
     return f"{si_text(sums['power_w'], 'W')}, {si_text(sums['idle_w'], 'W')} of it idle; {si_text(sums['energy_j'], 'J')}{bit}"
-
-
-def resolved(power: Any, kinds: Sequence[str]) -> dict[str, Any]:
-    """The section `power` of a machine file as the simulator's table: whole numbers, 0 where the file says nothing."""
-
-    def figures(part: Any) -> dict[str, int]:
-        given = {name: getattr(part, name, None) for name in ("idle", "packet", "bit")}
-        values = {name: 0 if constant is None else constant.value for name, constant in given.items()}
-        return {f"idle_{units.POWER.base}": values["idle"], f"packet_{units.ENERGY.base}": values["packet"],
-                f"bit_{units.ENERGY_PER_BIT.base}": values["bit"]}  # fmt: skip
-
-    return {"router": figures(power.router), "links": [figures(power.links.get(kind)) for kind in kinds], "ni": figures(power.ni)}

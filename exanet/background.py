@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any
 
-from exanet.errors import InternalError
+from exanet import _core
+from exanet.errors import InputError, InternalError
 
 
 def work(simulation: Any, progress: Any, machine: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
     """Runs it in a thread, so that an interrupt is heard; `progress` is called with the share done.
 
-    Raises InternalError, with the resolved `machine` and what was asked of it (`spec`), where a check of the simulator fails.
+    Raises InternalError, with the resolved `machine` and what was asked of it (`spec`), where a check of the simulator fails; InputError
+    where the simulation cannot go on, such as when its network has lost a message.
 
     What interrupts it, once or several times, stops it and is raised when it has ended: a Ctrl-C as KeyboardInterrupt, and whatever
     `progress` raises. An event says when it has ended: join() takes a thread for ended when it is interrupted itself (CPython 3.11).
@@ -52,6 +54,8 @@ def work(simulation: Any, progress: Any, machine: Mapping[str, Any], spec: Mappi
         try:
             if isinstance(ended_by, RuntimeError) and not interrupts:
                 raise InternalError(str(ended_by), {**_shape(machine), **spec}) from ended_by
+            if isinstance(ended_by, _core.ConfigError) and not interrupts:
+                raise InputError(str(ended_by)) from None
             raise ended_by
         finally:  # the traceback has these frames, and would keep the simulation with them
             failures.clear()

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/nic/pacing/paced_flows.hpp"
+
+#include <algorithm>
+
+namespace exanet {
+
+namespace {
+
+constexpr std::uint64_t kPsPerSecond = 1'000'000'000'000;
+
+// Rounded up; a rate of 0 lets nothing go.
+Time time_of(std::uint32_t bytes, std::uint64_t bits_per_second) {
+  if (bits_per_second == Allowance::kUnlimited) return Time();
+  if (bits_per_second == 0) return Time::never();
+  return Time::ps(
+      static_cast<std::int64_t>((std::uint64_t{bytes} * 8 * kPsPerSecond + bits_per_second - 1) / bits_per_second));
+}
+
+}  // namespace
+
+PacedFlows::PacedFlows(const PacingKind& kind, const PacingSetup& setup, std::size_t nodes)
+    : block_bytes_(setup.block_bytes), nodes_(nodes) {
+  for (NodeId node = 0; node < nodes; ++node) nodes_[node].pacing = kind.make(setup, node);
+}
+
+Time PacedFlows::may_send(NodeId id, NodeId peer, std::uint32_t bytes, Time now) {
+  Node& node = nodes_[id];
+  const Allowance allowed = node.pacing->allowance(peer, now);
+  const Flow& flow = node.flows[peer];
+  if (allowed.bits_per_second == 0) return Time::never();
+  if (flow.unacknowledged + bytes > std::max(allowed.window_bytes, block_bytes_)) return Time::never();
+  return max(now, flow.next);
+}
+
+void PacedFlows::sent(NodeId id, NodeId peer, std::uint32_t bytes, Time now) {
+  Node& node = nodes_[id];
+  Flow& flow = node.flows[peer];
+  flow.unacknowledged += bytes;
+  flow.next = now + time_of(bytes, node.pacing->allowance(peer, now).bits_per_second);
+  node.pacing->sent(peer, bytes, now);
+}
+
+void PacedFlows::acknowledged(NodeId id, NodeId peer, const Feedback& feedback, Time now) {
+  Node& node = nodes_[id];
+  node.flows[peer].unacknowledged -= feedback.bytes;
+  node.pacing->acknowledged(peer, feedback, now);
+}
+
+}  // namespace exanet

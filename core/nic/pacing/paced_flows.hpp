@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holds the transfers of all interfaces to the windows and rates of a rate control (pacing.hpp).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "core/nic/pacing/pacing.hpp"
+
+namespace exanet {
+
+class PacedFlows {
+ public:
+  // Contract: `kind` is one that is made.
+  PacedFlows(const PacingKind& kind, const PacingSetup& setup, std::size_t nodes);
+
+  // The earliest time at which a packet may go, as far as is known: now, later, or never before something is acknowledged.
+  Time may_send(NodeId node, NodeId peer, std::uint32_t bytes, Time now);
+  void sent(NodeId node, NodeId peer, std::uint32_t bytes, Time now);
+  void acknowledged(NodeId node, NodeId peer, const Feedback& feedback, Time now);
+  void arrived(const Packet& packet, Time now) { nodes_[packet.dst].pacing->arrived(packet.src, packet, now); }
+  std::optional<ControlPacket> control(NodeId node, Time now) { return nodes_[node].pacing->control(now); }
+  void heard(NodeId node, const ControlPacket& packet, Time now) { nodes_[node].pacing->heard(packet, now); }
+  Time wake(NodeId node) const { return nodes_[node].pacing->wake(); }
+
+ private:
+  struct Flow {
+    std::uint64_t unacknowledged = 0;  // bytes
+    Time next;  // its rate lets no packet go before
+  };
+  struct Node {
+    std::unique_ptr<Pacing> pacing;
+    std::unordered_map<NodeId, Flow> flows;  // by peer
+  };
+
+  std::uint64_t block_bytes_;
+  std::vector<Node> nodes_;
+};
+
+}  // namespace exanet

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rate control of transfers: what has become of a source's packets goes in, the window and rate that it may use to a destination come out.
+//
+// Problem: DCQCN, HPCC, Swift, NSCC, RCCC and ACC react to marks, queue states, delays, trimmed packets, credits of receivers and explicit rates, at
+// different ends. Model: one object for each interface has both roles, source and receiver, for all peers. As a source it is asked for an allowance
+// before each packet and gets feedback with each acknowledgement; as a receiver it sees the data that arrive. Either role may send control packets
+// to the other end, which carry 64 bits: an explicit rate, a credit, a probe that routers' queue actions rewrite. PacedFlows holds the engine to the
+// allowance; what routers do to packets is the counterpart in core/network/queue_actions.
+//
+// Contract:
+// - Calls come in the order of virtual time, at the present time. The same calls lead to the same answers.
+// - allowance() may advance timers of its own. Whenever allowance() or control() changes without a call of the engine's, wake() names the time.
+// - A window counts as a block of the interface at least (NiConfig::dma_block_bytes), for less is not acknowledged. Rates count payload.
+// - control() returns the next control packet that is due; it is asked until there is none. A packet that is a `report` passes routers unchanged.
+//
+// Limits: transfers to several nodes are not paced, for nobody acknowledges them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/network/network.hpp"
+#include "core/topology/topology.hpp"
+#include "core/units/time.hpp"
+
+namespace exanet {
+
+struct Allowance {
+  static constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
+  std::uint64_t window_bytes = kUnlimited;  // sent and not acknowledged
+  std::uint64_t bits_per_second = kUnlimited;
+};
+
+// Of the packets of a transfer that an acknowledgement covers.
+struct Feedback {
+  std::uint32_t bytes;  // payload
+  Time sent;  // when the last of them was injected: now less this is a round trip
+  std::uint8_t notes;  // of any of them: Packet::notes
+  std::uint64_t stamp;  // of the last of them: Packet::stamp
+};
+
+struct ControlPacket {
+  NodeId peer;  // to or from whom
+  bool report;  // answers another one, or reports from the receiver
+  std::uint64_t stamp;
+};
+
+class Pacing {
+ public:
+  virtual ~Pacing() = default;
+  virtual Allowance allowance(NodeId peer, Time now) = 0;
+  virtual void sent(NodeId /*peer*/, std::uint32_t /*bytes*/, Time /*now*/) {}
+  virtual void acknowledged(NodeId /*peer*/, const Feedback&, Time /*now*/) {}
+  virtual void arrived(NodeId /*peer*/, const Packet&, Time /*now*/) {}  // data, at their receiver
+  virtual std::optional<ControlPacket> control(Time /*now*/) { return std::nullopt; }
+  virtual void heard(const ControlPacket&, Time /*now*/) {}
+  virtual Time wake() const { return Time::never(); }
+};
+
+// What a control knows of its network.
+struct PacingSetup {
+  std::uint64_t bits_per_second;  // of the interface's link, words as fast as they go
+  std::uint32_t packet_bytes, block_bytes;  // largest payload; what is acknowledged at once
+  std::function<Time(NodeId src, NodeId dst, std::uint32_t bytes)> zero_load;  // a packet's time in an empty network
+};
+
+struct PacingKind {
+  const char* name;  // as machine files call it
+  const char* help;  // what it reacts to and how, as a clause
+  std::vector<PacingSetup> samples;  // for the contract test, at least one; of those that are made
+  std::unique_ptr<Pacing> (*make)(const PacingSetup& setup, NodeId node);  // null: transfers are not paced
+};
+
+const std::vector<PacingKind>& pacing_kinds();  // "none" first
+// Throws ConfigError, naming those that there are.
+const PacingKind& pacing_kind(const std::string& name);
+
+}  // namespace exanet

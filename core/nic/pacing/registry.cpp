@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/error.hpp"
+#include "core/nic/pacing/pacing.hpp"
+
+namespace exanet {
+
+// A new rate control is one line here: the function at the end of its file that describes it.
+#define EXANET_PACINGS(entry) entry(none)
+
+namespace pacings {
+#define EXANET_DECLARE(name) PacingKind name();
+EXANET_PACINGS(EXANET_DECLARE)
+
+PacingKind none() { return {"none", "as fast as the port takes packets", {}, nullptr}; }
+}  // namespace pacings
+
+const std::vector<PacingKind>& pacing_kinds() {
+#define EXANET_CALL(name) pacings::name(),
+  static const std::vector<PacingKind> kinds{EXANET_PACINGS(EXANET_CALL)};
+  return kinds;
+}
+
+const PacingKind& pacing_kind(const std::string& name) {
+  std::string known;
+  for (const PacingKind& kind : pacing_kinds()) {
+    if (name == kind.name) return kind;
+    known.append(known.empty() ? "" : ", ").append(kind.name);
+  }
+  throw ConfigError("ni.pacing", "there is no rate control \"" + name + "\": use one of " + known);
+}
+
+}  // namespace exanet

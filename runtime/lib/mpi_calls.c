@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Begins and ends the program's MPI calls. The outermost call of a thread counts in the profile, decides how often the library may look at
+ * the network before its polls wait (looks.c), and takes part in the turns of the rank's threads (turns.c). */
+#include "exanet/mpi_calls.h"
+
+#include "runtime/lib/ni.h"
+
+#define THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
+THREAD_LOCAL bool noted; /* this MPI call, since there were other threads when it began */
+THREAD_LOCAL uint64_t mpi_entered_ps;
+
+void exanet_testing_begin(void) { ++exn_call.testing; }
+void exanet_testing_end(void) { --exn_call.testing; }
+
+/* Nonblocking, among neighbours, or persistent. */
+static bool is_collective_in_rounds(uint32_t call) {
+  return call >= EXANET_MPI_Ibarrier && call <= EXANET_MPI_Neighbor_alltoallw_init;
+}
+
+void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind kind) {
+  if (exn_call.depth++ > 0) return;
+  noted = exanet_program_threads() > 0;
+  if (noted) {
+    exn_let_roused_go_first();
+    exn_thread_enters_mpi(ni, exn_call.testing > 0);
+  }
+  exn_account_enter(ni);
+  ni->idle_ps = 0;
+  exn_looks_begin(ni, kind);
+  if (is_collective_in_rounds(call)) ni->rounds = true;
+  ni->slot->mpi_call = exn_call.number = call + 1;
+  mpi_entered_ps = ni->clock_ps;
+}
+
+void exanet_mpi_leave(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind kind) {
+  if (exn_call.depth == 0) return;
+  --exn_call.depth;
+  if (exn_call.depth > 0) return;
+  if (noted) exn_thread_leaves_mpi();
+  exn_looks_end(ni, kind);
+  ni->slot->mpi_call = exn_call.number = 0;
+  if (call >= EXN_MPI_CALLS || !exn_virtual(ni)) return;
+  ++ni->slot->mpi[call].calls;
+  ni->slot->mpi[call].time_ps += ni->clock_ps - mpi_entered_ps;
+}
+
+void exanet_set_multithreaded(struct exanet_ni *ni) {
+  exn_may_hold();
+  ni->multithreaded = true;
+}
+
+void exanet_abort(struct exanet_ni *ni, int code) {
+  ni->slot->abort_code = 1u + (uint32_t)code;
+  exn_kick(ni);
+}
