@@ -215,7 +215,7 @@ struct State {
   RouterTiming router_;
   std::vector<LinkTiming> links_;  // by class, and behind them the same towards endpoints behind switches
   std::uint32_t intra_ports_;  // of an endpoint; a switch has none
-  std::uint32_t rail_ports_;  // of each rail of one, where there are several; else 0
+  std::uint32_t rail_ports_;  // of each rail of one, where packets take the rail that they enter by; else 0
   std::uint32_t channels_, channel_step_;
   bool fixed_priority_, links_first_;
   bool
