@@ -19,7 +19,8 @@ from exanet import replay, results
 from exanet.directory import result_directory
 from exanet.errors import InputError
 from exanet.progress import share_done
-from exanet.results import report
+from exanet.results import programs, report
+from exanet.trace import rules
 from exanet.trace.written import GRID, broadcasts, molecular_dynamics
 
 MAPPINGS = {"round-robin": "blocks", "switch": "switches", "node": "nodes"}
@@ -70,7 +71,7 @@ def interference(
             for row, trace in zip(rows, traces, strict=True):
                 row["name"] = trace.name  # without the temporary folder that it stands in
             kept = meta | {"trace": [trace.name for trace in traces], "program": ["broadcasts and dynamics"]}
-            report.write(results.write(place, measured, kept, tables=replay.tables(measured, kept)))
+            report.write(results.write(place, measured, kept, tables=programs.tables(measured, kept)))
     return found
 
 
@@ -97,7 +98,7 @@ def main() -> None:
         parser.error("-o: trees leave no results but what they print; leave it out")
     try:
         chosen = [
-            algorithm for name in (given.algorithms or algorithms).split(",") for algorithm in replay.choices(f"bcast={name}").values()
+            algorithm for name in (given.algorithms or algorithms).split(",") for algorithm in rules.choices(f"bcast={name}").values()
         ]
         if given.what == "trees":
             trees(given.machine, given.ranks, count, size, chosen)

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs that a replay runs together: traces and synthetic jobs, each with its start and its nodes."""
+"""The programs that a replay runs together: traces and synthetic jobs, each with its start and its nodes.
+
+Problem: several programs share a machine, some with nodes of their own choice. Model: a program is read from its text on the command line;
+programs whose nodes a file says come first, the others share what is left by their mapping, in their order. Limit: a node runs ranks of one
+program, but where a file says otherwise.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +21,7 @@ from exanet.errors import InputError
 from exanet.machine import Machine
 from exanet.run import placement
 from exanet.sim.jobs import Job
+from exanet.trace import rules
 from exanet.units import UnitError
 
 _TRACE_FORM = "give TRACE:KEY=VALUE,... with the keys start, map, compute and those of --collective, e.g. trace:start=1ms,bcast=LLF"
@@ -33,23 +39,18 @@ class Program:
     trace: Path | None = None
     job: Job | None = None
     start_ps: int = 0
-    mapping: str = ""  # empty: that of all
+    mapping: str | None = None  # None: that of all
     compute: float | None = None  # None: that of all
     collectives: Mapping[str, str] = field(default_factory=dict)  # algorithms, before those of all; of a job that calls one, its own
-
-    @property
-    def stem(self) -> str:
-        """For names of folders."""
-        return self.trace.name if self.trace else self.text.partition(":")[0]
 
     @classmethod
     def recorded(cls, text: str) -> Program:
         """From TRACE or TRACE:KEY=VALUE,... Raises InputError."""
-        found = None if Path(text).exists() else re.fullmatch(r"(.*?):([\w-]*=.*)", text)
-        if found is None:
-            return cls(text, trace=Path(text))
-        keys = _keys(text, found[2], ("start", "map", "compute", *collectives()), _TRACE_FORM)
-        return replace(cls(text, trace=Path(found[1])), **_common(text, keys))
+        trace, rest = _split(text)
+        if not rest:
+            return cls(text, trace=trace)
+        keys = _keys(text, rest, ("start", "map", "compute", *rules.algorithms()), _TRACE_FORM)
+        return replace(cls(text, trace=trace), **_common(text, keys))
 
     @classmethod
     def synthetic(cls, text: str) -> Program:
@@ -64,9 +65,9 @@ class Program:
         keys = _keys(f"--job {text}", ",".join(ours), known, "") if ours else {}
         others = ",".join(part for part in parts if part not in ours)
         job = Job.parse(f"{name}:{others}" if others else name)
-        if name in collectives() and name not in _core.program_names() and "algorithm" not in keys:
+        if name in rules.algorithms() and name not in _core.program_names() and "algorithm" not in keys:
             raise InputError(
-                f"--job {text}: a job that calls a collective takes an algorithm; give {name}:algorithm={collectives()[name][0]}"
+                f"--job {text}: a job that calls a collective takes an algorithm; give {name}:algorithm={rules.algorithms()[name][0]}"
             )
         if job.priority:
             raise InputError(f"--job {text}: a replay's interfaces send all data in one class; leave out the priority")
@@ -74,28 +75,24 @@ class Program:
         return replace(made, collectives=_of_job(f"--job {text}", name, keys["algorithm"])) if "algorithm" in keys else made
 
 
-def collectives() -> dict[str, list[str]]:
-    """The algorithms by collective, as --collective calls them."""
-    found: dict[str, list[str]] = {}
-    for collective, algorithm in _core.collective_algorithms():
-        found.setdefault(collective, []).append(algorithm)
-    return found
+def _split(text: str) -> tuple[Path, str]:
+    """The folder of TRACE or TRACE:KEY=VALUE,..., and what stands behind it."""
+    found = None if Path(text).exists() else re.fullmatch(r"(.*?):([\w-]*=.*)", text)
+    return (Path(found[1]), found[2]) if found else (Path(text), "")
 
 
-def check_algorithm(what: str, collective: str, algorithm: str) -> None:
-    """Raises InputError unless it is one of the collective."""
-    known = collectives()[collective]
-    if not algorithm:
-        raise InputError(f"{what}: {collective} has no algorithm; give {collective}= one of {', '.join(known)}")
-    if algorithm not in known:
-        raise InputError(f"{what}: {collective} by '{algorithm}' is unknown; give one of {', '.join(known)}")
+def stem(traces: Sequence[str], jobs: Sequence[str]) -> str:
+    """What the first program is called, for the name of a folder."""
+    return _split(traces[0])[0].name if traces else jobs[0].partition(":")[0]
 
 
 def _of_job(what: str, name: str, algorithm: str) -> dict[str, str]:
     """The one algorithm of a job that calls a collective. Raises InputError."""
-    if name not in collectives():
-        raise InputError(f"{what}: {name} has no algorithm: that is for jobs that call one of {', '.join(collectives())}; leave it out")
-    check_algorithm(what, name, algorithm)
+    if name not in rules.algorithms():
+        raise InputError(
+            f"{what}: {name} has no algorithm: that is for jobs that call one of {', '.join(rules.algorithms())}; leave it out"
+        )
+    rules.check_algorithm(what, name, algorithm)
     return {name: algorithm}
 
 
@@ -120,7 +117,6 @@ def _common(text: str, keys: Mapping[str, str]) -> dict[str, Any]:
             raise InputError(f"{text}: start: {error}") from None
         time_within(f"{text}: start", made["start_ps"])
     if "map" in keys:
-        placement.check(f"{text}: map=", keys["map"], placement.REPLAY_KINDS)
         made["mapping"] = keys["map"]
     if "compute" in keys:
         try:
@@ -128,9 +124,9 @@ def _common(text: str, keys: Mapping[str, str]) -> dict[str, Any]:
         except ValueError:
             made["compute"] = -1.0
         check_compute(f"{text}: compute={keys['compute']}", made["compute"])
-    chosen = {key: value for key, value in keys.items() if key in collectives()}
+    chosen = {key: value for key, value in keys.items() if key in rules.algorithms()}
     for collective, algorithm in chosen.items():
-        check_algorithm(text, collective, algorithm)
+        rules.check_algorithm(text, collective, algorithm)
     return made | ({"collectives": chosen} if chosen else {})
 
 
@@ -150,14 +146,19 @@ def place(
     then the others, by mapping in the order of the programs. `ranks` are those of the programs, 0 for a job that takes an equal share of
     the nodes that are left.
     """
-    words = [program.mapping or mapping for program in programs]
+    placement.check("--map ''", mapping, placement.REPLAY_KINDS)
+    for program in programs:
+        if program.mapping is not None:
+            of = f"--job {program.text}" if program.job else program.text
+            placement.check(f"{of}: map=", program.mapping, placement.REPLAY_KINDS)
+    words = [mapping if program.mapping is None else program.mapping for program in programs]
     cores = described.cores_for_programs()
     own: dict[str, Any] = {"nodes": described.nodes, "cores_per_node": cores, "seed": seed, "kinds": placement.REPLAY_KINDS}
     if len(programs) == 1 and programs[0].job is None and words[0] not in ("switch", "node"):
         return [placement.place(words[0], ranks=ranks[0], **own)]
     placed: list[list[int]] = [[] for _ in programs]
     by_file = [number for number, word in enumerate(words) if not is_word(word)]
-    together = [number for number in by_file if not programs[number].mapping]
+    together = [number for number in by_file if programs[number].mapping is None]
     for numbers in ([together] if together else []) + [[number] for number in by_file if number not in together]:
         if any(ranks[number] == 0 for number in numbers):
             raise InputError(f"--map {words[numbers[0]]}: a file places jobs with a number of ranks; write ranks=NUMBER")

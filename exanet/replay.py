@@ -1,25 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`exanet replay`: recorded programs on a machine, which need not be the one that they were recorded on, with jobs beside them."""
+"""`exanet replay`: recorded programs on a machine, which need not be the one that they were recorded on, with jobs beside them.
+
+Model: the programs that are asked for are read first, then the machine, then each program gets its nodes, and the simulator runs them all
+together; each room of the package is asked once, in this order (tests/unit/test_straight.py). Limits: a program must be recorded whole, and
+what its calls would have sent otherwise on another machine (a race that ends differently) is not known.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from exanet import _core, programs, results
+from exanet import _core, background, programs
 from exanet import level as levels
 from exanet.errors import InputError
 from exanet.machine import Machine, load
 from exanet.programs import Program
-from exanet.results import report, throughput
-from exanet.run import placement
-from exanet.sim import background
+from exanet.results import throughput
 from exanet.sim.jobs import check_job
 from exanet.trace import folder, rules
 
@@ -38,26 +41,7 @@ class Options:
     alone: bool = False  # each program of several by itself, too
     level: str = "packet"  # one of exanet.level.LEVELS
     rules: str | None = None  # one of exanet.trace.rules.NAMES; None: those of the MPI that recorded a trace
-
-
-def choices(text: str | None) -> dict[str, str]:
-    """From NAME=ALGORITHM,… the algorithm by collective. Raises InputError."""
-    found: dict[str, str] = {}
-    algorithms = programs.collectives()
-    names = ", ".join(algorithms)
-    for part in text.split(",") if text is not None else ():
-        collective, _, algorithm = part.partition("=")
-        if not part:
-            raise InputError(f"--collective '{text}': there is nothing to choose; give COLLECTIVE=ALGORITHM,... with some of {names}")
-        if collective not in algorithms:
-            raise InputError(
-                f"--collective {text}: there is no collective '{collective}'; give COLLECTIVE=ALGORITHM,... with some of {names}"
-            )
-        programs.check_algorithm(f"--collective {text}", collective, algorithm)
-        if collective in found:
-            raise InputError(f"--collective {text}: {collective} is given twice; keep one")
-        found[collective] = algorithm
-    return found
+    collective: str | None = None  # `collectives` as text, NAME=ALGORITHM,...
 
 
 def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -67,11 +51,11 @@ def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict
     Raises InputError on what cannot be replayed.
     """
     levels.check(options.level)
-    rules.check(options.rules)
-    described = load(options.machine, packets=options.level == "packet")
-    resolved = described.resolve()
+    options = _chosen(options)
     asked = programs_of(options)
     traces = [loaded(program) for program in asked]
+    described = load(options.machine, packets=options.level == "packet")
+    resolved = described.resolve()
     specs = placed(options, asked, traces, described, resolved)
     found = simulate(specs, resolved, progress, level=options.level)
     if len(asked) > 1:
@@ -87,6 +71,12 @@ def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict
     return found, meta | {"cpu_s": found["summary"]["cpu_s"]}
 
 
+def _chosen(options: Options) -> Options:
+    """With the algorithms of collectives read from their text. Raises InputError on these, and on rules that there are not."""
+    rules.check(options.rules)
+    return options if options.collective is None else replace(options, collectives=rules.choices(options.collective))
+
+
 def programs_of(options: Options) -> list[Program]:
     """The programs that the options name. Raises InputError."""
     return [*(Program.recorded(str(text)) for text in options.traces), *(Program.synthetic(text) for text in options.jobs)]
@@ -96,7 +86,6 @@ def placed(
     options: Options, asked: Sequence[Program], traces: Sequence[folder.Trace | None], described: Machine, resolved: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """The programs on their nodes of the machine, as simulate() takes them; `traces` are theirs by `loaded`. Raises InputError."""
-    placement.check("--map ''", options.mapping, placement.REPLAY_KINDS)
     ranks = [trace.about.ranks if trace else program.job.ranks if program.job else 0 for program, trace in zip(asked, traces, strict=True)]
     nodes = programs.place(asked, ranks, options.mapping, described, resolved["topology"], options.seed)
     _check_nodes(resolved, asked, nodes)
@@ -124,7 +113,7 @@ def _spec(program: Program, trace: folder.Trace | None, nodes: Sequence[int], op
         compute = options.compute if program.compute is None else program.compute
         streams = [str(path) for path in trace.streams]
         chosen = {**options.collectives, **program.collectives}
-        return common | {"streams": streams, "compute_factor": compute, "rules": rules.of(trace, options.rules), "collectives": chosen}
+        return common | {"streams": streams, "compute_factor": compute, "rules": trace.rules(options.rules), "collectives": chosen}
     job = program.job
     assert job is not None
     check_job(job)
@@ -177,21 +166,6 @@ def _rows(asked: Sequence[Program], specs: Sequence[dict[str, Any]], found: Mapp
     return rows
 
 
-def tables(found: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
-    """The frames of a run's results, and the queues; of several programs `programs` and `throughput` besides, and in `ranks`
-    the program of each rank."""
-    frames = results.to_tables(found, meta["machine"])
-    if "queued" in found:
-        frames["queues"] = report.queue_table(found, found["watched_ps"])
-    if "programs" in found:
-        rows = found["programs"]
-        program = [row["program"] for row in rows for _ in range(row["ranks"])]
-        frames["ranks"] = frames["ranks"].with_columns(pl.Series("program", program, dtype=pl.Int64))
-        frames["programs"] = pl.DataFrame(rows)
-        frames["throughput"] = found["throughput"]
-    return frames
-
-
 def _check_nodes(resolved: Mapping[str, Any], asked: Sequence[Program], placed: Sequence[Sequence[int]]) -> None:
     failed = set(_core.failed_endpoints(resolved["topology"])) if resolved["topology"].get("failed") else set()
     for program, nodes in zip(asked, placed, strict=True):
@@ -232,7 +206,7 @@ def _meta(
         "exanet_version": own_version,
         "trace": str(options.traces[0]) if one else [str(text) for text in options.traces],
         "collectives": dict(options.collectives),
-        "rules": sorted({rules.of(trace, options.rules) for trace in recorded}),
+        "rules": sorted({trace.rules(options.rules) for trace in recorded}),
         "recorded": one.about.run if one else [trace.about.run for trace in recorded],
         **({"jobs": list(options.jobs)} if options.jobs else {}),
     }

@@ -410,8 +410,8 @@ MUTATIONS = [
         "ni-mailbox-waits", "ni/rtl/ni_mailbox.sv", "&& !breaks && (", "&& !breaks && !m_axi_awvalid && (", {"Mailboxes": 2, "Peers": 2}
     ),
     Mutation("ni-blocks-waits", "ni/rtl/ni_blocks.sv", "!held_up && !invalidates_i", "!held_up && !invalidates_i && serves_i"),
-    Mutation("ni-blocks-waits", "ni/rtl/ni_blocks.sv", "ended_q && !jobs_q[1]", "ended_q && (serves_i || !asks_read) && !jobs_q[1]"),
-    Mutation("ni-blocks-waits", "ni/rtl/ni_blocks.sv", "ended_q && !jobs_q[1]", "ended_q && !read_end_valid_o && !jobs_q[1]"),
+    Mutation("ni-blocks-waits", "ni/rtl/ni_blocks.sv", "ended_q && !jobs_full", "ended_q && (serves_i || !asks_read) && !jobs_full"),
+    Mutation("ni-blocks-waits", "ni/rtl/ni_blocks.sv", "ended_q && !jobs_full", "ended_q && !read_end_valid_o && !jobs_full"),
     Mutation(
         "ni-transfers-waits",
         "ni/rtl/ni_transfers.sv",
@@ -467,11 +467,16 @@ MUTATIONS = [
     Mutation("ni-walk", "ni/rtl/ni_walk.sv", "entry.valid && !m_axi_rresp[1]", "entry.valid"),
     Mutation("ni-walk", "ni/rtl/ni_walk.sv", "entry.leaf && level_q[1]", "entry.leaf"),
     Mutation("ni-walk", "ni/rtl/ni_walk.sv", "walk_done_o[client_q] = state_q", "walk_done_o[client] = state_q"),
-    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "pdid: hands_pdid_q,", "pdid: pdid_i,"),
-    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "assign page_o = ending.word[44:9]", "assign page_o = ending3_q.word[44:9]"),
-    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "end_known && fault_i == NackReasonNone", "end_known"),
-    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "end_known = looked_q && known_i", "end_known = looked_q"),
-    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "assign drained_o = !looked_q", "assign drained_o = 1'b1"),
+    Mutation("ni-transfers-count", "ni/rtl/ni_transfer_submit.sv", "pdid: hands_pdid_q}", "pdid: pdid_i}"),
+    Mutation(
+        "ni-transfers-count", "ni/rtl/ni_transfer_ends.sv", "assign page_o = ending.word[44:9]", "assign page_o = ending_i.word[44:9]"
+    ),
+    Mutation("ni-transfers-count", "ni/rtl/ni_transfer_ends.sv", "end_known && fault_i == NackReasonNone", "end_known"),
+    Mutation("ni-transfers-count", "ni/rtl/ni_transfer_ends.sv", "end_known = looked_q && known_i", "end_known = looked_q"),
+    Mutation("ni-transfers-count", "ni/rtl/ni_transfer_ends.sv", "assign drained_o = !looked_q", "assign drained_o = 1'b1"),
+    # Found by assertions inside the modules alone.
+    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "step1_q == Begin, step1_q == Emit}", "step1_q == Begin, step1_q != Admit}"),
+    Mutation("ni-transfers-count", "ni/rtl/ni_transfer_ends.sv", "settled_q <= asked_q &&", "settled_q <= claim_valid_o &&"),
     Mutation("watchdog", "node/rtl/node_watchdog.sv", "late = since_q >= period_i", "late = since_q + 1'b1 >= period_i"),
     Mutation("watchdog", "node/rtl/node_watchdog.sv", "watched && late && !beat_i", "watched && late"),
     Mutation("watchdog", "node/rtl/node_watchdog.sv", "watched = period_i != '0", "watched = 1'b1"),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each module alone, with its default parameters, through Verilator -Wall and pyslang, and each file through Verible's rules of style; exit
-status 1 when one of them has anything to say."""
+"""Each module alone, with its default parameters, through Verilator -Wall and pyslang, and each file through Verible's rules of style and
+gateware/layout.py; exit status 1 when one of them has anything to say."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from pathlib import Path
 import pyslang
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "gateware"))
+
+import layout  # noqa: E402
+
 # A module alone leaves much of the packages and the other modules unused.
 UNUSED = ["unused-def", "unused-package-parameter", "unused-package-typedef", "unused-package-subroutine"]
 # Where nobody brings channels up, what a link knows for it has no reader; Verilator is told of these outputs by name.
@@ -93,6 +97,7 @@ def main() -> int:
     tops = {name: file for file in files + harnesses for name in re.findall(r"^module (\w+)", Path(file).read_text(), re.M)}
     tops |= {path.stem: str(path) for path in sorted((ROOT / "gateware/top").glob("*.v"))}
     style = verible(files + harnesses + [listed[-1] for listed in EXAMPLES.values()])
+    style += "".join(f"{line}\n" for line in layout.complaints(map(Path, files + harnesses)))
     if style:
         print(style, file=sys.stderr)
     failed = int(style != "")
@@ -135,7 +140,7 @@ def main() -> int:
             failed += 1
             print(f"exanet_phy with {lanes} lanes of a word of {bits} bits:\n{said}", file=sys.stderr)
     counts = f"{len(tops)} modules, {len(EXAMPLES)} examples and {len(SHAPES) + len(CODES)} shapes"
-    print(f"{counts} under Verilator -Wall, pyslang and Verible: {failed} with messages")
+    print(f"{counts} under Verilator -Wall, pyslang, Verible and the layout of files: {failed} with messages")
     return 1 if failed else 0
 
 

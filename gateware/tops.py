@@ -181,83 +181,100 @@ BUSES = {
 """Vendor, library, name and version of the definition of each kind of bus; that of its signals has `_rtl` behind the name."""
 
 
-def component(module: str, ports: list[Port], parameters: list[Parameter], folder: Path) -> str:
-    """The IP-XACT component of a top that stands in that folder. The memory map is PeakRDL's, of spec/node.rdl."""
+def _add(parent: ElementTree.Element, tag: str, text: object = None, /, **more: str) -> ElementTree.Element:
+    child = ElementTree.SubElement(parent, f"{{{SPACE}}}{tag}", more)
+    child.text = None if text is None else str(text)
+    return child
+
+
+def _memory_maps() -> ElementTree.Element:
+    """PeakRDL's, of spec/node.rdl."""
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "map.xml"
         IPXACTExporter().export(generate_registers.compiled("node"), str(path))
-        memory_maps = ElementTree.parse(path).getroot().find(f"{{{SPACE}}}memoryMaps")
-    assert memory_maps is not None
-    ElementTree.register_namespace("ipxact", SPACE)
+        found = ElementTree.parse(path).getroot().find(f"{{{SPACE}}}memoryMaps")
+    assert found is not None
+    return found
 
-    def add(parent: ElementTree.Element, tag: str, text: object = None, /, **more: str) -> ElementTree.Element:
-        child = ElementTree.SubElement(parent, f"{{{SPACE}}}{tag}", more)
-        child.text = None if text is None else str(text)
-        return child
+
+def _add_buses(root: ElementTree.Element, ports: list[Port], memory_map: str) -> None:
+    """The buses that the ports make up, each signal with its port; registers are those of the memory map."""
 
     def reference(parent: ElementTree.Element, tag: str, kind: str, suffix: str = "") -> None:
         vendor, library, bus, version = BUSES[kind]
-        add(parent, tag, vendor=vendor, library=library, name=bus + suffix, version=version)
+        _add(parent, tag, vendor=vendor, library=library, name=bus + suffix, version=version)
 
+    found = _add(root, "busInterfaces")
+    for bus in interfaces(ports):
+        interface = _add(found, "busInterface")
+        _add(interface, "name", bus.name)
+        reference(interface, "busType", bus.kind)
+        kind = _add(_add(interface, "abstractionTypes"), "abstractionType")
+        reference(kind, "abstractionRef", bus.kind, "_rtl")
+        maps = _add(kind, "portMaps")
+        for signal, port in bus.signals.items():
+            one = _add(maps, "portMap")
+            _add(_add(one, "logicalPort"), "name", signal)
+            _add(_add(one, "physicalPort"), "name", port.name)
+        role = _add(interface, bus.role)
+        if bus.kind == "axil":
+            _add(role, "memoryMapRef", memoryMapRef=memory_map)
+
+
+def _add_model(root: ElementTree.Element, module: str, ports: list[Port], parameters: list[Parameter]) -> None:
+    """The Verilog module with its parameters and ports, and the clock's period."""
+    model = _add(root, "model")
+    view = _add(_add(model, "views"), "view")
+    _add(view, "name", "rtl")
+    _add(view, "componentInstantiationRef", "rtl")
+    instance = _add(_add(model, "instantiations"), "componentInstantiation")
+    for name, text in (("name", "rtl"), ("language", "Verilog"), ("moduleName", f"{module}_top")):
+        _add(instance, name, text)
+    passed = _add(instance, "moduleParameters")
+    for parameter in parameters:
+        one = _add(passed, "moduleParameter", parameterId=f"module_{parameter.name}", resolve="user", type="int")
+        _add(one, "name", parameter.name)
+        _add(one, "value", parameter.name)
+    _add(_add(instance, "fileSetRef"), "localName", "rtl")
+    listed = _add(model, "ports")
+    for port in ports:
+        one = _add(listed, "port")
+        _add(one, "name", port.name)
+        wire = _add(one, "wire")
+        _add(wire, "direction", port.direction.removesuffix("put"))
+        if port.bits > 1:
+            vector = _add(_add(wire, "vectors"), "vector")
+            _add(vector, "left", port.bits - 1)
+            _add(vector, "right", 0)
+        if port.name == "clk_i":
+            clock = _add(_add(_add(wire, "drivers"), "driver"), "clockDriver")
+            for name, value in (("Period", CORE_NS), ("PulseOffset", CORE_NS / 2), ("PulseValue", 1), ("PulseDuration", CORE_NS / 2)):
+                _add(clock, f"clock{name}", value, **({} if name == "PulseValue" else {"units": "ns"}))
+
+
+def component(module: str, ports: list[Port], parameters: list[Parameter], folder: Path) -> str:
+    """The IP-XACT component of a top that stands in that folder."""
+    memory_maps = _memory_maps()
+    ElementTree.register_namespace("ipxact", SPACE)
     root = ElementTree.Element(f"{{{SPACE}}}component")
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     for name, text in (("vendor", "exanet"), ("library", "ip"), ("name", f"{module}_top"), ("version", version)):
-        add(root, name, text)
-    found = add(root, "busInterfaces")
-    for bus in interfaces(ports):
-        interface = add(found, "busInterface")
-        add(interface, "name", bus.name)
-        reference(interface, "busType", bus.kind)
-        kind = add(add(interface, "abstractionTypes"), "abstractionType")
-        reference(kind, "abstractionRef", bus.kind, "_rtl")
-        maps = add(kind, "portMaps")
-        for signal, port in bus.signals.items():
-            one = add(maps, "portMap")
-            add(add(one, "logicalPort"), "name", signal)
-            add(add(one, "physicalPort"), "name", port.name)
-        role = add(interface, bus.role)
-        if bus.kind == "axil":
-            add(role, "memoryMapRef", memoryMapRef=memory_maps.findtext(f".//{{{SPACE}}}name") or "")
+        _add(root, name, text)
+    _add_buses(root, ports, memory_maps.findtext(f".//{{{SPACE}}}name") or "")
     root.append(memory_maps)
-    model = add(root, "model")
-    view = add(add(model, "views"), "view")
-    add(view, "name", "rtl")
-    add(view, "componentInstantiationRef", "rtl")
-    instance = add(add(model, "instantiations"), "componentInstantiation")
-    for name, text in (("name", "rtl"), ("language", "Verilog"), ("moduleName", f"{module}_top")):
-        add(instance, name, text)
-    passed = add(instance, "moduleParameters")
-    for parameter in parameters:
-        one = add(passed, "moduleParameter", parameterId=f"module_{parameter.name}", resolve="user", type="int")
-        add(one, "name", parameter.name)
-        add(one, "value", parameter.name)
-    add(add(instance, "fileSetRef"), "localName", "rtl")
-    listed = add(model, "ports")
-    for port in ports:
-        one = add(listed, "port")
-        add(one, "name", port.name)
-        wire = add(one, "wire")
-        add(wire, "direction", port.direction.removesuffix("put"))
-        if port.bits > 1:
-            vector = add(add(wire, "vectors"), "vector")
-            add(vector, "left", port.bits - 1)
-            add(vector, "right", 0)
-        if port.name == "clk_i":
-            clock = add(add(add(wire, "drivers"), "driver"), "clockDriver")
-            for name, text in (("Period", CORE_NS), ("PulseOffset", CORE_NS / 2), ("PulseValue", 1), ("PulseDuration", CORE_NS / 2)):
-                add(clock, f"clock{name}", text, **({} if name == "PulseValue" else {"units": "ns"}))
-    files = add(add(root, "fileSets"), "fileSet")
-    add(files, "name", "rtl")
+    _add_model(root, module, ports, parameters)
+    files = _add(_add(root, "fileSets"), "fileSet")
+    _add(files, "name", "rtl")
     for path in [*sources(), folder / f"{module}_top.v"]:
-        file = add(files, "file")
-        add(file, "name", os.path.relpath(path, folder))
-        add(file, "fileType", "systemVerilogSource" if path.suffix == ".sv" else "verilogSource")
-    add(root, "description", NOTE.format(module))
-    settable = add(root, "parameters")
+        file = _add(files, "file")
+        _add(file, "name", os.path.relpath(path, folder))
+        _add(file, "fileType", "systemVerilogSource" if path.suffix == ".sv" else "verilogSource")
+    _add(root, "description", NOTE.format(module))
+    settable = _add(root, "parameters")
     for parameter in parameters:
-        one = add(settable, "parameter", parameterId=parameter.name, resolve="user", type="int")
-        add(one, "name", parameter.name)
-        add(one, "value", parameter.value)
+        one = _add(settable, "parameter", parameterId=parameter.name, resolve="user", type="int")
+        _add(one, "name", parameter.name)
+        _add(one, "value", parameter.value)
     ElementTree.indent(root)
     text = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<!-- SPDX-License-Identifier: Apache-2.0 -->\n{text}\n'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes from spec/packet.yaml and spec/descriptors.yaml what SystemVerilog, C++, C, Python and the documentation say about bits.
+"""Writes from spec/packet.yaml, descriptors.yaml and trace.yaml what SystemVerilog, C++, C, Python and the documentation say about bits.
 
 usage: python spec/generate.py [--check]
 
@@ -13,8 +13,10 @@ from pathlib import Path
 
 import emit_packet
 import emit_records
+import emit_traces
 from layouts import load
 from records import load_records
+from traces import load_traces
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -23,6 +25,7 @@ def outputs() -> dict[Path, str]:
     """Text of each generated file. Raises ValueError when a layout is not what it says."""
     spec, layouts = load(ROOT / "spec/packet.yaml")
     records = load_records(ROOT / "spec/descriptors.yaml")
+    traces = load_traces(ROOT / "spec/trace.yaml")
     return {
         ROOT / "gateware/common/rtl/exanet_pkg.sv": emit_packet.system_verilog(spec, layouts),
         ROOT / "core/spec/packet.hpp": emit_packet.cpp(spec, layouts),
@@ -32,6 +35,11 @@ def outputs() -> dict[Path, str]:
         ROOT / "core/spec/descriptors.hpp": emit_records.cpp(records),
         ROOT / "runtime/include/exanet/descriptors.h": emit_records.c(records),
         ROOT / "docs/reference/descriptors.md": emit_records.markdown(records),
+        ROOT / "core/replay/trace_format.h": emit_traces.c_names(traces),
+        ROOT / "core/replay/stream_fields.cpp": emit_traces.cpp_fields(traces),
+        ROOT / "runtime/record/fields.h": emit_traces.c_fields(traces),
+        ROOT / "exanet/trace/layout.py": emit_traces.python(traces),
+        ROOT / "docs/reference/trace.md": emit_traces.markdown(traces),
     }
 
 

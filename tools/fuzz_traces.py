@@ -26,15 +26,16 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from exanet import replay
 from exanet.errors import InputError
-from exanet.trace import convert, folder, parts, statistics
+from exanet.trace import convert, folder, formats, parts, statistics
 from exanet.trace.write import Writer, number
 
 # What the trace is first made into.
-CONVERTED = {"text": "trace.txt", "goal": "trace.goal", "goal-binary": "trace.bin", "otf2": "trace.otf2"}
+CONVERTED = {name: f"trace{each.suffix}" for name, each in formats.formats().items() if each.read}
 RANKS = 4
 LIMIT_S = 60
 AT_ONCE = 2000  # cases of a process
@@ -188,12 +189,7 @@ def use(trace: folder.Trace, place: Path, here: Path, *, archives: bool) -> None
     last: InputError | None = None
     tried: list[Callable[[], object]] = [
         lambda: statistics.statistics(trace),
-        lambda: convert.convert(place, here / "out.txt", {}),
-        lambda: convert.convert(place, here / "out.goal", {}),
-        lambda: convert.convert(place, here / "out.bin", {}),
-        lambda: convert.convert(place, here / "out.simgrid", {}),
-        lambda: convert.convert(place, here / "out.json", {}),
-        lambda: convert.convert(place, here / "out.paje", {}),
+        *(partial(convert.convert, place, here / f"out{e.suffix}", {}) for name, e in formats.formats().items() if name != "otf2"),
         lambda: parts.cut(place, here / "part", after=1, until=3),
         lambda: parts.merge([place, place], here / "twice"),
         lambda: short_replay(trace, place),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has become of an operation on the network: each completion has one, from the interface over the protocols to the program.
+// What has become of an operation on the network: each completion has one, from the interface over the protocols to the
+// program.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,7 @@ constexpr std::int32_t completion_status(Status status) {
 
 // What a completion record's status says has failed on the network; nullptr: nothing has, or nothing of the network.
 constexpr const char* network_failure(std::int32_t status) {
+  if (status == completion_status(Status::kMismatched)) return nullptr;  // the program has
 #define EXANET_STATUS_TEXT(name, number, fi, text) \
   if (number != 0 && status == -(number)) return text;
   EXANET_STATUSES(EXANET_STATUS_TEXT)

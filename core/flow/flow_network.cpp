@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// Works out the rates of links and ports, and walks routes.
+//
+// Problem: a flow's rate has to be what packets of the given size achieve. Model: a link's rate is a full packet's payload over the time that it takes
+// there, framing and pauses included, and no more than the router's output; times are those of the packet level (core/network/timing.hpp). Limits: flow_network.hpp.
 #include "core/flow/flow_network.hpp"
 
 #include <algorithm>
@@ -8,6 +12,7 @@
 #include "core/engine/random.hpp"
 #include "core/network/vc_allocation.hpp"
 #include "core/routing/zero_load_route.hpp"
+#include "core/units/check.hpp"
 
 namespace exanet {
 
@@ -106,6 +111,20 @@ void FlowNetwork::route(NodeId src, NodeId dst, std::vector<ResourceId>& resourc
   const std::uint32_t rail = resources[1] - link(src, 0);
   resources.front() += rail;
   resources.back() += rail;
+}
+
+void FlowNetwork::set_link(PortRef at, bool up) {
+  const PortRef far = topology_.neighbour(at.node, at.port);
+  EXANET_CHECK(far.node != kNoNode, "no link at this port", 0, at.node, at.port);
+  down_.resize(links_);
+  const ResourceId ends[] = {link(at.node, at.port), link(far.node, far.port)};
+  if (down_[ends[0]] == !up) return;
+  for (const ResourceId end : ends) down_[end] = !up;
+  links_down_ += up ? -2 : 2;
+}
+
+bool FlowNetwork::uses_down_link(const std::vector<ResourceId>& route) const {
+  return std::any_of(route.begin(), route.end(), [&](ResourceId r) { return r < links_ && down_[r]; });
 }
 
 // By the first link of its route.

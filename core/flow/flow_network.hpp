@@ -5,6 +5,8 @@
 // carries of payload in packets of the given size: header, footer, framing and pauses are taken off by the same figures as at packet level (core/network/zero_load).
 // Ways are those of the topology's routing function, walked when a flow starts; nothing about pairs is stored. Where routing draws lots, all
 // flows between two endpoints take one drawn way, while packets would spread over many.
+//
+// Links go down and come up (set_link): routes are the topology's, whatever the links' state, and works() says whether a route can be used.
 #pragma once
 
 #include <memory>
@@ -32,6 +34,11 @@ class FlowNetwork {
   std::uint32_t sender_of(NodeId src, NodeId dst) const { return rails_ == 1 ? src : sender_on(src, dst); }
   Rate capacity(ResourceId resource) const;
   ResourceId link(NodeId node, std::uint16_t port) const { return first_link_[node] + port; }  // the outgoing direction
+
+  // The link at this port goes down or comes up, in both directions. Contract: Flows::links_changed() of what moves over this network follows.
+  void set_link(PortRef link, bool up);
+  // No link of the route is down.
+  bool works(const std::vector<ResourceId>& route) const { return links_down_ == 0 || !uses_down_link(route); }
 
   // The resources from `src` to `dst` in order, the two ports included; to itself these alone.
   // `channels`, if given, gets the virtual channel of each link.
@@ -65,6 +72,7 @@ class FlowNetwork {
 
  private:
   std::uint32_t sender_on(NodeId src, NodeId dst) const;
+  bool uses_down_link(const std::vector<ResourceId>& route) const;
   const std::vector<std::uint8_t>& classes_of(const std::vector<ResourceId>& route) const;
 
   const Topology& topology_;
@@ -78,6 +86,8 @@ class FlowNetwork {
   std::uint32_t links_ = 0;
   std::vector<std::uint32_t> first_link_;  // by node
   std::vector<std::uint8_t> class_;  // by link; kUnplugged where there is none
+  std::vector<bool> down_;  // by link; empty until one goes down
+  std::uint32_t links_down_ = 0;  // directions
   std::vector<Rate> link_rate_;  // by class
   std::vector<Time> packet_time_;  // the same
   Rate in_rate_, out_rate_;  // of ports

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// Moves flows from event to event: ends stand in a heap, in which a change of rates moves them; rates are MaxMin's.
+//
+// Problem: each event changes rates of flows elsewhere. Model: a flow keeps what is left of it and since when; both are brought up to date only when its rate
+// changes. Bits are checked at any time against the integral of all rates (check_conserved). Limits: flow_simulator.hpp.
 #include "core/flow/flow_simulator.hpp"
 
 #include <algorithm>
@@ -100,6 +104,12 @@ void FlowSimulator::begin(FlowId id) {
 void FlowSimulator::release(FlowId id) {
   const Flow& flow = flows_[id];
   network_.route(flow.src, flow.dst, route_);
+  if (!network_.works(route_)) {
+    drop_end(id);
+    Sender& sender = senders_[sender_of(id)];
+    if (sender.moving == kNothing && sender.waiting == kNothing) sender = Sender();
+    return arrive(id, now_, Status::kLinkDown);
+  }
   sharing_.add(id, route_);
   hops_ += route_.size() - 2;
   ++ways_;
@@ -107,17 +117,19 @@ void FlowSimulator::release(FlowId id) {
   next_of_sender_[id] = std::exchange(senders_[sender_of(id)].moving, id);
 }
 
-// The first that waits, and those behind it that need not wait any longer either.
+// The first that waits, and those behind it that need not wait any longer either; more, as long as the network loses all of them at once.
 void FlowSimulator::release_due(std::uint32_t number) {
   Sender& sender = senders_[number];
-  const double ahead = std::max(sent_bits(sender) + kDustBits, moving_[sender.waiting].left_bits);
-  while (sender.waiting != kNothing && moving_[sender.waiting].left_bits <= ahead) {
-    const FlowId id = sender.waiting;
-    sender.waiting = std::exchange(next_of_sender_[id], kNothing);
-    sender.waiting_bits -= network_.volume_bits(flows_[id].bytes);
-    if (end_place_[id] != kNothing) set_end(id, Time::never());  // until its rate is known
-    release(id);
-  }
+  do {
+    const double ahead = std::max(sent_bits(sender) + kDustBits, moving_[sender.waiting].left_bits);
+    while (sender.waiting != kNothing && moving_[sender.waiting].left_bits <= ahead) {
+      const FlowId id = sender.waiting;
+      sender.waiting = std::exchange(next_of_sender_[id], kNothing);
+      sender.waiting_bits -= network_.volume_bits(flows_[id].bytes);
+      if (end_place_[id] != kNothing) set_end(id, Time::never());  // until its rate is known
+      release(id);
+    }
+  } while (sender.waiting != kNothing && sender.moving == kNothing);
   stirred_.push_back(number);
 }
 
@@ -133,6 +145,40 @@ void FlowSimulator::finish(FlowId id, Time drained) {
   delivered_bits_ += bits;
   rounded_bits_ += bits_of(sharing_.rate(id), Time::ps(1));  // ends are rounded up to picoseconds
   sharing_.remove(id);
+  leave_sender(id);
+  arrive(id, drained + network_.latency(route_));
+}
+
+// Takes a flow that moves out of the network; what it has moved until now counts as used and lost.
+void FlowSimulator::lose(FlowId id) {
+  const double moved = network_.volume_bits(flows_[id].bytes) - left_now(id, sharing_.rate(id));
+  sharing_.each_resource(id, [&](ResourceId r) { used_bits_[r] += moved; });
+  rates_ -= sharing_.rate(id);
+  lost_bits_ += moved;
+  sharing_.remove(id);
+  drop_end(id);
+  leave_sender(id);
+  arrive(id, now_, Status::kLinkDown);
+}
+
+void FlowSimulator::links_changed() {
+  std::vector<FlowId> gone;
+  for (const Due& due : ends_) {
+    if (waits(due.flow)) continue;
+    route_.clear();
+    sharing_.each_resource(due.flow, [&](ResourceId r) { route_.push_back(r); });
+    if (!network_.works(route_)) gone.push_back(due.flow);
+  }
+  if (gone.empty()) return;
+  ++events_;
+  std::sort(gone.begin(), gone.end());  // ends stand in a heap: their order there is no one's business
+  for (const FlowId flow : gone) lose(flow);
+  sharing_.solve();
+  reschedule();
+}
+
+// Takes a flow off its sender's list; what waits there may go.
+void FlowSimulator::leave_sender(FlowId id) {
   moving_[id].left_bits = 0;
   const std::uint32_t number = sender_of(id);
   Sender& sender = senders_[number];
@@ -146,7 +192,6 @@ void FlowSimulator::finish(FlowId id, Time drained) {
   } else {
     stirred_.push_back(number);
   }
-  arrive(id, drained + network_.latency(route_));
 }
 
 // Since it was last idle.
@@ -189,6 +234,7 @@ void FlowSimulator::aim(std::uint32_t number) {
 
 double FlowSimulator::moved_bits(FlowId id) const {
   const Flow& flow = flows_[id];
+  if (flow.status != Status::kOk) return 0;
   const double volume = network_.volume_bits(flow.bytes);
   if (volume == 0 || id >= end_place_.size() || end_place_[id] == kNothing)
     return flow.finished == Time::never() ? 0 : 8.0 * static_cast<double>(flow.bytes);
@@ -230,6 +276,12 @@ void FlowSimulator::drop_first_end() {
   sift_down(0);
 }
 
+void FlowSimulator::drop_end(FlowId flow) {
+  if (end_place_[flow] == kNothing) return;
+  set_end(flow, Time::ps(-1));  // before all others
+  drop_first_end();
+}
+
 void FlowSimulator::sift_up(std::uint32_t at) {
   const Due moving = ends_[at];
   for (; at > 0 && ends_[(at - 1) / 2] < moving; at = (at - 1) / 2) {
@@ -262,7 +314,7 @@ std::uint64_t FlowSimulator::memory_bytes() const {
 
 // Checks bits carried at the rates against bits lost and gained by messages, and each resource's use against the rates of those on it.
 void FlowSimulator::check_conserved() const {
-  double moved = delivered_bits_;
+  double moved = delivered_bits_ + lost_bits_;
   std::vector<Rate> used(network_.resource_count());
   std::uint64_t here = 0;
   for (const Sender& sender : senders_) {

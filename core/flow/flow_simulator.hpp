@@ -28,6 +28,7 @@ class FlowSimulator final : public Flows {
   Time next() const;  // of the next step; Time::never() where there is none
   double moved_bits(FlowId flow) const override;
   std::vector<double> use_bits() const override;
+  void links_changed() override;
   std::uint64_t work() const override { return sharing_.filled(); }  // rates given to flows
   std::uint64_t memory_bytes() const override;
   void check_conserved() const override;
@@ -61,6 +62,8 @@ class FlowSimulator final : public Flows {
   void release(FlowId flow);
   void release_due(std::uint32_t sender);
   void finish(FlowId flow, Time drained);
+  void lose(FlowId flow);
+  void leave_sender(FlowId flow);
   double sent_bits(const Sender& sender) const;
   bool waits(FlowId flow) const { return senders_[sender_of(flow)].waiting == flow; }  // of those in ends_
   void advance_to(Time at);
@@ -70,6 +73,7 @@ class FlowSimulator final : public Flows {
   // The ends of flows: a heap in which an end can be moved.
   void set_end(FlowId flow, Time at);
   void drop_first_end();
+  void drop_end(FlowId flow);
   void sift_up(std::uint32_t at);
   void sift_down(std::uint32_t at);
 
@@ -83,9 +87,9 @@ class FlowSimulator final : public Flows {
   std::vector<std::uint32_t> end_place_;  // of a flow in ends_
   std::vector<double> used_bits_;  // by flows that have ended
   std::vector<ResourceId> route_;
-  // Kept for check_conserved(): all rates together over time, and what has arrived.
+  // Kept for check_conserved(): all rates together over time, and what has arrived, or been lost on its way.
   __int128 rates_ = 0;
-  double carried_bits_ = 0, delivered_bits_ = 0, rounded_bits_ = 0;
+  double carried_bits_ = 0, delivered_bits_ = 0, lost_bits_ = 0, rounded_bits_ = 0;
 };
 
 }  // namespace exanet

@@ -47,10 +47,12 @@ void Flows::start_due() {
   }
 }
 
-void Flows::arrive(FlowId id, Time at) {
+void Flows::arrive(FlowId id, Time at, Status status) {
   Flow& flow = flows_[id];
   flow.finished = at;
+  flow.status = status;
   ++finished_count_;
+  lost_count_ += status != Status::kOk;
   arrivals_.push_back(id);
   for (std::uint32_t e = flow.dependents; e != kNothing; e = edges_[e].next) {
     Flow& waiting = flows_[edges_[e].flow];

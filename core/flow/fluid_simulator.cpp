@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// Moves fluid by steps of a credit loop: each router is solved (RoundRobin), all fluid moves one hop, and the messages' last bits go along.
+//
+// Problem: what a FIFO passes on depends on those before and behind it. Model: all routers of a step see the FIFOs as the step before has left them, so their
+// order cannot be seen in the result. Limits: fluid_simulator.hpp.
 #include "core/flow/fluid_simulator.hpp"
 
 #include <algorithm>
@@ -16,7 +20,7 @@ namespace {
 constexpr double kDust = 1e-6;  // of a packet, or of a FIFO: too little to stand in anybody's way
 constexpr double kLastDust = 1e-3;  // of a packet
 constexpr std::uint64_t kStepsBetweenLeaps = 4;
-constexpr double kLeastLeap = 4;        // steps
+constexpr double kLeastLeap = 4;  // steps
 constexpr double kTolerated = 1.0 / 32;  // of a buffer
 
 double bits_in(Rate rate, double step_s) { return static_cast<double>(rate) * 1e-6 * step_s; }
@@ -105,14 +109,20 @@ void FluidSimulator::begin(FlowId id) {
     return;
   }
   last = id;
-  release(id);
-  moving_.back().late = now_ - flows_[id].begin;
+  if (release(id))
+    moving_.back().late = now_ - flows_[id].begin;
+  else
+    turn_[sender_of(id)] = last = kNothing;
 }
 
-void FluidSimulator::release(FlowId id) {
+bool FluidSimulator::release(FlowId id) {
   const Flow& flow = flows_[id];
   network_.route(flow.src, flow.dst, route_, &route_channels_);
   turn_[route_.front() - links_] = id;
+  if (!network_.works(route_)) {
+    arrive(id, now_, Status::kLinkDown);
+    return false;
+  }
   const auto hops = static_cast<std::uint32_t>(route_.size() - 2);
   hops_ += hops;
   ++ways_;
@@ -131,13 +141,15 @@ void FluidSimulator::release(FlowId id) {
   Branch& first = branches_[places_[moving_.back().first].branch];
   first.bits += volume;
   moving_.back().ahead = fifos_[first.fifo].bits += volume;
+  return true;
 }
 
 // The sender's next messages, if there are any: until they are a packet's worth.
 void FluidSimulator::pass_turn(FlowId id) {
   const std::uint32_t sender = sender_of(id);
   double bits = 0;
-  for (; bits < packet_bits_ && last_[sender] != id; bits += moving_.back().volume) release(id = next_of_sender_[id]);
+  while (bits < packet_bits_ && last_[sender] != id)
+    if (release(id = next_of_sender_[id])) bits += moving_.back().volume;
   if (bits >= packet_bits_) return;
   turn_[sender] = last_[sender] = kNothing;
 }
@@ -329,13 +341,42 @@ void FluidSimulator::advance_mark(Moving& m, Time step) {
 
 void FluidSimulator::arrive_mark(const Moving& m, Time step) {
   const Flow& flow = flows_[m.flow];
-  network_.route(flow.src, flow.dst, route_);
+  own_route(m, route_);
   const Time early = Time::ps(static_cast<std::int64_t>((1 - m.passed) * static_cast<double>(step.ps())));
   arrive(m.flow, max(now_ - early - step_ * (m.length - 1) - m.late, flow.begin) + network_.latency(route_));
 }
 
 void FluidSimulator::retire(std::size_t index) {
   const Moving m = moving_[index];
+  check_whole(m, take_out(m));
+  own_route(m, route_);
+  for (const ResourceId r : route_) used_bits_[r] += m.volume;
+  erase(index);
+}
+
+// What it has moved counts as used.
+void FluidSimulator::lose(std::size_t index) {
+  const Moving m = moving_[index];
+  add_use(m, used_bits_);
+  take_out(m);
+  erase(index);
+  if (turn_[sender_of(m.flow)] == m.flow) pass_turn(m.flow);
+  arrive(m.flow, now_, Status::kLinkDown);
+}
+
+// A message whose last bit has arrived stays: what is left of it is rounding.
+void FluidSimulator::links_changed() {
+  for (std::size_t i = 0; i < moving_.size();) {
+    own_route(moving_[i], route_);
+    if (moving_[i].mark < moving_[i].length && !network_.works(route_))
+      lose(i);
+    else
+      ++i;
+  }
+}
+
+// Takes what is left of a message out of the FIFOs; returns how much it was.
+double FluidSimulator::take_out(const Moving& m) {
   double left = 0;
   for (std::uint32_t p = m.first; p < m.first + m.length; ++p) {
     Branch& branch = branches_[places_[p].branch];
@@ -344,10 +385,11 @@ void FluidSimulator::retire(std::size_t index) {
     fifos_[branch.fifo].bits -= places_[p].bits;
     nodes_changed_ |= --crossing_[node_of(branch.fifo)] == 0;
   }
-  check_whole(m, left);
-  network_.route(flows_[m.flow].src, flows_[m.flow].dst, route_);
-  for (const ResourceId r : route_) used_bits_[r] += m.volume;
-  dead_places_ += m.length;
+  return left;
+}
+
+void FluidSimulator::erase(std::size_t index) {
+  dead_places_ += moving_[index].length;
   moving_[index] = moving_.back();
   moving_of_[moving_[index].flow] = static_cast<std::uint32_t>(index);
   moving_.pop_back();
@@ -368,6 +410,7 @@ void FluidSimulator::close_gaps() {
 
 double FluidSimulator::moved_bits(FlowId id) const {
   const Flow& flow = flows_[id];
+  if (flow.status != Status::kOk) return 0;
   if (flow.finished != Time::never()) return 8.0 * static_cast<double>(flow.bytes);
   const std::uint32_t m = id < moving_of_.size() ? moving_of_[id] : kNothing;
   return m == kNothing
@@ -377,14 +420,24 @@ double FluidSimulator::moved_bits(FlowId id) const {
 
 std::vector<double> FluidSimulator::use_bits() const {
   std::vector<double> use = used_bits_;
-  std::vector<ResourceId> route;
-  for (const Moving& m : moving_) {
-    network_.route(flows_[m.flow].src, flows_[m.flow].dst, route);
-    double passed = m.volume;
-    for (std::uint32_t hop = 0; hop < m.length; ++hop) use[route[hop + 1]] += passed -= places_[m.first + hop].bits;
-    use[route.front()] += m.volume - places_[m.first].bits;
-  }
+  for (const Moving& m : moving_) add_use(m, use);
   return use;
+}
+
+// What the message has moved until now.
+void FluidSimulator::add_use(const Moving& m, std::vector<double>& use) const {
+  std::vector<ResourceId> route;
+  own_route(m, route);
+  double passed = m.volume;
+  for (std::uint32_t hop = 0; hop < m.length; ++hop) use[route[hop + 1]] += passed -= places_[m.first + hop].bits;
+  use[route.front()] += m.volume - places_[m.first].bits;
+}
+
+// As FlowNetwork::route() gave it when the message left its sender.
+void FluidSimulator::own_route(const Moving& m, std::vector<ResourceId>& route) const {
+  route.assign(1, resource(branches_[places_[m.first].branch].fifo));
+  for (std::uint32_t p = m.first; p < m.first + m.length; ++p)
+    route.push_back(resource(branches_[places_[p].branch].target));
 }
 
 std::uint64_t FluidSimulator::memory_bytes() const {

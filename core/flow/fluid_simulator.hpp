@@ -39,6 +39,7 @@ class FluidSimulator final : public Flows {
   std::uint64_t work() const override { return work_; }  // moves of a flow's fluid over a hop
   std::uint64_t memory_bytes() const override;
   void check_conserved() const override;
+  void links_changed() override;
   double excess() const { return router_.excess(); }
 
  private:
@@ -76,7 +77,7 @@ class FluidSimulator final : public Flows {
   };
 
   void begin(FlowId flow) override;
-  void release(FlowId flow);  // it is its sender's turn
+  bool release(FlowId flow);  // it is its sender's turn; false: it is lost
   void pass_turn(FlowId flow);
   std::uint32_t branch(FifoId fifo, FifoId target);
   NodeId node_of(FifoId fifo) const;
@@ -91,6 +92,11 @@ class FluidSimulator final : public Flows {
   void advance_mark(Moving& moving, Time step);
   void arrive_mark(const Moving& moving, Time step);
   void retire(std::size_t index);
+  void lose(std::size_t index);
+  double take_out(const Moving& moving);
+  void erase(std::size_t index);
+  void add_use(const Moving& moving, std::vector<double>& use) const;
+  void own_route(const Moving& moving, std::vector<ResourceId>& route) const;
   void check_whole(const Moving& moving, double on_the_way) const;
   void close_gaps();
 

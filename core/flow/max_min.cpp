@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Fills a part of the flows progressively, and takes others into it until nobody is treated unfairly: problem, model and limits are in max_min.hpp.
 #include "core/flow/max_min.hpp"
 
 #include <algorithm>

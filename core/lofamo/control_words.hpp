@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control words that one end of a link sends, to the cycle of gateware/link/rtl/link_tx.sv (lines of 64 bits without pauses): when the register of the line
-// takes each, and which of them tells health. Packets are those of diagnosis alone, a header and a footer.
+// The control words that one end of a link sends, to the cycle of gateware/link/rtl/link_tx.sv.
 //
-// Nothing is simulated while nothing happens: repetitions of an idle link are counted when somebody asks.
+// Problem: a link repeats its control words for ever, and awareness depends on the cycle at which the next one leaves.
+//
+// Model: the register of the line takes each control word in a cycle; a word carries one report in turn, or health out
+// of turn when that has changed. An idle link is not simulated: its repetitions are counted when somebody asks. `news`,
+// `early` and `told_health` are the registers of these names in link_tx.sv.
+//
+// Limits: lines of 64 bits without pauses. Packets are those of diagnosis alone, a header and a footer.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +21,9 @@ inline constexpr Cycle kNever = std::numeric_limits<Cycle>::max() / 4;
 
 class ControlWords {
  public:
-  // `told`: cycle in which the register took the last control word; `report`: the next report in turn, 0 is health.
-  ControlWords(Cycle interval, Cycle told, unsigned report)
-      : interval_(interval == 0 ? 65'535 : interval),
-        told_(told),
-        told_before_(told),
-        free_(told + 1),
-        report_(report) {}
+  // `sent`: cycle in which the register took the last control word; `report`: the next report in turn, 0 is health.
+  ControlWords(Cycle interval, Cycle sent, unsigned report)
+      : interval_(interval == 0 ? 65'535 : interval), sent_(sent), previous_(sent), free_(sent + 1), report_(report) {}
 
   // Contract of all three: cycles of a kind never go back, and none lies before what advance() has settled.
   // The header of a packet is at the link's port in this cycle. Returns that in which its Start is taken.
@@ -35,9 +36,9 @@ class ControlWords {
   // From this cycle on the node's health is this.
   void set_health(Cycle from, unsigned health) { changes_.push_back({from, health}); }
 
-  // Settles what begins before cycle `until`. Calls tells(cycle, health) when health other than before is told.
-  template <typename Tells>
-  void advance(Cycle until, Tells tells) {
+  // Settles what begins before cycle `until`. Calls on_health(cycle, health) for each word that reports changed health.
+  template <typename OnHealth>
+  void advance(Cycle until, OnHealth on_health) {
     for (;;) {
       if (health_ == told_health_) count_repetitions(idle_until(until));
       const Cycle words = control_begins();
@@ -45,13 +46,13 @@ class ControlWords {
       const Cycle begins = packet ? (packets_.front() + 1 > free_ ? packets_.front() + 1 : free_) : words;
       if (begins >= until) return;
       if (packet) packets_.pop_front();
-      tell(begins + 1, tells);
-      free_ = told_ + (packet ? kPacketCycles - 1 : 1);
+      send_word(begins + 1, on_health);
+      free_ = sent_ + (packet ? kPacketCycles - 1 : 1);
     }
   }
 
   // The last control word that was taken before this cycle, which is not long before what is settled.
-  Cycle told_before(Cycle cycle) const { return told_ < cycle ? told_ : told_before_; }
+  Cycle last_before(Cycle cycle) const { return sent_ < cycle ? sent_ : previous_; }
   bool settled() const { return changes_.empty() && health_ == told_health_; }
 
  private:
@@ -73,19 +74,19 @@ class ControlWords {
   }
   // Counts the repetitions that begin before `until`, up to which the link is idle.
   void count_repetitions(Cycle until) {
-    const Cycle first = told_ + 1 + interval_, period = interval_ + 2;
+    const Cycle first = sent_ + 1 + interval_, period = interval_ + 2;
     if (first >= until) return;
     const Cycle more = (until - 1 - first) / period;
-    told_before_ = more > 0 ? first + 1 + (more - 1) * period : told_;
-    told_ = first + 1 + more * period;
+    previous_ = more > 0 ? first + 1 + (more - 1) * period : sent_;
+    sent_ = first + 1 + more * period;
     report_ = static_cast<unsigned>((report_ + 1 + more) % kReports);
-    free_ = told_ + 1;
+    free_ = sent_ + 1;
     early_ = false;
   }
 
   // When a control word without a packet begins, but for packets.
   Cycle control_begins() const {
-    Cycle due = kNever, repeats = told_ + 1 + interval_;
+    Cycle due = kNever, repeats = sent_ + 1 + interval_;
     if (!credits_.empty()) due = credits_.front() + 1;
     if (health_ != told_health_)
       repeats = repeats < news_from_ ? repeats : news_from_;
@@ -97,9 +98,9 @@ class ControlWords {
     return due < repeats ? due : repeats;
   }
 
-  template <typename Tells>
-  void tell(Cycle cycle, Tells tells) {
-    // What changes in this cycle itself is told, if this word is one of health, but is not yet known as news.
+  template <typename OnHealth>
+  void send_word(Cycle cycle, OnHealth on_health) {
+    // A change in this very cycle is reported if this is a word of health, but does not count as news yet.
     bool news = health_ != told_health_;
     while (!changes_.empty() && changes_.front().from <= cycle) {
       if (changes_.front().from < cycle && !news && changes_.front().health != told_health_) news = true;
@@ -109,17 +110,17 @@ class ControlWords {
     }
     const bool early = news && !early_;
     if (early || report_ == 0) {
-      if (health_ != told_health_) tells(cycle, health_);
+      if (health_ != told_health_) on_health(cycle, health_);
       told_health_ = health_;
     }
     if (!early) report_ = (report_ + 1) % kReports;
     early_ = early;
     while (!credits_.empty() && credits_.front() < cycle) credits_.pop_front();
-    told_before_ = told_;
-    told_ = cycle;
+    previous_ = sent_;
+    sent_ = cycle;
   }
 
-  Cycle interval_, told_, told_before_;
+  Cycle interval_, sent_, previous_;
   Cycle free_;  // the first cycle in which something may begin
   Cycle start_ = -kNever;  // the last packet's
   Cycle news_from_ = kNever;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network of the machine's routers that loses what a test names: such a packet takes its path, and is lost where it would have arrived.
+// A network of the machine's routers that loses what a test names: such a packet takes its path, and is lost where it
+// would have arrived.
 #pragma once
 
 #include <functional>
@@ -10,7 +11,8 @@
 
 namespace exanet::testing {
 
-using Loses = std::function<bool(const Packet&)>;  // asked once for each packet that arrives, in the order in which they do
+using Loses =
+    std::function<bool(const Packet&)>;  // asked once for each packet that arrives, in the order in which they do
 
 class LossyNetwork final : public Network {
  public:
@@ -62,6 +64,14 @@ inline MakeNetwork lossy(Loses loses) {
                                     PacketSink sink) -> std::unique_ptr<Network> {
     return std::make_unique<LossyNetwork>(events, topology, config, sink, loses);
   };
+}
+
+// Switches that drop what joins a queue of so many words.
+inline NetworkConfig dropping(NetworkConfig fabric, std::int64_t words = 1) {
+  fabric.input_queued.emplace();
+  fabric.router.queue_action = "drop";
+  fabric.router.queue_threshold_words = words;
+  return fabric;
 }
 
 }  // namespace exanet::testing

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 
+#include "core/config/error.hpp"
 #include "core/engine/event_queue.hpp"
 #include "core/faults/status.hpp"
 #include "core/network/config.hpp"
@@ -29,7 +30,8 @@ struct Packet {
   // Payload words whose lower and upper half equals Magic, which the line of a link sends twice: docs/microarchitecture.md.
   std::uint8_t magic_lower = 0, magic_upper = 0;
   std::uint8_t marked = 0;  // delivered with wrong bits, which a link has seen
-  // What routers note of congestion (core/network/queue_actions), and a word whose meaning is that of the rate control and the action.
+  // What routers note of congestion (core/network/queue_actions), and a word whose meaning is that of the rate control
+  // and the action.
   static constexpr std::uint8_t kCongested = 1;
   static constexpr std::uint8_t kTrimmed = 2;  // its header alone comes: `payload_bytes` is what that says
   static constexpr std::uint8_t kReport = 4;  // brings notes and stamp back to a source: routers leave them alone
@@ -49,8 +51,9 @@ struct PacketSink {
   bool early = false;
   // Intra-tile ports, of each rail alike, a bit each, whose slots (interface_slots) the interface gives back itself, by Network::give_back().
   std::uint16_t gives_back = 0;
-  // The network has lost `packet`, and says why: called at the time at which that happens, never from inside inject(). Of a packet to several nodes,
-  // which its `dst` then is one of, once for each that it does not reach. nullptr: who injects has no use for it.
+  // The network has lost `packet`, and says why: called at the time at which that happens, never from inside inject().
+  // Of a packet to several nodes, which its `dst` then is one of, once for each that it does not reach. nullptr: who
+  // injects has no use for it.
   void (*lost)(void* self, const Packet& packet, Status why, Time now) = nullptr;
 };
 
@@ -75,6 +78,14 @@ class Network {
 
   // Gives back the oldest slot that is taken at a port of PacketSink::gives_back, in the cycle that begins at `at`, not before now.
   virtual void give_back(NodeId /*node*/, std::uint8_t /*intra_port*/, Time /*at*/) {}
+
+  // From `now` on the link at this port, in both directions, carries nothing, or carries words again. What stands on the line when it goes down is lost, but for
+  // packets whose beginning the ExaNet router has granted already, which come whole; so is what a router sends by it until routes avoid it. Room
+  // beyond the link is known again with its first packet, as after a restart of the line. Contract: all queues stand at `now`, and no event runs but, in a
+  // network in one part, the one that calls. Throws ConfigError where a network cannot do it.
+  virtual void set_link(PortRef /*link*/, bool /*up*/, Time /*now*/) {
+    throw ConfigError("fabric", "links of this network cannot fail in a run: take a model of its routers");
+  }
 
   // Carries packets to several nodes (core/topology/multicast.hpp), of which each copy is delivered.
   virtual bool multicasts() const { return false; }

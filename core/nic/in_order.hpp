@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Puts what comes from one node to another back into the order in which it was sent, as a receiver does by sequence numbers: for networks in which
-// packets overtake each other (Network::keeps_order()) or are lost (Network::may_lose()). What is lost has its turn, too, with its status.
+// packets overtake each other (Network::keeps_order()) or are lost (Network::may_lose()). What is lost has its turn,
+// too, with its status.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,8 @@ class InOrder {
     pair->second.last = place;
   }
 
-  // Calls deliver(what, status) for all that is due now: this one, if all before it has come, and those that came before and waited for it. Contract: it
-  // has been sent.
+  // Calls deliver(what, status) for all that is due now: this one, if all before it has come, and those that came
+  // before and waited for it. Contract: it has been sent.
   template <typename Deliver>
   void arrived(NodeId src, NodeId dst, const What& what, Status status, const Deliver& deliver) {
     auto pair = pairs_.find(pair_of(src, dst));

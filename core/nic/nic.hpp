@@ -6,16 +6,17 @@
 //   doorbell() tells the interface of what has been posted at a node; an interface may begin before, and need not begin later.
 // - Each descriptor leads to one completion at its destination, and, if it is acknowledged, to one at its source. Completions come at the
 //   queue's present time, never from inside post() or doorbell(). `user` comes back with them; its two top bits are 0.
-// - A completion has a status (core/faults/status.hpp). Any but kOk: the descriptor has failed there, and nothing of it may be used. What fails
-//   completes as often as what does not, when the interface at its source gives it up; a transfer of which only acknowledgements fail has kOk at its
-//   destination.
+// - A completion has a status (core/faults/status.hpp). Any but kOk: the descriptor has failed there, and nothing of it
+//   may be used. What fails completes as often as what does not, when the interface at its source gives it up; a
+//   transfer of which only acknowledgements fail has kOk at its destination.
 // - Messages between two nodes arrive in the order in which they were posted; transfers too where the interface is ordered, else it takes turns
 //   between all of them packet by packet. Between different destinations it always does.
 // - Where the interface multicasts(), a destination may be several nodes (core/topology/multicast.hpp): the descriptor
 //   then leads to a completion at each node that its packets reach, in no order with other descriptors, and a transfer
 //   to one at its source when its last packet has left. Nothing acknowledges it.
 //
-// A node has an interface for each of its rails (core/topology/rails.hpp); which one a descriptor takes says a policy (core/nic/rail_policy.hpp).
+// A node has an interface for each of its rails (core/topology/rails.hpp); which one a descriptor takes says a policy
+// (core/nic/rail_policy.hpp).
 //
 // Room for more: an engine (core/nic/exanet) is a class in a file of its own that injects packets of a kind of its own and gets those
 // that arrive. Time-out and retransmission belong to the engine that has sent: it holds a descriptor until the last acknowledgement, so that is

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does every network interface keep the contract: each descriptor completes once, in order between two nodes, whole or with a status, and nothing is left?
+// Does every network interface keep the contract: each descriptor completes once, in order between two nodes, whole or
+// with a status, and nothing is left?
 #include <doctest/doctest.h>
 
 #include <algorithm>

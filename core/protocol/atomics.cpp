@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes atomics on values of every type that libfabric names.
 //
-// Problem: 19 operations on 14 types, of which not all exist. Model: a template per kind of operation, instantiated for each type; what does not exist for a type
-// does not compile into a branch for it. Integers wrap round, complex numbers multiply as C's do. Limits: the caller has checked the pair (atomic_table.h).
+// Problem: 19 operations on 14 types, of which not all exist. Model: a template per kind of operation, instantiated for
+// each type; what does not exist for a type does not compile into a branch for it. Integers wrap round, complex numbers
+// multiply as C's do. Limits: the caller has checked the pair (atomic_table.h).
 #include "core/protocol/atomics.hpp"
 
 #include <complex>

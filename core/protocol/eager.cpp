@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Eager messages: envelope and payload in one packetizer message. The sender is done once it is stored, unless it asks for delivery: the
-// target's interface then acknowledges its arrival in a mailbox, or refuses it. One that is lost is matched all the same, and its receive ends with the
-// loss: a sender that is done has no call any more that could fail.
+// target's interface then acknowledges its arrival in a mailbox, or refuses it. One that is lost is matched all the
+// same, and its receive ends with the loss: a sender that is done has no call any more that could fail.
 //
 //   sent ──▶ arrived or lost ──▶ (matched, discarded or refused: over)
 //     └────▶ refused ──▶ (sender completes: over)

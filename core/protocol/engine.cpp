@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hands descriptors, and the interface's completions, to the state machine that they belong to.
 //
-// Model: a descriptor goes to the first machine in the list that takes its kind; a completion to the one whose number is in its user word, with
-// the number of the operation there. Limits: no more than 256 machines and 2^32 operations under way in each.
+// Model: a descriptor goes to the first machine in the list that takes its kind; a completion to the one whose number
+// is in its user word, with the number of the operation there. Limits: no more than 256 machines and 2^32 operations
+// under way in each.
 #include "core/protocol/engine.hpp"
 
 #include "core/protocol/state_machine.hpp"

@@ -8,7 +8,8 @@
 
 namespace exanet {
 
-// "receive of 4096 bytes from rank 2 failed: a packet of it was lost, ..."; "" of a completion of which nothing has failed on the network.
+// "receive of 4096 bytes from rank 2 failed: a packet of it was lost, ..."; "" of a completion of which nothing has
+// failed on the network.
 std::string failure_of(const Completion& completion);
 
 // As messages say it: "12.345 us".

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matches messages and receives by source and tag, in MPI's order.
 //
-// Model: two lists an endpoint and kind of message, tagged or not: receives that wait for a message, messages that wait for a receive. A message meets the
-// first receive that fits, a receive the first message. A receive of several messages stays in its list until its buffer is full; it is given back when the last
-// message is in it. Limits: each search is linear in what waits.
+// Model: two lists an endpoint and kind of message, tagged or not: receives that wait for a message, messages that wait
+// for a receive. A message meets the first receive that fits, a receive the first message. A receive of several
+// messages stays in its list until its buffer is full; it is given back when the last message is in it. Limits: each
+// search is linear in what waits.
 #include "core/protocol/matching.hpp"
 
 #include <algorithm>
@@ -14,11 +15,11 @@
 namespace exanet {
 
 struct Receive {
-  ReceiveDescriptor d;             // multi: buffer and length are what is left
+  ReceiveDescriptor d;  // multi: buffer and length are what is left
   RankId rank = 0;
   std::int32_t status = 0;
-  std::uint32_t holds = 0;         // matched messages still under way
-  bool done = false;               // takes no more
+  std::uint32_t holds = 0;  // matched messages still under way
+  bool done = false;  // takes no more
   Receive *prev = nullptr, *next = nullptr;
 };
 

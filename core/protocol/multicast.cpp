@@ -6,7 +6,8 @@
 //
 // A copy that is lost is matched at its member all the same, and its receive ends with the loss.
 //
-//   sent ──▶ (each member: arrived or lost ──▶ matched, discarded or refused) ──▶ over when all are, and all of a transfer has left
+//   sent ──▶ (each member: arrived or lost ──▶ matched, discarded or refused) ──▶ over when all are, and all of a
+//   transfer has left
 #include <algorithm>
 #include <cerrno>
 

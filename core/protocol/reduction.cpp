@@ -6,8 +6,9 @@
 //   part ──▶ at its unit ──▶ (all branches there) ──▶ sum ──▶ packet to the unit above ──▶ ... ──▶ root
 //   result ──▶ packets to the units below, then memory of the node's ranks ──▶ completions
 //
-// Ranks that do not agree in operation, type or length all learn of it, as the parts meet; so do all of a packet that is lost. A rank that never comes keeps
-// the others waiting, as in any MPI library: parts that only wait do not go on by themselves.
+// Ranks that do not agree in operation, type or length all learn of it, as the parts meet; so do all of a packet that
+// is lost. A rank that never comes keeps the others waiting, as in any MPI library: parts that only wait do not go on
+// by themselves.
 #include "core/protocol/reduction.hpp"
 
 #include <algorithm>

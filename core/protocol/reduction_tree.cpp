@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans a tree of reductions among nodes of a machine.
 //
-// Problem: a reduction takes as long as the way from its furthest node to the root, in hops and in units passed. Model: the root is the node from which the furthest
-// other is least far; the others, nearest first, are joined where they are least far from the root over nodes that have a branch to spare. Limits: greedy, no
-// optimum; of more than 1024 nodes a part is weighed as the root.
+// Problem: a reduction takes as long as the way from its furthest node to the root, in hops and in units passed. Model:
+// the root is the node from which the furthest other is least far; the others, nearest first, are joined where they are
+// least far from the root over nodes that have a branch to spare. Limits: greedy, no optimum; of more than 1024 nodes a
+// part is weighed as the root.
 #include "core/protocol/reduction_tree.hpp"
 
 #include <algorithm>

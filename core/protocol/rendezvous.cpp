@@ -8,8 +8,8 @@
 //       ├──────────────────────────────────────────────── refused ───────┘
 //       └──▶ lost ──▶ (matched, discarded or refused: over)
 //
-// An envelope that is lost is matched all the same, and its receive ends with the loss; its sender completes at once. What fails later ends the receive
-// as soon as its processor takes it, and the acknowledgement says so to the sender.
+// An envelope that is lost is matched all the same, and its receive ends with the loss; its sender completes at once.
+// What fails later ends the receive as soon as its processor takes it, and the acknowledgement says so to the sender.
 #include <cerrno>
 
 #include "core/protocol/state_machine.hpp"

@@ -12,8 +12,9 @@
 namespace exanet {
 
 // Contract: submit() takes a descriptor of one of kinds(), or leaves it to the next in the list and returns false. The other calls are about
-// control messages and transfers that were begun with user() or acknowledgement() of the operation. Each has the interface's status: an
-// operation any of whose messages or transfers fails ends with that, at all ranks that wait for it.
+// control messages and transfers that were begun with user() or acknowledgement() of the operation. Each has the
+// interface's status: an operation any of whose messages or transfers fails ends with that, at all ranks that wait for
+// it.
 class StateMachine {
  public:
   explicit StateMachine(Context& context) : context_(context) {}

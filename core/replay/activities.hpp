@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/collectives/schedule.hpp"
 #include "core/replay/library.hpp"
-#include "core/replay/schedule.hpp"
 
 namespace exanet {
 

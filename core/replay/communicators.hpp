@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/replay/schedule.hpp"
+#include "core/collectives/schedule.hpp"
 #include "core/replay/stream.hpp"
 
 namespace exanet {

@@ -84,7 +84,8 @@ class Library final : private Host {
   // Nothing has come for the rank, and nothing will that ranks have asked for by now, but for answers of probes.
   bool waits_in_vain(RankId rank) const;
 
-  // The first operation that has failed on the network. Its rank never learns of it: no call of a recorded program has an error to return.
+  // The first operation that has failed on the network. Its rank never learns of it: no call of a recorded program has
+  // an error to return.
   struct Failure {
     RankId rank;
     Time time;

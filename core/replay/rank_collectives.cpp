@@ -7,14 +7,16 @@
 #include <utility>
 
 #include "core/config/error.hpp"
+#include "core/replay/collective_codes.hpp"
 
 namespace exanet {
 
 namespace {
 
 std::uint8_t code_of(const std::string& collective) {
-  const auto* found = std::find_if(std::begin(kCollectiveCodes), std::end(kCollectiveCodes),
-                                   [&collective](const CollectiveCode& c) { return collective == c.collective; });
+  const auto* found =
+      std::find_if(std::begin(kCollectiveCodes), std::end(kCollectiveCodes),
+                   [&collective](const CollectiveCode& c) { return collective == collective_name(c.collective); });
   if (found == std::end(kCollectiveCodes))
     throw ConfigError("jobs", "there is no collective \"" + collective + "\" that a job could call");
   return found->code;
@@ -49,7 +51,7 @@ void RankCollectives::begin_step() {
   compute(program_.job.program.compute_gap);
   began_ = clock();
   std::unique_ptr<Schedule> schedule = activities_.empty_schedule();
-  plan_collective(code_, call_, program_.collectives, selection_rules(program_.rules), *schedule);
+  plan_collective(collective_operation(code_), call_, program_.collectives, selection_rules(program_.rules), *schedule);
   waited_.push_back(activities_.collective(std::move(schedule), nullptr, step(), Time()));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank of a synthetic job that calls a collective of MPI again and again, by an algorithm of its choice (algorithms.hpp).
+// One rank of a synthetic job that calls a collective of MPI again and again, by an algorithm of its choice (core/collectives).
 //
 // Limits: the collective is of MPI_COMM_WORLD, its root rank 0; a reduction's elements have eight bytes where its vector
 // is made of such, else four or one.
@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "core/replay/network_trees.hpp"
+#include "core/collectives/network_trees.hpp"
 #include "core/replay/rank_job.hpp"
 
 namespace exanet {

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+// One recorded rank: it makes the calls of its stream, each after the computing before it.
+//
+// Problem: a call returns when what it waits for is complete on the simulated machine, not where it was recorded. Model: a
+// call begins activities, and ends when those that it waits for are done; tests that found nothing take a step of time,
+// and wait where they had found something. What the library computed inside a call is spread over its stages. Limits: one
+// call at a time, as a rank has one thread; requests are found by the numbers that the recorder gave.
 #include "core/replay/rank_replay.hpp"
 
 #include <algorithm>
+
+#include "core/replay/collective_codes.hpp"
 
 namespace exanet {
 
@@ -19,6 +27,15 @@ bool is_synchronous(std::uint8_t code) {
 }
 bool is_buffered(std::uint8_t code) {
   return code == EXANET_TRACE_Bsend || code == EXANET_TRACE_Ibsend || code == EXANET_TRACE_Bsend_init;
+}
+Creation creation_of(const TraceRecord& call) {
+  switch (call.code) {
+    case EXANET_TRACE_Comm_create_group: return Creation::by_group;
+    case EXANET_TRACE_Comm_split_type: return Creation::by_type;
+    case EXANET_TRACE_Comm_split:
+    case EXANET_TRACE_Cart_sub: return Creation::by_colour;
+    default: return (call.flags & EXANET_TRACE_REORDERED) != 0 ? Creation::by_colour : Creation::alike;
+  }
 }
 bool asks(std::uint8_t code) { return code >= EXANET_TRACE_Test && code <= EXANET_TRACE_Request_get_status; }
 
@@ -246,7 +263,7 @@ void RankReplay::begin_collective() {
   CollectiveCall c = collective_call(stream_, call_, comm);
   c.places = &places_;
   std::unique_ptr<Schedule> schedule = activities_.empty_schedule();
-  plan_collective(call_.code, c, program_.collectives, rules_, *schedule);
+  plan_collective(collective_operation(call_.code), c, program_.collectives, rules_, *schedule);
   const std::uint32_t activity = begin_schedule(comm, std::move(schedule), comm.members);
   if (call_.code < EXANET_TRACE_Ibarrier)
     wait_for(activity);
@@ -266,7 +283,7 @@ void RankReplay::begin_creation() {
   Communicator& parent = by_members ? *made : communicator(call_.comm);
   if (parent.inter) return;
   Schedule agreement, announcement;
-  rules_.agree(call_.code, (call_.flags & EXANET_TRACE_REORDERED) != 0, call_on(parent), agreement);
+  rules_.agree(creation_of(call_), call_on(parent), agreement);
   std::unique_ptr<Schedule> whole = activities_.empty_schedule();
   whole->append(agreement, [&parent](std::uint32_t rank) { return parent.world(rank); });
   if (made != nullptr) {
@@ -297,10 +314,10 @@ void RankReplay::begin_neighbours() {
     keep(call_.request, activity);
 }
 
-void RankReplay::plan(std::uint8_t code, std::uint32_t comm, std::uint64_t bytes, Schedule& out) {
+void RankReplay::plan(Collective collective, std::uint32_t comm, std::uint64_t bytes, Schedule& out) {
   CollectiveCall c = call_on(communicator(comm));
   c.bytes = bytes;
-  plan_collective(code, c, {}, rules_, out);
+  plan_collective({collective}, c, {}, rules_, out);
 }
 
 // Seen in runs of MPICH: a communicator of the window's own, whether all have memory, and where it is.
@@ -317,12 +334,12 @@ void RankReplay::begin_window() {
   windows_.add(call_.window, std::uint64_t{comm.context} << 32 | comm.windows++, call_.comm, std::move(members));
   Schedule stages;
   if (comm.ranks > 1 && call_.code != EXANET_TRACE_WINDOW_MADE) {
-    rules_.agree(EXANET_TRACE_Comm_dup, false, call_on(comm), stages);
+    rules_.agree(Creation::alike, call_on(comm), stages);
     rules_.announce(call_on(comm), stages);
-    plan(EXANET_TRACE_Allreduce, call_.comm, 1, stages);
-    plan(EXANET_TRACE_Allreduce, call_.comm, 4, stages);
-    plan(EXANET_TRACE_Allgather, call_.comm, 24, stages);
-    plan(EXANET_TRACE_Barrier, call_.comm, 0, stages);
+    plan(Collective::allreduce, call_.comm, 1, stages);
+    plan(Collective::allreduce, call_.comm, 4, stages);
+    plan(Collective::allgather, call_.comm, 24, stages);
+    plan(Collective::barrier, call_.comm, 0, stages);
   }
   std::unique_ptr<Schedule> whole = activities_.empty_schedule();
   whole->append(stages, [](std::uint32_t rank) { return rank; });
@@ -366,7 +383,7 @@ bool RankReplay::synchronised() {
   if (call_.code == EXANET_TRACE_Win_fence || call_.code == EXANET_TRACE_Win_free) {
     const std::uint32_t comm = windows_.communicator_of(call_.window);
     std::unique_ptr<Schedule> barrier = activities_.empty_schedule();
-    if (communicator(comm).ranks > 1) plan(EXANET_TRACE_Barrier, comm, 0, *barrier);
+    if (communicator(comm).ranks > 1) plan(Collective::barrier, comm, 0, *barrier);
     wait_for(begin_schedule(communicator(comm), std::move(barrier), communicator(comm).members));
     if (call_.code == EXANET_TRACE_Win_free) windows_.remove(call_.window);
   }

@@ -55,7 +55,7 @@ class RankReplay final : public RankProgram {
   bool satisfied();
   bool synchronised();
   void check_window();
-  void plan(std::uint8_t code, std::uint32_t comm, std::uint64_t bytes, Schedule& out);
+  void plan(Collective collective, std::uint32_t comm, std::uint64_t bytes, Schedule& out);
   bool probe_answered();
   void wait_for(std::uint32_t activity) { waited_.push_back(activity); }
   void pass(Time step);

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs the ranks of all programs over one message library until each has come to its end.
+//
+// Problem: programs, recorded and synthetic, meet in one network and share its time. Model: a rank goes on whenever the
+// library wakes it; the queue of events has all that happens between. Limits: where all ranks wait and nothing is under
+// way, the replay ends with where each of them stands.
 #include "core/replay/replay.hpp"
 
 #include <ctime>
@@ -6,10 +11,11 @@
 #include <optional>
 #include <utility>
 
+#include "core/collectives/network_trees.hpp"
+#include "core/collectives/registry.hpp"
 #include "core/config/error.hpp"
 #include "core/protocol/failure.hpp"
 #include "core/replay/library.hpp"
-#include "core/replay/network_trees.hpp"
 #include "core/replay/rank_collectives.hpp"
 #include "core/replay/rank_job.hpp"
 #include "core/replay/rank_replay.hpp"
@@ -43,7 +49,8 @@ class Replay::State final : public LibraryUser {
 
   Time resume(RankId rank) override { return ranks[rank]->resume(); }
 
-  // Throws ConfigError where something has failed on the network; where ranks have not come to their end, and nothing is left that they could wait for.
+  // Throws ConfigError where something has failed on the network; where ranks have not come to their end, and nothing
+  // is left that they could wait for.
   void check_done() const {
     if (const auto& failure = library.failure())
       throw ConfigError("", "the replay ends at " + in_microseconds(failure->time) + ", on node " +
@@ -106,8 +113,9 @@ class Replay::State final : public LibraryUser {
   void check_collectives(const CollectiveChoices& choices) const {
     check_choices(choices);
     for (const auto& [collective, name] : choices) {
-      if (name == "hardware" && !multicasts) throw ConfigError("collective", kNoMulticasts);
-      if (name == "accelerator" && !library.reduces())
+      const CarriedOutBy by = find_algorithm(collective, name)->by;
+      if (by == CarriedOutBy::copies && !multicasts) throw ConfigError("collective", kNoMulticasts);
+      if (by == CarriedOutBy::units && !library.reduces())
         throw ConfigError("collective", collective +
                                             " by \"accelerator\" takes interfaces with a unit that reduces "
                                             "(ni.reduction_trees); choose another algorithm or machine");

@@ -4,7 +4,7 @@
 // Problem: what a program's communication takes on another machine is to be known without running the program. Model: ranks read their streams a call at a
 // time and post the same messages to the message library that `exanet run` simulates; a call returns when what it waits for is complete, so the
 // dependencies are MPI's: matching by source, tag and communicator in order, eager and rendezvous as the machine's protocol has them, persistent and
-// nonblocking requests, synchronous sends. Collectives are messages by named algorithms (algorithms.hpp). A successful test waits for what it had found,
+// nonblocking requests, synchronous sends. Collectives are messages by named algorithms (core/collectives). A successful test waits for what it had found,
 // one in vain takes a step; of several requests those that had completed first are waited for. Computing is what was recorded, times a
 // factor.
 //
@@ -20,11 +20,11 @@
 #include <string>
 #include <vector>
 
+#include "core/collectives/selection.hpp"
 #include "core/network/network.hpp"
 #include "core/nic/config.hpp"
 #include "core/nic/nic.hpp"
 #include "core/protocol/statistics.hpp"
-#include "core/replay/algorithms.hpp"
 #include "core/topology/topology.hpp"
 #include "core/workload/closed_loop.hpp"
 #include "core/workload/queue_samples.hpp"

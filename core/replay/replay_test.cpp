@@ -4,7 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include "core/collectives/registry.hpp"
 #include "core/config/error.hpp"
+#include "core/network/lossy_harness.hpp"
 #include "core/protocol/engine_harness.hpp"
 #include "core/replay/stream_harness.hpp"
 #include "core/routing/make_topology.hpp"
@@ -21,7 +23,8 @@ struct Outcome {
   std::string complaint;
 };
 
-Outcome replay(const std::vector<StreamBytes>& streams, double factor = 1, const CollectiveChoices& choices = {}) {
+Outcome replay(const std::vector<StreamBytes>& streams, double factor = 1, const CollectiveChoices& choices = {},
+               const NetworkConfig& fabric = testing::steady_fabric()) {
   StreamFiles files;
   ReplayProgram program;
   for (std::size_t rank = 0; rank < streams.size(); ++rank) {
@@ -34,7 +37,7 @@ Outcome replay(const std::vector<StreamBytes>& streams, double factor = 1, const
   const ReplayConfig config{{program}};
   Outcome outcome;
   try {
-    Replay run({"torus", {4}}, testing::steady_fabric(), testing::odd_costs(), config);
+    Replay run({"torus", {4}}, fabric, testing::odd_costs(), config);
     const bool ended = run.run();
     REQUIRE(ended);
     CHECK(run.progress() == 1);
@@ -73,6 +76,24 @@ TEST_CASE("a ping-pong takes as long as its messages, whatever their protocol") 
   CHECK(rendezvous > eager);
   CHECK(ping_pong(8, 10) <= eager * 10);
   CHECK(ping_pong(8, 10) > eager * 9);
+}
+
+TEST_CASE("a message that the network loses ends the replay, which says where and when") {
+  std::vector<StreamBytes> s;
+  for (std::uint32_t rank = 0; rank < 4; ++rank) s.emplace_back(rank, 4);
+  for (std::uint32_t rank = 1; rank < 4; ++rank) {
+    s[0].message(EXANET_TRACE_Recv, rank, 4096);
+    s[rank].message(EXANET_TRACE_Send, 0, 4096).end();
+  }
+  s[0].end();
+  const NetworkConfig fabric = testing::steady_fabric();
+  CHECK(replay(s, 1, {}, testing::dropping(fabric, 1 << 20)).complaint == "");
+  const Outcome found = replay(s, 1, {}, testing::dropping(fabric));
+  CAPTURE(found.complaint);
+  CHECK(says(found, "the replay ends at "));
+  CHECK(says(found, " us, on node "));
+  CHECK((says(found, "MPI_Recv from rank ") || says(found, "MPI_Send to rank 0")));
+  CHECK(says(found, " failed: a packet of it was lost"));
 }
 
 TEST_CASE("computing is as long as recorded, times the factor") {
@@ -560,7 +581,7 @@ TEST_CASE("a job that calls a collective takes what a trace of the same calls ta
 
 TEST_CASE("jobs call every collective by every algorithm, each job by its own") {
   for (const CollectiveAlgorithm& algorithm : collective_algorithms()) {
-    if (std::string(algorithm.name) == "accelerator") continue;
+    if (algorithm.by == CarriedOutBy::units) continue;
     CAPTURE(algorithm.collective);
     CAPTURE(algorithm.name);
     for (const std::uint64_t bytes : {0u, 12u, 10000u})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a rank's stream of MPI calls (trace_format.h), a record at a time, and checks each before it is believed.
+// Reads a rank's stream of MPI calls (docs/reference/trace.md), a record at a time, and checks each before it is believed.
 //
 // The file is mapped: what has been read may leave memory again, whatever the stream's length. Contract: next() gives records in their order, and
 // false at the end; complete() then says whether the last one was the program's end, or the stream was cut. A record that cannot be is a
@@ -65,6 +65,10 @@ class TraceStream {
   [[noreturn]] void fail(const std::string& what) const;  // about the last record
 
  private:
+  friend struct TraceForms;  // the fields of each form, generated (stream_fields.cpp)
+  void times(TraceRecord& record);
+  void fields(TraceRecord& record);
+
   std::uint64_t number();
   [[gnu::noinline]] std::uint64_t long_number();
   bool length_is_whole() const;
@@ -73,8 +77,7 @@ class TraceStream {
   void list(std::vector<std::uint64_t>& to, std::uint64_t limit, const char* what);
   std::uint32_t peer();
   void peers(std::vector<std::uint32_t>& to);
-  void message(TraceMessage& to);
-  void fields(TraceRecord& record);
+  void tag(TraceMessage& to, std::uint64_t limit, const char* what);
 
   const std::string path_;
   exanet_trace_header header_{};
@@ -83,5 +86,18 @@ class TraceStream {
   std::uint64_t records_ = 0;
   bool complete_ = false;
 };
+
+inline std::uint64_t TraceStream::number() {
+  if (at_ < end_ && bytes_[at_] < 128) [[likely]]
+    return bytes_[at_++];
+  return long_number();
+}
+
+inline std::uint64_t TraceStream::number_below(std::uint64_t limit, const char* what) {
+  const std::uint64_t value = number();
+  if (value >= limit) [[unlikely]]
+    fail_too_large(value, what);
+  return value;
+}
 
 }  // namespace exanet

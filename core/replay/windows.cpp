@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// One-sided calls of a rank of a replay, as the messages that MPICH makes of them.
+//
+// Problem: a put or an accumulate is one call here, and several messages with answers between there. Model: accesses are
+// activities; locks, unlocks and exposures are active messages, which the target answers when it is in MPI; a
+// synchronisation waits for what the rules of MPI say. Limits: lengths of headers are those seen in runs (windows.hpp).
 #include "core/replay/windows.hpp"
 
 #include <algorithm>

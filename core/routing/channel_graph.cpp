@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds the graph of channel dependencies by walking all routes, and looks for a cycle in it: theory and limits are in channel_graph.hpp.
 #include "core/routing/channel_graph.hpp"
 
 #include <algorithm>

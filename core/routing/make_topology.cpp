@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+// Puts a machine's topology together: its shape, kinds of links, what has failed, rails and routing, each a wrapper of the one before.
+//
+// Problem: not all of these go together, and what does not has to be said by the key of the machine file. Limits: disabled ports, and routes that follow
+// states of links, exclude what they could not know of.
 #include "core/routing/make_topology.hpp"
 
 #include <stdexcept>
 #include <utility>
 
 #include "core/config/error.hpp"
+#include "core/faults/plan.hpp"
 #include "core/routing/registry.hpp"
+#include "core/routing/rerouted.hpp"
 #include "core/topology/disabled_ports.hpp"
 #include "core/topology/link_kinds.hpp"
 #include "core/topology/rails.hpp"
 #include "core/topology/registry.hpp"
-#include "core/topology/rerouted.hpp"
 #include "core/topology/wrapped.hpp"
 
 namespace exanet {
@@ -41,6 +46,14 @@ std::unique_ptr<Topology> blaming(const char* path, const Make& make) {
   }
 }
 
+std::unique_ptr<Topology> without_failed(std::unique_ptr<Topology> topology, const std::vector<std::string>& failed,
+                                         bool own_routes) {
+  FaultPlan plan;
+  for (const std::string& what : failed) plan.fail(*topology, what);
+  const LinkStates states = plan.states_at(*topology, Time());
+  return make_rerouted(std::move(topology), states, own_routes);
+}
+
 // `topology` without what has failed, as often as there are rails, and with the routing that the machine says.
 std::unique_ptr<Topology> routed(std::unique_ptr<Topology> topology, const TopologySpec& spec) {
   const std::string& routing = spec.routing;
@@ -51,12 +64,17 @@ std::unique_ptr<Topology> routed(std::unique_ptr<Topology> topology, const Topol
             "packets that go round disabled ports know no failures, rails or routing: take 'disabled' out, or these");
     return blaming("topology.disabled", [&] { return with_disabled_ports(std::move(topology), spec); });
   }
-  if (routing == kUpDown || !spec.failed.empty())
-    topology = blaming(spec.failed.empty() ? "topology.routing" : "topology.failed",
-                       [&] { return make_rerouted(std::move(topology), spec.failed, routing != kUpDown); });
-  topology = with_rails(std::move(topology), spec.rails);
   const bool own =
       routing.empty() || routing == kMinimal || routing == kUpDown || (routing == kShortest && spec.kind == "graph");
+  if (spec.follows && own) {
+    require(spec.failed.empty() && spec.rails == 1, "topology.failed",
+            "links that fail in the run know no failures from the beginning and no rails: take 'failed' and 'rails' out");
+    return blaming("topology.routing", [&] { return make_following(std::move(topology), routing != kUpDown); });
+  }
+  if (routing == kUpDown || !spec.failed.empty())
+    topology = blaming(spec.failed.empty() ? "topology.routing" : "topology.failed",
+                       [&] { return without_failed(std::move(topology), spec.failed, routing != kUpDown); });
+  topology = with_rails(std::move(topology), spec.rails);
   if (own) return topology;
   return blaming("topology.routing", [&] { return std::make_unique<Routed>(std::move(topology), routing); });
 }

@@ -56,6 +56,7 @@ struct PortList {
 };
 
 class Routing;  // core/routing/routing.hpp; a topology hands it on and knows nothing of it
+class LinkStates;  // core/faults/link_state.hpp
 
 class Topology {
  public:
@@ -93,6 +94,10 @@ class Topology {
   // are known, others too. Called before packets have it as their destination, by one thread.
   virtual NodeId multicast_to(NodeId /*src*/, const std::vector<NodeId>& /*members*/) { return kNoNode; }
   virtual bool alive(NodeId) const { return true; }  // has not failed
+  // Where routes follow states of links: from now on they are those of `states`. Called while nobody asks for routes. Until the first call
+  // everything works.
+  virtual bool follows() const { return false; }
+  virtual void follow(const LinkStates& /*states*/) {}
   virtual bool routes_by_switch() const { return false; }  // all endpoints of a switch are reached by the same ways
   virtual std::uint8_t link_class(NodeId node, std::uint16_t port) const = 0;  // index into NetworkConfig::links
   virtual std::string node_name(NodeId node) const = 0;  // as a person would say it, e.g. "qfdb(1,0,2).F3"
@@ -127,6 +132,7 @@ struct TopologySpec {
   std::uint32_t rails = 1;  // planes of switches, with a link of each endpoint into each: rails.hpp
   bool both_channels =
       false;  // packets take the channel of their sign in short rings and meshes, too: as the gateware's
+  bool follows = false;  // routes follow states of links, where the routing is one of tables or of the topology's own. Not a key of machine files
   std::vector<std::pair<NodeId, std::uint32_t>> disabled =
       {};  // node and port; packets that would take them take another way, or are discarded: disabled_ports.hpp. Not a key of machine files
 };

@@ -23,6 +23,8 @@ class WrappedTopology : public Topology {
   std::uint8_t virtual_channels() const override { return inner_->virtual_channels(); }
   std::uint8_t link_class(NodeId node, std::uint16_t port) const override { return inner_->link_class(node, port); }
   bool alive(NodeId node) const override { return inner_->alive(node); }
+  bool follows() const override { return inner_->follows(); }
+  void follow(const LinkStates& states) override { inner_->follow(states); }
   bool routes_by_switch() const override { return inner_->routes_by_switch(); }
   std::string node_name(NodeId node) const override { return inner_->node_name(node); }
   std::string port_name(NodeId node, std::uint16_t port) const override { return inner_->port_name(node, port); }

@@ -8,7 +8,10 @@
 #include <set>
 #include <stdexcept>
 
+#include "core/config/error.hpp"
 #include "core/network/exanet/exanet_harness.hpp"
+#include "core/network/lossy_harness.hpp"
+#include "core/nic/nic.hpp"
 #include "core/routing/make_topology.hpp"
 
 using namespace exanet;
@@ -156,6 +159,19 @@ TEST_CASE("every program runs to its end, and an incast takes as long as its las
   // 15 senders, 64 KiB each: 256 packets of 38 words of 6.4 ns (64 bit) over one link.
   const ClosedLoopResult r = finish({"fat-tree", {4, 4}}, {{{"incast", 16, 65536, Time(), 1}, 1}});
   CHECK(r.finished.us_double() == near(15 * 256 * 38 * 6.4e-3, 0.01));
+}
+
+TEST_CASE("a message that the network loses ends the simulation of a job, which says when") {
+  for (const std::string& nic : nic_names()) {
+    CAPTURE(nic);
+    const TopologySpec spec{"fat-tree", {4, 4}};
+    ClosedLoopConfig config{{{{"alltoall", 16, 4096, Time(), 1}, 1}}, "linear", 1, 256};
+    config.nic = nic;
+    ClosedLoop whole(spec, testing::dropping(testing::fabric_for(spec), 1 << 20), config);
+    CHECK(whole.run());
+    ClosedLoop losing(spec, testing::dropping(testing::fabric_for(spec)), config);
+    CHECK_THROWS_WITH_AS(losing.run(), doctest::Contains("failed: a packet of it was lost"), ConfigError);
+  }
 }
 
 TEST_CASE(

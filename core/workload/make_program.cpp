@@ -5,22 +5,25 @@
 
 namespace exanet {
 
-// A new program is one line here: the function at the end of its file that describes it.
-#define EXANET_PROGRAMS(entry)                                                                                      \
-  entry(stencil_2d) entry(stencil_3d) entry(allreduce_ring) entry(allreduce_doubling) entry(allreduce_rabenseifner) \
-      entry(allreduce_tree) entry(broadcast) entry(reduce) entry(allgather_ring) entry(allgather_bruck)             \
-          entry(alltoall) entry(alltoall_pairwise) entry(alltoall_bruck) entry(barrier) entry(incast)               \
-              entry(request_reply) entry(storage) entry(web_search) entry(hadoop) entry(ali_storage)
+// The files that describe programs, by the function at the end of each. A new program is one line there.
+#define EXANET_PROGRAMS(entry) entry(stencils) entry(collectives) entry(services)
 
 namespace programs {
-#define EXANET_DECLARE(name) ProgramKind name();
+#define EXANET_DECLARE(name) std::vector<ProgramKind> name();
 EXANET_PROGRAMS(EXANET_DECLARE)
 }  // namespace programs
 
 const std::vector<ProgramKind>& program_kinds() {
-#define EXANET_CALL(name) programs::name(),
-  static const std::vector<ProgramKind> kinds{EXANET_PROGRAMS(EXANET_CALL)};
-  return kinds;
+  static const std::vector<ProgramKind> all = [] {
+    std::vector<ProgramKind> found;
+    const auto add = [&found](const std::vector<ProgramKind>& kinds) {
+      found.insert(found.end(), kinds.begin(), kinds.end());
+    };
+#define EXANET_ADD(name) add(programs::name());
+    EXANET_PROGRAMS(EXANET_ADD)
+    return found;
+  }();
+  return all;
 }
 
 std::vector<std::string> program_names() {

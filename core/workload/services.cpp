@@ -97,30 +97,18 @@ std::unique_ptr<Program> make_ali_storage(const ProgramSpec& s) { return std::ma
 
 namespace programs {
 
-ProgramKind incast() { return {"incast", "`bytes` to rank 0, which acknowledges", make_incast}; }
-
-ProgramKind request_reply() {
-  return {"request-reply", "64 bytes to a random other, whose interface answers with `bytes`", make_request_reply};
-}
-
-ProgramKind storage() {
-  return {"storage", "three of four ranks: a read (70 %) or a write of `bytes` at a random one of the others",
-          make_storage};
-}
-
-ProgramKind web_search() {
-  return {"web-search", "a flow to a random other after a pause, of a size of DCTCP's web search; nobody waits",
-          make_web_search};
-}
-
-ProgramKind hadoop() {
-  return {"hadoop", "a flow to a random other after a pause, of a size of Facebook's Hadoop; nobody waits",
-          make_hadoop};
-}
-
-ProgramKind ali_storage() {
-  return {"ali-storage", "a flow to a random other after a pause, of a size of Alibaba's storage; nobody waits",
-          make_ali_storage};
+std::vector<ProgramKind> services() {
+  return {
+      {"incast", "`bytes` to rank 0, which acknowledges", make_incast},
+      {"request-reply", "64 bytes to a random other, whose interface answers with `bytes`", make_request_reply},
+      {"storage", "three of four ranks: a read (70 %) or a write of `bytes` at a random one of the others",
+       make_storage},
+      {"web-search", "a flow to a random other after a pause, of a size of DCTCP's web search; nobody waits",
+       make_web_search},
+      {"hadoop", "a flow to a random other after a pause, of a size of Facebook's Hadoop; nobody waits", make_hadoop},
+      {"ali-storage", "a flow to a random other after a pause, of a size of Alibaba's storage; nobody waits",
+       make_ali_storage},
+  };
 }
 
 }  // namespace programs

@@ -62,13 +62,14 @@ std::unique_ptr<Program> make_stencil_3d(const ProgramSpec& spec) { return std::
 
 namespace programs {
 
-ProgramKind stencil_2d() {
-  return {"stencil-2d",
-          "a message of `bytes` to each neighbour on a grid of two dimensions, as square as can be, that wraps round",
-          make_stencil_2d};
+std::vector<ProgramKind> stencils() {
+  return {
+      {"stencil-2d",
+       "a message of `bytes` to each neighbour on a grid of two dimensions, as square as can be, that wraps round",
+       make_stencil_2d},
+      {"stencil-3d", "the same in three dimensions", make_stencil_3d},
+  };
 }
-
-ProgramKind stencil_3d() { return {"stencil-3d", "the same in three dimensions", make_stencil_3d}; }
 
 }  // namespace programs
 

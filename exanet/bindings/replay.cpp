@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "core/collectives/registry.hpp"
 #include "core/replay/communicators.hpp"
 #include "exanet/bindings/convert.hpp"
 #include "exanet/bindings/run_results.hpp"
@@ -287,12 +288,6 @@ void bind_replay(nb::module_& m) {
     std::vector<std::pair<std::string, std::string>> all;
     for (const SelectionRules& rules : all_selection_rules()) all.emplace_back(rules.name, rules.library);
     return all;
-  });
-  m.def("trace_call_names", [] {
-    std::vector<std::string> names;
-    names.reserve(256);
-    for (int code = 0; code < 256; ++code) names.emplace_back(trace_call_name(static_cast<std::uint8_t>(code)));
-    return names;
   });
 }
 

@@ -4,7 +4,7 @@
 
 #include <deque>
 
-#include "core/replay/algorithms.hpp"
+#include "core/replay/collective_codes.hpp"
 #include "core/replay/communicators.hpp"
 #include "exanet/bindings/convert.hpp"
 
@@ -82,7 +82,7 @@ class TraceReader {
     if ((kind == EXANET_TRACE_Alltoallv || kind == EXANET_TRACE_Alltoallw) && !call.received.empty())
       theirs.sent.assign(call.ranks, call.received[peer]);
     Schedule schedule;
-    plan_collective(code, theirs, choices_, rules_, schedule);
+    plan_collective(collective_operation(code), theirs, choices_, rules_, schedule);
     std::deque<std::uint64_t> sizes;
     for (const ScheduledMessage& m : schedule.messages())
       if (m.sends && m.peer == call.me) sizes.push_back(m.bytes);
@@ -94,7 +94,7 @@ class TraceReader {
     Communicator& comm = communicator(rank, r.comm);
     const CollectiveCall call = collective_call(streams_[rank], r, comm);
     Schedule schedule;
-    plan_collective(r.code, call, choices_, rules_, schedule);
+    plan_collective(collective_operation(r.code), call, choices_, rules_, schedule);
     std::map<std::uint32_t, std::deque<std::uint64_t>> expected;  // bytes that come, by peer
     nb::list all, stage;
     for (const ScheduledMessage& m : schedule.messages()) {

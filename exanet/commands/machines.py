@@ -45,12 +45,12 @@ def command(
         return typer.echo(json.dumps(rows, indent=2)) if as_json else tables.show_all(rows)
     described = variant(name, topology, None, [], packets=False)
     if svg is not None:
-        from exanet import results
+        from exanet.files import write_whole
         from exanet.results import picture
 
         if not svg.parent.is_dir():
             raise InputError(f"{svg}: there is no folder {svg.parent}; make it first")
-        results.write_whole(svg, picture.svg(described.name, described.resolve()).encode())
+        write_whole(svg, picture.svg(described.name, described.resolve()).encode())
     data = facts.details(described)
     if as_json:
         typer.echo(json.dumps(data, indent=2, ensure_ascii=False))

@@ -32,6 +32,12 @@ Failed = Annotated[
     typer.Option("--fail", metavar="WHAT", help="A node or link that has failed, or how many at random: links:3:SEED, nodes:1:SEED."),
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the results; by default a new one here.")]
+LevelOfPrograms = Annotated[
+    str,
+    typer.Option("--level", help="How messages move: packet, or flow (long ones at fair rates: a first answer, docs/flow.md)."),
+]
+MapSeed = Annotated[int, typer.Option("--seed", help="Seed of --map random.")]
+Report = Annotated[bool, typer.Option("--report/--no-report", help="Make report.html.")]
 Json = Annotated[bool, typer.Option("--json", help="Print data instead of a table.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")]
 

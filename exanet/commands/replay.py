@@ -3,65 +3,69 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from exanet import lightly, registries
 from exanet.commands import single
-from exanet.commands.options import MachineOption, Output, Quiet
+from exanet.commands.options import LevelOfPrograms, MachineOption, MapSeed, Output, Quiet, Report
 from exanet.errors import InputError
 from exanet.run.placement import REPLAY_KINDS as KINDS
 
+Traces = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="TRACE[:KEY=VALUE,...]...",
+        help="Folders of `exanet run --record`; several run together, each on nodes of its own. Keys of each: start, map, compute, "
+        "and a collective with its algorithm. None where there are jobs.",
+    ),
+]
+Mapping = Annotated[str, typer.Option("--map", help=f"Which rank on which node: {KINDS}.")]
+Compute = Annotated[float, typer.Option("--compute", metavar="FACTOR", help="Computing, times so much of what was recorded.")]
+Collective = Annotated[
+    str | None,
+    typer.Option("--collective", metavar="NAME=ALGORITHM,...", help="Algorithms of collectives in the place of those that the rules say."),
+]
+Rules = Annotated[
+    str | None,
+    typer.Option(
+        "--rules",
+        help="Whose rules say which algorithms the other collectives take: mpich or open-mpi; by default those of the MPI that "
+        "recorded the trace.",
+    ),
+]
+Jobs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--job",
+        metavar="NAME:KEY=VALUE,...",
+        help="A synthetic program beside the traces, as of `exanet sim jobs`; keys: ranks, bytes, rounds, pause, start, map. "
+        f"Several run together. Programs: {registries.programs()}; with the key algorithm a collective of MPI, as of --collective, "
+        "called again and again.",
+    ),
+]
+Alone = Annotated[
+    bool,
+    typer.Option("--alone", help="Of several programs replay each by itself, too, on the same nodes: how much they slow each other."),
+]
+
 
 def command(
-    traces: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="TRACE[:KEY=VALUE,...]...",
-            help="Folders of `exanet run --record`; several run together, each on nodes of its own. Keys of each: start, map, compute, "
-            "and a collective with its algorithm. None where there are jobs.",
-        ),
-    ] = None,
+    traces: Traces = None,
     *,
     machine: MachineOption,
-    mapping: Annotated[str, typer.Option("--map", help=f"Which rank on which node: {KINDS}.")] = "linear",
-    compute: Annotated[float, typer.Option("--compute", metavar="FACTOR", help="Computing, times so much of what was recorded.")] = 1.0,
-    collective: Annotated[
-        str | None,
-        typer.Option(
-            "--collective", metavar="NAME=ALGORITHM,...", help="Algorithms of collectives in the place of those that the rules say."
-        ),
-    ] = None,
-    rules: Annotated[
-        str | None,
-        typer.Option(
-            "--rules",
-            help="Whose rules say which algorithms the other collectives take: mpich or open-mpi; by default those of the MPI that "
-            "recorded the trace.",
-        ),
-    ] = None,
-    jobs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--job",
-            metavar="NAME:KEY=VALUE,...",
-            help="A synthetic program beside the traces, as of `exanet sim jobs`; keys: ranks, bytes, rounds, pause, start, map. "
-            f"Several run together. Programs: {registries.programs()}; with the key algorithm a collective of MPI, as of --collective, "
-            "called again and again.",
-        ),
-    ] = None,
-    alone: Annotated[
-        bool,
-        typer.Option("--alone", help="Of several programs replay each by itself, too, on the same nodes: how much they slow each other."),
-    ] = False,
-    level: Annotated[
-        str,
-        typer.Option("--level", help="How messages move: packet, or flow (long ones at fair rates: a first answer, docs/flow.md)."),
-    ] = "packet",
+    mapping: Mapping = "linear",
+    compute: Compute = 1.0,
+    collective: Collective = None,
+    rules: Rules = None,
+    jobs: Jobs = None,
+    alone: Alone = False,
+    level: LevelOfPrograms = "packet",
     output: Output = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of --map random.")] = 1,
-    report: Annotated[bool, typer.Option("--report/--no-report", help="Make report.html.")] = True,
+    seed: MapSeed = 1,
+    report: Report = True,
     quiet: Quiet = False,
 ) -> None:
     """Replay recorded programs on a machine: their calls, their dependencies, and their computing, without the programs.
@@ -78,13 +82,9 @@ def command(
     exanet replay lammps -m dragonfly-342 --job bcast:algorithm=LLF,ranks=64,bytes=1MiB,rounds=100
     """
     with lightly.imports():
-        from rich.console import Console
-
-        from exanet import programs, replay, results
+        from exanet import programs, replay
         from exanet.directory import result_directory
         from exanet.progress import share_done
-        from exanet.results import report as page
-        from exanet.results import summary
 
     programs.check_compute(f"--compute {compute:g}", compute)
     if not 0 <= seed < 1 << 64:
@@ -94,12 +94,26 @@ def command(
         raise InputError("there is nothing to replay: name a trace, a folder of `exanet run --record`, or a job (--job)")
     if alone and len(traces) + len(jobs) == 1:
         raise InputError("--alone: there is one program, which is alone; leave it out, or name another program")
-    options = replay.Options(traces, machine, mapping, compute, replay.choices(collective), seed, jobs, alone, level, rules)
-    directory = result_directory("run", output, f"exanet-replay-{replay.programs_of(options)[0].stem}")
+    options = replay.Options(
+        traces, machine, mapping, compute, seed=seed, jobs=jobs, alone=alone, level=level, rules=rules, collective=collective
+    )
+    directory = result_directory("run", output, f"exanet-replay-{programs.stem(traces, jobs)}")
     with share_done("replay", quiet) as progress:
         found, meta = replay.replay(options, progress)
-    tables = replay.tables(found, meta)
-    directory = results.write(directory, found, meta, tables=tables, fresh=output is None)
+    _write(directory, found, meta, output is None, report, quiet)
+
+
+def _write(directory: Path, found: dict[str, Any], meta: dict[str, Any], fresh: bool, report: bool, quiet: bool) -> None:
+    """Leaves the folder, and prints the tables and what the replay took."""
+    with lightly.imports():
+        from rich.console import Console
+
+        from exanet import results
+        from exanet.results import programs, summary
+        from exanet.results import report as page
+
+    tables = programs.tables(found, meta)
+    directory = results.write(directory, found, meta, tables=tables, fresh=fresh)
     file = page.write(directory) if report else directory / "summary.json"
     if not quiet:
         console = Console()

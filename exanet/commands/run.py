@@ -10,61 +10,72 @@ import typer
 
 from exanet import lightly
 from exanet.commands import single
+from exanet.commands.options import LevelOfPrograms, MachineOption, MapSeed, Output, Report
 from exanet.errors import InputError
 from exanet.run.placement import KINDS
 
+Ranks = Annotated[int, typer.Option("--ranks", "-n", help="Number of MPI ranks; one core each.")]
+Program = Annotated[
+    list[str], typer.Argument(metavar="PROGRAM [ARGS]...", help="The program, unmodified, and its arguments; write -- before it.")
+]
+Mapping = Annotated[str, typer.Option("--map", help=f"Which rank on which node: {KINDS}.")]
+Compute = Annotated[
+    str, typer.Option("--compute", help="Virtual time that computing takes: off, measured (CPU time here), or a factor on that.")
+]
+Mpi = Annotated[str, typer.Option("--mpi", help="The program's MPI: auto, mpich, openmpi; none for one of libexanet alone.")]
+QuietWithTables = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no tables.")]
+Fabric = Annotated[
+    str, typer.Option("--fabric", help="What carries the packets: model, or gateware (routers and links in Verilator, cycle by cycle).")
+]
+FabricThreads = Annotated[
+    int, typer.Option("--fabric-threads", help="Threads that step the nodes of --fabric gateware; the results are the same.")
+]
+Record = Annotated[
+    Path | None, typer.Option("--record", metavar="FOLDER", help="Record the program's MPI calls in this folder, for `exanet replay`.")
+]
+Collective = Annotated[
+    str | None,
+    typer.Option(
+        "--collective",
+        metavar="bcast=ALGORITHM",
+        help="How MPI_Bcast goes, in the place of the MPI library's own choice: a tree, as of `exanet replay`, e.g. LLF, GLF, binary.",
+    ),
+]
+Offload = Annotated[
+    str | None,
+    typer.Option(
+        "--offload",
+        metavar="allreduce=on,...",
+        help="Collectives that the network interfaces carry out, where the machine's can: allreduce, barrier, bcast, reduce, or all.",
+    ),
+]
+RanksAs = Annotated[
+    str,
+    typer.Option(
+        "--ranks-as",
+        help="What the ranks are on this host: auto (packed where possible); packed (in one address space, faster); processes.",
+    ),
+]
+
 
 def command(
-    machine: Annotated[str, typer.Option("--machine", "-m", help="The machine: a name (see `exanet machines`) or a file.")],
-    ranks: Annotated[int, typer.Option("--ranks", "-n", help="Number of MPI ranks; one core each.")],
-    program: Annotated[
-        list[str], typer.Argument(metavar="PROGRAM [ARGS]...", help="The program, unmodified, and its arguments; write -- before it.")
-    ],
-    mapping: Annotated[str, typer.Option("--map", help=f"Which rank on which node: {KINDS}.")] = "linear",
-    compute: Annotated[
-        str, typer.Option("--compute", help="Virtual time that computing takes: off, measured (CPU time here), or a factor on that.")
-    ] = "measured",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the results; by default a new one here.")] = None,
-    mpi: Annotated[str, typer.Option("--mpi", help="The program's MPI: auto, mpich, openmpi; none for one of libexanet alone.")] = "auto",
-    seed: Annotated[int, typer.Option("--seed", help="Seed of --map random.")] = 1,
-    report: Annotated[bool, typer.Option("--report/--no-report", help="Make report.html.")] = True,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no tables.")] = False,
-    fabric: Annotated[
-        str, typer.Option("--fabric", help="What carries the packets: model, or gateware (routers and links in Verilator, cycle by cycle).")
-    ] = "model",
-    fabric_threads: Annotated[
-        int, typer.Option("--fabric-threads", help="Threads that step the nodes of --fabric gateware; the results are the same.")
-    ] = 1,
-    level: Annotated[
-        str,
-        typer.Option("--level", help="How messages move: packet, or flow (long ones at fair rates: a first answer, docs/flow.md)."),
-    ] = "packet",
-    record: Annotated[
-        Path | None, typer.Option("--record", metavar="FOLDER", help="Record the program's MPI calls in this folder, for `exanet replay`.")
-    ] = None,
-    collective: Annotated[
-        str | None,
-        typer.Option(
-            "--collective",
-            metavar="bcast=ALGORITHM",
-            help="How MPI_Bcast goes, in the place of the MPI library's own choice: a tree, as of `exanet replay`, e.g. LLF, GLF, binary.",
-        ),
-    ] = None,
-    offload: Annotated[
-        str | None,
-        typer.Option(
-            "--offload",
-            metavar="allreduce=on,...",
-            help="Collectives that the network interfaces carry out, where the machine's can: allreduce, barrier, bcast, reduce, or all.",
-        ),
-    ] = None,
-    ranks_as: Annotated[
-        str,
-        typer.Option(
-            "--ranks-as",
-            help="What the ranks are on this host: auto (packed where possible); packed (in one address space, faster); processes.",
-        ),
-    ] = "auto",
+    machine: MachineOption,
+    ranks: Ranks,
+    program: Program,
+    mapping: Mapping = "linear",
+    compute: Compute = "measured",
+    output: Output = None,
+    mpi: Mpi = "auto",
+    seed: MapSeed = 1,
+    report: Report = True,
+    quiet: QuietWithTables = False,
+    fabric: Fabric = "model",
+    fabric_threads: FabricThreads = 1,
+    level: LevelOfPrograms = "packet",
+    record: Record = None,
+    collective: Collective = None,
+    offload: Offload = None,
+    ranks_as: RanksAs = "auto",
 ) -> None:
     """Run a program on a simulated machine; its exit code becomes this one's."""
     with lightly.imports():

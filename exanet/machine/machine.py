@@ -23,7 +23,7 @@ from exanet.machine.check import check, is_constant, keys_at, may_stand_alone
 from exanet.machine.constant import Constant
 from exanet.machine.located import Located, Mark
 from exanet.machine.resolve import resolve
-from exanet.machine.schema import LINK_KINDS, MachineFile, constants, node_count
+from exanet.machine.schema import LINK_KINDS, MachineFile, constants, node_count, rails_of
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,27 @@ class Machine:
                 )
             )
         return self.model.hardware.cores_per_node.value
+
+    @property
+    def label(self) -> str:
+        """Rails, routing and failures, to stand behind the name, e.g. `, 2 rails, valiant routing, without links:3:1`."""
+        topology = self.model.topology
+        routed = "" if topology.routing in (None, "minimal") else f", {topology.routing} routing"
+        failed = topology.failed or []
+        without = ", ".join(failed) if len(failed) <= 4 else f"{len(failed)} nodes and links"
+        several = f", {rails} rails" if (rails := rails_of(self.model)) > 1 else ""
+        return several + routed + (f", without {without}" if failed else "")
+
+    def identity(self) -> dict[str, Any]:
+        """The name and the label as data."""
+        topology = self.model.topology
+        several = {"rails": rails} if (rails := rails_of(self.model)) > 1 else {}
+        return {
+            "machine_name": self.name,
+            **several,
+            "routing": topology.routing or "minimal",
+            "failed": list(topology.failed or []),
+        }
 
     def resolve(self) -> dict[str, Any]:
         """The description as the simulator takes it: plain integers, times in picoseconds, the unit in each key's suffix."""

@@ -7,13 +7,13 @@ becomes another quantity (a clock's period, the time of a word) is in a list.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
-from exanet.machine import energy
+from exanet import units
 from exanet.machine.constant import Constant, dimension_of
 from exanet.machine.schema import (
     Link,
@@ -43,7 +43,7 @@ def resolve(model: MachineFile) -> dict[str, Any]:
     if other_routes(model):
         router["virtual_channels"] = max(router["virtual_channels"], topology_needs(model).virtual_channels)
     kinds = link_kinds(model)
-    power = {} if model.power is None else {"power": energy.resolved(model.power, kinds)}
+    power = {} if model.power is None else {"power": _power(model.power, kinds)}
     cores = {} if model.hardware is None else {"cores_per_node": model.hardware.cores_per_node.value}
     return {
         "name": model.name,
@@ -116,3 +116,15 @@ def described_path(path: str) -> tuple[str, ...]:
         items = get_origin(annotation) is dict
         here = _inner(annotation)
     return tuple(found)
+
+
+def _power(power: Any, kinds: Sequence[str]) -> dict[str, Any]:
+    """The section `power` of a machine file as the simulator's table: whole numbers, 0 where the file says nothing."""
+
+    def figures(part: Any) -> dict[str, int]:
+        given = {name: getattr(part, name, None) for name in ("idle", "packet", "bit")}
+        values = {name: 0 if constant is None else constant.value for name, constant in given.items()}
+        return {f"idle_{units.POWER.base}": values["idle"], f"packet_{units.ENERGY.base}": values["packet"],
+                f"bit_{units.ENERGY_PER_BIT.base}": values["bit"]}  # fmt: skip
+
+    return {"router": figures(power.router), "links": [figures(power.links.get(kind)) for kind in kinds], "ni": figures(power.ni)}

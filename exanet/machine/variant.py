@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines with another topology, routing, or failures than their files say, and what tells such variants apart."""
+"""Machines with another topology, routing, or failures than their files say."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 from exanet.errors import InputError
 from exanet.machine.located import values
 from exanet.machine.machine import Machine, load
-from exanet.machine.schema import rails_of
 
 
 def variant(
@@ -47,25 +46,3 @@ def variant(
     if rails is not None:
         changes["topology.rails"] = rails
     return load(machine, values(changes, "command line"), packets=packets)
-
-
-def label(described: Machine) -> str:
-    """Rails, routing and failures, to stand behind the machine's name, e.g. `, 2 rails, valiant routing, without links:3:1`."""
-    topology = described.model.topology
-    routed = "" if topology.routing in (None, "minimal") else f", {topology.routing} routing"
-    failed = topology.failed or []
-    without = ", ".join(failed) if len(failed) <= 4 else f"{len(failed)} nodes and links"
-    several = f", {rails} rails" if (rails := rails_of(described.model)) > 1 else ""
-    return several + routed + (f", without {without}" if failed else "")
-
-
-def facts(described: Machine) -> dict[str, Any]:
-    """The same as data, and the machine's name."""
-    topology = described.model.topology
-    several = {"rails": rails} if (rails := rails_of(described.model)) > 1 else {}
-    return {
-        "machine_name": described.name,
-        **several,
-        "routing": topology.routing or "minimal",
-        "failed": list(topology.failed or []),
-    }

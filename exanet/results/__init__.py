@@ -7,32 +7,24 @@ from exanet.results.folder import (
     TABLES,
     Run,
     asked,
-    json_bytes,
     latency_figures,
     load,
-    parquet,
     publish,
     summarize,
     to_tables,
     write,
-    write_whole,
 )
-from exanet.results.long_table import LongTable
 
 __all__ = [
     "FILES",
     "MOST_BINS",
     "TABLES",
-    "LongTable",
     "Run",
     "asked",
-    "json_bytes",
     "latency_figures",
     "load",
-    "parquet",
     "publish",
     "summarize",
     "to_tables",
     "write",
-    "write_whole",
 ]

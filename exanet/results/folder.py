@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import io
 import json
 import os
 import shutil
@@ -26,8 +25,8 @@ import polars as pl
 
 from exanet.directory import MARKS, commands
 from exanet.errors import InputError
-from exanet.machine import energy
-from exanet.results import host
+from exanet.files import json_bytes, parquet, plain, why
+from exanet.results import energy, host
 
 FORMAT = 1
 """Raised when a file or column changes its meaning or goes away."""
@@ -136,21 +135,6 @@ def load(directory: Path) -> Run:
         raise InputError(f"{directory}: not a result folder, {Path(error.filename or '').name} is missing") from error
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{directory}: cannot read the results: {error}") from error
-
-
-def write_whole(path: Path, content: bytes, option: str = "-o") -> None:
-    """Write one file beside its place, then rename it there. Raises InputError; then the old file, if any, is untouched.
-
-    `option` is the one that names another place.
-    """
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(content)
-        beside.replace(path)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {_why(error, option)}") from error
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 # -- tables -------------------------------------------------------------------------------------------------------------------------
@@ -293,7 +277,7 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
         "hottest_links": hottest.select(busiest).to_dicts(),
         "energy": energy.totals(tables["energy"].to_dicts(), _delivered(results)["payload_bytes"]),
         "run": asked(meta),
-        "machine_sha256": hashlib.sha256(json.dumps(machine, sort_keys=True, default=_plain).encode()).hexdigest(),
+        "machine_sha256": hashlib.sha256(json.dumps(machine, sort_keys=True, default=plain).encode()).hexdigest(),
         "machine": machine,
         "topology": {key: value for key, value in results["topology"].items() if np.ndim(value) == 0},
         "ranks": ranks.to_dicts(),
@@ -336,25 +320,6 @@ def _host_facts(results: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str
 # -- files --------------------------------------------------------------------------------------------------------------------------
 
 
-def _plain(value: Any) -> Any:
-    """Converts for json: numpy's numbers and arrays, paths, models."""
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    return str(value)
-
-
-def json_bytes(content: Mapping[str, Any]) -> bytes:
-    """As the files hold it."""
-    return (json.dumps(content, indent=1, default=_plain, ensure_ascii=False) + "\n").encode()
-
-
-def parquet(frame: pl.DataFrame) -> bytes:
-    """As the files hold it: the same frame gives the same bytes."""
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer, compression="zstd")
-    return buffer.getvalue()
-
-
 def publish(directory: Path, files: Mapping[str, bytes], *, fresh: bool = False) -> Path:
     """Fill a folder beside `directory`, then rename it there; in a folder that is there already, rename file by file, summary.json last.
 
@@ -383,7 +348,7 @@ def publish(directory: Path, files: Mapping[str, bytes], *, fresh: bool = False)
         (beside / "summary.json").replace(directory / "summary.json")
         return directory
     except OSError as error:
-        raise InputError(f"cannot write the results to {directory}: {_why(error)}") from error
+        raise InputError(f"cannot write the results to {directory}: {why(error)}") from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 
@@ -403,9 +368,3 @@ def _rename(beside: Path, directory: Path, fresh: bool) -> Path:
 def _next_number(directory: Path) -> Path:
     stem, _, number = directory.name.rpartition("-")
     return directory.with_name(f"{stem}-{int(number) + 1}")
-
-
-def _why(error: OSError, option: str = "-o") -> str:
-    place = f"choose another place with {option}"
-    hints = {errno.ENOSPC: f"; free some space or {place}", errno.EACCES: f"; {place}"}
-    return f"{error.strerror or error}{hints.get(error.errno or 0, '')}"

@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from exanet.files import write_whole
 from exanet.machine import Machine
-from exanet.results import Run, load, write_whole
+from exanet.results import Run, load
 
 MOST_ROWS = 128
 """Rows of the timeline and the communication matrix; more ranks than this are drawn in groups."""

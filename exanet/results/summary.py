@@ -12,8 +12,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from exanet import results as run_results
-from exanet.machine import energy
 from exanet.quantity import bytes_text, count_text, time_text
+from exanet.results import energy
 
 EVERY_RANK_UP_TO = 16
 """With more ranks the table shows least, median and most, and names the rank."""

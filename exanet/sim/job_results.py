@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from exanet.machine import Machine, energy
+from exanet.machine import Machine
 
 
 def write(
@@ -23,7 +23,8 @@ def write(
     import polars as pl
 
     from exanet import results
-    from exanet.results import host, report
+    from exanet.files import json_bytes, parquet
+    from exanet.results import energy, host, report
 
     messages = [pl.DataFrame(row["message"]).insert_column(0, pl.lit(number).alias("job")) for number, row in enumerate(found["jobs"])]
     tables = {"jobs": pl.DataFrame(rows), "messages": pl.concat(messages), "links": pl.DataFrame(found["links"])}
@@ -47,8 +48,8 @@ def write(
         "drawings": drawings,
     }
     scripts = ("format.js", "parts.js", "machine.js", "network.js", "energy.js", "jobs.js")
-    files = {f"{name}.parquet": results.parquet(frame) for name, frame in tables.items()}
+    files = {f"{name}.parquet": parquet(frame) for name, frame in tables.items()}
     files["report.html"] = report.fill(str(page["title"]), page, scripts).encode()
-    files["run.json"] = results.json_bytes({"wall_s": wall_s, "cpu_s": found["cpu_s"], "host_system": host.system()})
-    files["summary.json"] = results.json_bytes({**summary, "machine": described.resolve(), "jobs": rows})
+    files["run.json"] = json_bytes({"wall_s": wall_s, "cpu_s": found["cpu_s"], "host_system": host.system()})
+    files["summary.json"] = json_bytes({**summary, "machine": described.resolve(), "jobs": rows})
     return results.publish(directory, files, fresh=fresh)

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from exanet import _core, units
+from exanet import _core, background, units
 from exanet import level as levels
 from exanet.bounds import LARGEST_MESSAGE, check_seed, time_within, within
 from exanet.errors import InputError
-from exanet.machine import Machine, energy, load
-from exanet.sim import background
+from exanet.machine import Machine, load
 from exanet.units import UnitError
 
 _FORM = "give NAME:KEY=VALUE,... with the keys ranks, bytes, rounds, pause and priority, e.g. stencil-3d:bytes=4KiB,rounds=10"
@@ -104,6 +103,8 @@ def finish(
     if nic == "ideal":  # has no addresses
         del found["page_lookups"], found["page_walks"]
     sent = {"packets": found["packets"], "payload_bytes": sum(row["bytes"] for row in found["jobs"])}
+    from exanet.results import energy
+
     table = energy.table(resolved, found["links"], time_ps=found["finished_ns"] * 1e3, **sent)
     return {**found, **energy.totals(table, sent["payload_bytes"]), **({"energy": table} if table else {})}
 

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exanet import _core, units
+from exanet import _core, background, units
 from exanet.bounds import LARGEST_MESSAGE, time_within, within
 from exanet.errors import InputError
 from exanet.machine import Machine, load
-from exanet.sim import background
 from exanet.sim.spec import PACES, TrafficSpec, check_sharing, size_of
 
 

@@ -10,11 +10,11 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from exanet import _core, units
+from exanet import _core, background, units
 from exanet.bounds import check_seed, time_within, within
 from exanet.errors import InputError
-from exanet.machine import Machine, energy, load
-from exanet.sim import background, matrix, messages
+from exanet.machine import Machine, load
+from exanet.sim import matrix, messages
 from exanet.sim.spec import ARRIVALS, TrafficSpec, of_messages
 
 COSTS = ("cpu_s", "longest_cpu_s", "events", "memory_bytes")
@@ -114,6 +114,8 @@ def _with_energy(point: dict[str, Any], resolved: dict[str, Any], payload: int, 
     else:
         packets = point["accepted"]
         sent_bytes = packets * payload
+    from exanet.results import energy
+
     rows = energy.table(resolved, point["links"], time_ps=window_ps, packets=packets, payload_bytes=sent_bytes)
     return {**point, **energy.totals(rows, sent_bytes), **({"energy": rows} if rows else {})}
 

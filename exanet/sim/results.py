@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from exanet import level as levels
-from exanet.machine import Machine, variant
+from exanet.machine import Machine
 from exanet.sim.points import COSTS, TABLES, figures
 from exanet.sim.spec import TrafficSpec, of_messages
 from exanet.sim.tables import most_accepted
@@ -29,6 +29,7 @@ def write(
     import polars as pl
 
     from exanet import results
+    from exanet.files import json_bytes, parquet
     from exanet.results import host, report
 
     rows = [figures(point) for point in points]
@@ -48,11 +49,11 @@ def write(
     if used:
         tables["link_use"] = pl.concat(used)
     networks, drawings = _networks(described, spec, points)
-    run = {**variant.facts(described), **vars(spec), "exanet_version": version("exanet")}
+    run = {**described.identity(), **vars(spec), "exanet_version": version("exanet")}
     if notes := levels.caveats(spec.level, described.model, spec.sharing):
         run["notes"] = notes
     page = {
-        "title": f"{spec.traffic} {'messages' if of_messages(spec) else 'traffic'} on {described.name}{variant.label(described)}",
+        "title": f"{spec.traffic} {'messages' if of_messages(spec) else 'traffic'} on {described.name}{described.label}",
         "points": [
             [
                 row["offered_load"], row["accepted_load"], row["latency_ns"], row["latency_p50_ns"], row["latency_p99_ns"],
@@ -68,11 +69,11 @@ def write(
         "networks": networks,
         "drawings": drawings,
     }  # fmt: skip
-    files = {f"{name}.parquet": results.parquet(frame) for name, frame in tables.items()}
+    files = {f"{name}.parquet": parquet(frame) for name, frame in tables.items()}
     files["report.html"] = report.fill(
         str(page["title"]), page, ("format.js", "parts.js", "machine.js", "network.js", "energy.js", "sim.js")
     ).encode()
-    files["run.json"] = results.json_bytes(
+    files["run.json"] = json_bytes(
         {
             "wall_s": wall_s,
             "threads": threads,
@@ -80,7 +81,7 @@ def write(
             "host_system": host.system(),
         }
     )
-    files["summary.json"] = results.json_bytes({"run": run, "machine": described.resolve(), "points": rows, **_tables(points)})
+    files["summary.json"] = json_bytes({"run": run, "machine": described.resolve(), "points": rows, **_tables(points)})
     return results.publish(directory, files, fresh=fresh)
 
 

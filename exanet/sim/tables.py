@@ -12,8 +12,9 @@ from rich.markup import escape
 
 from exanet import level as levels
 from exanet import terminal
-from exanet.machine import Machine, energy, variant
+from exanet.machine import Machine
 from exanet.quantity import count_text, time_text
+from exanet.results import energy
 from exanet.sim.spec import TrafficSpec, size_of
 from exanet.units import format_bytes
 
@@ -44,7 +45,7 @@ def show_packets(described: Machine, spec: TrafficSpec, rows: Sequence[dict[str,
     hops = sum(row["packet_hops"] for row in rows)
     console = terminal.console()
     senders = f"{rows[0]['senders']} of {described.nodes} endpoints send"
-    console.print(f"[bold]{escape(spec.traffic)}[/] traffic on [bold]{described.name}[/]{escape(variant.label(described))}, {senders}\n")
+    console.print(f"[bold]{escape(spec.traffic)}[/] traffic on [bold]{described.name}[/]{escape(described.label)}, {senders}\n")
     console.print(table)
     _show_most(console, rows)
     if any(row["overtaken"] for row in rows):
@@ -78,7 +79,7 @@ def show_messages(described: Machine, spec: TrafficSpec, rows: Sequence[dict[str
     size = format_bytes(size_of(spec)) if spec.message_sizes is None else f"{spec.message_sizes} sizes"
     shared = " with FIFO sharing" if spec.sharing == "fifo" else ""
     console.print(
-        f"Messages of {size}, [bold]{escape(spec.traffic)}[/], on [bold]{described.name}[/]{escape(variant.label(described))} "
+        f"Messages of {size}, [bold]{escape(spec.traffic)}[/], on [bold]{described.name}[/]{escape(described.label)} "
         f"at {spec.level} level{shared}, "
         f"{rows[0]['senders']} of {described.nodes} endpoints send\n"
     )

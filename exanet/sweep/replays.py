@@ -63,7 +63,7 @@ def mapping_relative(mapping: str, place: Path | None) -> str:
 
 def collectives(text: str) -> dict[str, str]:
     """Algorithms by collective. Raises InputError."""
-    return {} if text == DEFAULT else replay.choices(text)
+    return {} if text == DEFAULT else rules.choices(text)
 
 
 def chosen_rules(text: str) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from exanet import results
+from exanet.files import json_bytes, parquet
 from exanet.results import report
 from exanet.sweep.plan import Plan, Run, columns_of
 from exanet.sweep.replays import TracesSpec
@@ -40,10 +41,10 @@ def write(directory: Path, plan: Plan, frame: pl.DataFrame, found: Mapping[str, 
     summary = {"name": plan.name, "axes": plan.axes, "exanet_version": version("exanet"), "runs": frame.to_dicts()}
     page = _page(plan, frame, found)
     files = {
-        "runs.parquet": results.parquet(frame),
+        "runs.parquet": parquet(frame),
         "report.html": report.fill(str(page["title"]), page, ("format.js", "parts.js", "machine.js", "network.js", "sweep.js")).encode(),
-        "run.json": results.json_bytes(facts),
-        "summary.json": results.json_bytes(summary),
+        "run.json": json_bytes(facts),
+        "summary.json": json_bytes(summary),
     }
     results.publish(directory, files)
 

@@ -28,11 +28,9 @@ from exanet.trace import folder, parts
 from exanet.trace.folder import Trace
 from exanet.trace.forms import FORMS, NAMES, Value, fields, values
 from exanet.trace.grids import Grid, grids, larger
+from exanet.trace.layout import INTER, OF_WORLD, SELF, WORLD
 from exanet.trace.records import COLLECTIVES, HEADER_BYTES, TIMES, Record, opened, pack, records
-from exanet.trace.write import WORLD
 
-_SELF = 2
-_OF_WORLD, _INTER = 2, 1  # flags of communicators
 _TO_FIND_GRID = 500  # calls of each rank
 _SIZES = ("bytes", "receive_bytes", "compute_ps", "inside_ps", "took_ps")
 _COMPUTED = ("compute_ps", "inside_ps", "took_ps")
@@ -66,7 +64,7 @@ class _Rank:
 
     def __post_init__(self) -> None:
         self.makes(WORLD, ())
-        self.makes(_SELF, tuple(range(len(self.grid.shape))))
+        self.makes(SELF, tuple(range(len(self.grid.shape))))
 
     def makes(self, communicator: int, fixed: tuple[int, ...]) -> None:
         self.communicators[communicator] = _Communicator(self.grid, self.number, fixed)
@@ -102,9 +100,9 @@ class _Rank:
     def _create(self, record: Record, got: dict[str, Value], members: list[int]) -> tuple[int, ...]:
         flags, made = got["flags"], got["made"]
         assert isinstance(flags, int) and isinstance(made, int)
-        if flags & _INTER:
+        if flags & INTER:
             raise _IrregularError(f"MPI_{NAMES[record.code]} makes an intercommunicator")
-        if flags & _OF_WORLD:
+        if flags & OF_WORLD:
             members = self.communicators[WORLD].members
         directions = range(len(self.grid.shape))
         for count in range(len(directions) + 1):

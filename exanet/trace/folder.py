@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a trace: a stream of MPI calls a rank, which the ranks write, and what is made of them when the run has ended."""
+"""The folder of a trace: a stream of MPI calls a rank, which the ranks write, and what is made of them when the run has ended.
+
+Problem: ranks die, disks fill up, and two programs may be told to record into one folder. Model: a folder is locked for the process
+that records in it; `finish` reads all streams, writes the table of calls, and trace.json last, whose presence says that the folder is
+whole. A trace that nobody could finish is finished when it is first read. Limit: a folder holds one trace, and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +22,16 @@ from typing import Any, TypeVar
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from exanet import results
-from exanet._core import TraceTables, trace_call_names
+from exanet._core import TraceTables
 from exanet.errors import InputError
+from exanet.files import LongTable, json_bytes, write_whole
+from exanet.trace.layout import CALLS, HEADER, MAGIC, MPI
 
 FORMAT = 1
 """Raised when a file or column changes its meaning or goes away."""
 
 MOST_RANKS = 1 << 22
 
-MPI = {1: "MPICH", 2: "Open MPI"}
-"""By their numbers in the headers of streams."""
-
-_HEADER = struct.Struct("<8sIIIIQ")  # core/replay/trace_format.h: magic, version, MPI, rank, ranks
 T = TypeVar("T")
 _held: dict[Path, int] = {}  # folders that this process writes, and their locks
 
@@ -60,6 +62,10 @@ class Trace:
     def streams(self) -> list[Path]:
         return [stream(self.folder, rank) for rank in range(self.about.ranks)]
 
+    def rules(self, asked: str | None = None) -> str:
+        """The rules that are asked for, or those of the MPI that recorded it: MPICH's unless that is Open MPI."""
+        return asked or ("open-mpi" if self.about.mpi == "Open MPI" else "mpich")
+
     def calls(self) -> pl.DataFrame:
         """The table of all calls. Raises InputError."""
         try:
@@ -77,8 +83,8 @@ def ranks(folder: Path) -> int:
     """The number of ranks of the program whose streams these are, as the first of them says; 0 where no rank has begun one."""
     for file in sorted(folder.glob("rank-*.calls")):
         with contextlib.suppress(OSError, struct.error), file.open("rb") as opened:
-            magic, _, _, _, count, _ = _HEADER.unpack(opened.read(_HEADER.size))
-            if magic == b"EXNTRACE":
+            magic, _, _, _, count, _ = HEADER.unpack(opened.read(HEADER.size))
+            if magic == MAGIC:
                 return int(count)
     return 0
 
@@ -188,14 +194,14 @@ def _finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str, optio
     missing = [rank for rank in range(ranks) if not stream(folder, rank).is_file()]
     if missing:
         raise InputError(f"{folder}: nothing was recorded of rank {missing[0]}: see what it said when it began")
-    calls = results.LongTable(folder / "calls.parquet", option)
+    calls = LongTable(folder / "calls.parquet", option)
     cut: list[int] = []
     unrecorded: set[str] = set()
     mpi = 0
     try:
         tables = TraceTables(ranks)
         # What is no call of MPI has a small letter: a communicator that no recorded call has made.
-        names = pl.Series([f"MPI_{name}" if name[:1].isupper() else name for name in trace_call_names()])
+        names = pl.Series([f"MPI_{name}" if name[:1].isupper() else name for name in _names()])
         for rank in range(ranks):
             read = tables.read(str(stream(folder, rank)))
             if (read["rank"], read["ranks"]) != (rank, ranks):
@@ -224,8 +230,14 @@ def _finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str, optio
         unrecorded=sorted(unrecorded),
         run=dict(run),
     )
-    results.write_whole(folder / "trace.json", results.json_bytes(about.model_dump()), option)
+    write_whole(folder / "trace.json", json_bytes(about.model_dump()), option)
     return about
+
+
+def _names() -> list[str]:
+    """What stands in the column `call` for each code, without MPI_; "" for a code that has no record."""
+    names = {code: name for calls in CALLS.values() for name, code in calls.items()}
+    return [names.get(code, "") for code in range(256)]
 
 
 def _frame(rank: int, columns: Mapping[str, Any], names: pl.Series) -> pl.DataFrame:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fields of each call's record (core/replay/trace_format.h), by name and kind, and records as values by these fields."""
+"""Records as values by their fields, and back: a number, or a list of numbers, for each field of a call's form (layout.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from exanet.trace import records
+from exanet.trace.layout import CALLS, FIELDS, TIME_FIELDS
 from exanet.trace.write import CODES
 
 LISTS = ("list", "peers")  # kinds that come with their length
@@ -14,54 +14,7 @@ RESTS = ("rest", "letters")  # kinds that reach to the record's end
 
 Value = int | list[int]
 
-
-class Field(NamedTuple):
-    """One field of a record; one that is not written is 0. A list comes with its length, but for the last one of calls on requests."""
-
-    name: str
-    kind: str = "number"
-
-
-_PEERS = (Field("communicator"), Field("peer", "peer"), Field("tag", "tag"))
-_MESSAGE = (*_PEERS, Field("bytes"), Field("request"))
-_EXCHANGE = (*_PEERS, Field("bytes"), Field("receive_peer", "peer"), Field("receive_tag", "tag"), Field("receive_bytes"))
-_COLLECTIVE = (
-    *(Field("communicator"), Field("root"), Field("request"), Field("flags", "collective"), Field("element_bytes")),
-    *(Field("bytes"), Field("receive_bytes"), Field("sent", "list"), Field("received", "list")),
-)
-_CREATE = (Field("from"), Field("made"), Field("flags", "create"), Field("members", "list"), Field("remote", "list"))
-_NEIGHBOURS = (
-    *(Field("communicator"), Field("request"), Field("sources", "peers"), Field("received", "list")),
-    *(Field("destinations", "peers"), Field("sent", "list")),
-)
-_WINDOW = (Field("communicator"), Field("window"), Field("bytes"))
-_ACCESS = (
-    *(Field("window"), Field("peer", "peer"), Field("request"), Field("flags", "access")),
-    *(Field("bytes"), Field("receive_bytes")),
-)
-_SYNCHRONISE = (Field("window"), Field("peer", "peer"), Field("flags", "synchronise"), Field("ranks", "list"))
-_TIMES = (Field("compute_ps"), Field("inside_ps"), Field("took_ps"))
-
-_BY_CODES: tuple[tuple[Container[int], tuple[Field, ...]], ...] = (
-    (records.MESSAGES, _MESSAGE),
-    (records.EXCHANGES, _EXCHANGE),
-    (records.PROBES, (*_PEERS, Field("found"))),
-    (records.COLLECTIVES, _COLLECTIVE),
-    (records.CREATES, _CREATE),
-    (records.NEIGHBOURS, _NEIGHBOURS),
-    (records.WINDOWS, _WINDOW),
-    (records.ACCESSES, _ACCESS),
-    (records.SYNCHRONISATIONS, _SYNCHRONISE),
-    ((CODES["unrecorded"],), (Field("name", "letters"),)),
-    ((CODES["Finalize"],), ()),
-)
-
-
-def _form(code: int) -> tuple[Field, ...]:
-    return next((form for codes, form in _BY_CODES if code in codes), (Field("requests", "rest"),))
-
-
-FORMS = {code: (*_TIMES, *_form(code)) for code in CODES.values()}
+FORMS = {code: (*TIME_FIELDS, *FIELDS[form]) for form, calls in CALLS.items() for code in calls.values()}
 NAMES = {code: name for name, code in CODES.items()}
 
 

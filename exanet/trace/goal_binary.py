@@ -97,6 +97,12 @@ class Rank(NamedTuple):
     irequires: list[tuple[int, int]]
 
 
+def is_schedule(file: Path) -> bool:
+    """Whether the file begins as a binary schedule does, also one that LogGOPSim has used up. Raises OSError."""
+    with file.open("rb") as opened:
+        return opened.read(len(_MAGIC)) in (_MAGIC, _USED_UP)
+
+
 def is_binary(file: Path) -> bool:
     """Whether the file is no text at its beginning: no schedule as text has a zero there. Raises OSError."""
     with file.open("rb") as opened:

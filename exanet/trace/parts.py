@@ -21,6 +21,7 @@ from exanet._core import TraceTables
 from exanet.errors import InputError
 from exanet.trace import folder
 from exanet.trace.folder import Trace
+from exanet.trace.layout import IN_VAIN, WORLD
 from exanet.trace.records import (
     ACCESSES,
     BLOCKING,
@@ -46,9 +47,9 @@ from exanet.trace.records import (
     pack,
     records,
 )
-from exanet.trace.write import CODES, WORLD
+from exanet.trace.write import CODES
 
-_ANY_PEER, _ANY_TAG, _IN_VAIN = 1, 0, 4  # fields of a stream (core/replay/trace_format.h)
+_ANY_PEER, _ANY_TAG = 1, 0  # fields of a stream (docs/reference/trace.md)
 _BEGINNINGS = [CODES[f"Win_{name}"] for name in ("lock", "lock_all", "start", "post")]
 _ENDINGS = [CODES[f"Win_{name}"] for name in ("unlock", "unlock_all", "complete", "wait", "test")]
 
@@ -161,7 +162,7 @@ class _Cutter:
     def _synchronise(self, code: int, fields: list[int]) -> None:
         if code == CODES["Win_free"]:
             self._windows.pop(fields[0], None)
-        self._epochs[fields[0]] += (code in _BEGINNINGS) - (code in _ENDINGS and not fields[2] & _IN_VAIN)
+        self._epochs[fields[0]] += (code in _BEGINNINGS) - (code in _ENDINGS and not fields[2] & IN_VAIN)
 
     def _create(self, fields: list[int]) -> None:
         count = fields[3]

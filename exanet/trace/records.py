@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of a trace's streams as they are written (core/replay/trace_format.h), read one by one: some hundred thousand in a second."""
+"""Records of a trace's streams as they are written (docs/reference/trace.md), read one by one: some hundred thousand in a second."""
 
 from __future__ import annotations
 
@@ -10,28 +10,24 @@ from pathlib import Path
 from typing import NamedTuple
 
 from exanet.errors import InputError
+from exanet.trace.layout import CALLS, HEADER, TIME_FIELDS
 from exanet.trace.write import CODES, number
 
-HEADER_BYTES = 32
-COMMUNICATOR = 101  # one that no recorded call has made
-WINDOW = 103  # the same
-TIMES = 3  # fields of every record, before those of its form
-MESSAGES = range(CODES["Send"], CODES["Imrecv"] + 1)
+HEADER_BYTES = HEADER.size
+TIMES = len(TIME_FIELDS)  # fields of every record, before those of its form
+COMMUNICATOR = CODES["communicator"]  # one that no recorded call has made
+WINDOW = CODES["window"]  # the same
+MESSAGES, EXCHANGES, PROBES, COLLECTIVES, NEIGHBOURS, ACCESSES, WINDOWS, SYNCHRONISATIONS, CREATES = (
+    frozenset(CALLS[form].values())
+    for form in ("message", "exchange", "probe", "collective", "neighbours", "access", "window", "synchronise", "create")
+)
 RECEIVES = range(CODES["Recv"], CODES["Imrecv"] + 1)
 INITS = (*range(CODES["Send_init"], CODES["Rsend_init"] + 1), CODES["Recv_init"])
-EXCHANGES = range(CODES["Sendrecv"], CODES["Sendrecv_replace"] + 1)
 STARTS = (CODES["Start"], CODES["Startall"])
 ENDS = range(CODES["Wait"], CODES["Testall"] + 1)
-PROBES = range(CODES["Probe"], CODES["Improbe"] + 1)
 BLOCKING = range(CODES["Barrier"], CODES["Exscan"] + 1)
-COLLECTIVES = range(CODES["Barrier"], CODES["Iexscan"] + 1)
-NEIGHBOURS = range(CODES["Neighbor_allgather"], CODES["Ineighbor_alltoallw"] + 1)
-ACCESSES = range(CODES["Put"], CODES["Rget_accumulate"] + 1)
 REQUESTED = range(CODES["Rput"], CODES["Rget_accumulate"] + 1)
-WINDOWS = (*range(CODES["Win_create"], CODES["Win_create_dynamic"] + 1), WINDOW)
-SYNCHRONISATIONS = range(CODES["Win_free"], CODES["Win_flush_local_all"] + 1)
-ONE_SIDED = [f"MPI_{name}" for name, code in CODES.items() if code in (*ACCESSES, *WINDOWS, *SYNCHRONISATIONS)]
-CREATES = (*range(CODES["Comm_dup"], CODES["Comm_idup"] + 1), COMMUNICATOR)
+ONE_SIDED = [f"MPI_{name}" for name, code in CODES.items() if code in ACCESSES | WINDOWS | SYNCHRONISATIONS]
 
 
 class Record(NamedTuple):

@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from exanet import results
 from exanet._core import TraceTables
 from exanet.errors import InputError
+from exanet.files import parquet, write_whole
 from exanet.results import report
 from exanet.trace.folder import Trace
 from exanet.trace.records import ONE_SIDED
@@ -85,8 +85,8 @@ def write(folder: Path, trace: Trace, tables: dict[str, pl.DataFrame]) -> None:
     """A Parquet file a table, and the page. Raises InputError."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, frame in tables.items():
-        results.write_whole(folder / f"{name}.parquet", results.parquet(frame))
-    results.write_whole(folder / "report.html", page(trace, tables).encode())
+        write_whole(folder / f"{name}.parquet", parquet(frame))
+    write_whole(folder / "report.html", page(trace, tables).encode())
 
 
 def page(trace: Trace, tables: dict[str, pl.DataFrame]) -> str:

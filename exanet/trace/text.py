@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces as text, a line a call, and back: nothing is lost, and the streams are the same to the byte. docs/traces.md has the form."""
+"""Traces as text, a line a call, and back: nothing is lost, and the streams are the same to the byte. docs/traces.md has the form.
+
+Model: a line is the call's name and those fields of its record that are not 0, by the names and kinds of layout.py, so a new field
+needs no line here. Limit: numbers are below 2^63, and the ranks stand one behind the other, each whole.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +14,12 @@ from pathlib import Path
 from exanet.errors import InputError
 from exanet.trace import folder, records
 from exanet.trace.folder import Trace
-from exanet.trace.forms import FORMS, LISTS, NAMES, Field, values
+from exanet.trace.forms import FORMS, LISTS, NAMES, values
+from exanet.trace.layout import FLAGS, MPI, Field
 from exanet.trace.write import CODES, Stream
 
 FIRST_LINE = "exanet-trace 1"
 _MOST = 1 << 63
-_FLAGS = {
-    "collective": ("built-in", "commutative", "in-place", "root"),
-    "create": ("inter", "world", "reordered"),
-    "access": ("contiguous",),
-    "synchronise": ("exclusive", "unchecked", "in-vain"),
-}
 
 
 # -- to text --------------------------------------------------------------------------------------------------------------------------
@@ -58,8 +57,8 @@ def _text(kind: str, value: int) -> str:
         return ("", "any")[value] if value < 2 else str(value - 2)
     if kind == "tag":
         return "any" if value == 0 else str(value - 1)
-    if kind in _FLAGS:
-        return "+".join(word for bit, word in enumerate(_FLAGS[kind]) if value >> bit & 1)
+    if kind in FLAGS:
+        return "+".join(word for bit, word in enumerate(FLAGS[kind]) if value >> bit & 1)
     return str(value) if value else ""
 
 
@@ -99,9 +98,9 @@ def _read(file: Path, lines: Iterator[tuple[int, str]], directory: Path) -> None
         raise wrong(number, f"{text[:40]!r} is no number of ranks from 1 to {folder.MOST_RANKS}")
     ranks = int(text)
     number, mpi = header("mpi")
-    if mpi not in folder.MPI.values():
-        raise wrong(number, f"the MPI {mpi[:40]!r} is unknown; give {' or '.join(folder.MPI.values())}")
-    code = next(code for code, name in folder.MPI.items() if name == mpi)
+    if mpi not in MPI.values():
+        raise wrong(number, f"the MPI {mpi[:40]!r} is unknown; give {' or '.join(MPI.values())}")
+    code = next(code for code, name in MPI.items() if name == mpi)
     number, text = header("run")
     try:
         run = json.loads(text)
@@ -162,8 +161,8 @@ def _values(field: Field, text: str | None) -> list[int]:
         return numbers if field.kind == "rest" else [len(numbers), *numbers]
     if text is None:
         return [0]
-    if field.kind in _FLAGS:
-        known = _FLAGS[field.kind]
+    if field.kind in FLAGS:
+        known = FLAGS[field.kind]
         flags = text.split("+")
         if unknown := [flag for flag in flags if flag not in known]:
             raise ValueError(f"{field.name}: {unknown[0][:40]!r} is none of {', '.join(known)}")

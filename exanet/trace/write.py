@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes traces that no program has made: streams of calls as core/replay/trace_format.h has them, and the folder around them."""
+"""Writes traces that no program has made: streams of calls (docs/reference/trace.md), and the folder around them."""
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from exanet._core import trace_call_names
 from exanet.trace import folder
+from exanet.trace.layout import CALLS, HEADER, MAGIC, VERSION, WORLD
 
-CODES = {name: code for code, name in enumerate(trace_call_names()) if name}
-WORLD = 1
-VERSION = 2  # of streams (core/replay/trace_format.h)
-_HEADER = struct.Struct("<8sIIIIQ")
+CODES = {name: code for code, name in sorted((code, name) for calls in CALLS.values() for name, code in calls.items())}
 _CHUNK = 1 << 20
 
 
@@ -35,7 +31,7 @@ class Stream:
     def __init__(self, directory: Path, rank: int, ranks: int, *, mpi: int = 1) -> None:
         self._file = folder.stream(directory, rank).open("wb")
         self._written = 0
-        self._bytes = bytearray(_HEADER.pack(b"EXNTRACE", VERSION, mpi, rank, ranks, 0))
+        self._bytes = bytearray(HEADER.pack(MAGIC, VERSION, mpi, rank, ranks, 0))
 
     def call(self, name: str, *fields: int, compute_ps: int = 0, inside_ps: int = 0, took_ps: int = 0) -> None:
         """Any call, by its name without MPI_ and the fields of its form."""

@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from exanet import terminal
+from exanet.files import json_bytes
 from exanet.karma import options, stages, streams
 from exanet.karma.board import CYCLE_NS
 from exanet.karma.interface import LINE_CYCLES, MEMORY_CYCLES
@@ -81,7 +82,7 @@ def write(directory: Path, found: dict[str, Any]) -> None:
     title = "KARMA: the network interface, measured"
     data = {"title": title, "beside": beside(found)} | found
     page = report.fill(title, data, ("format.js", "parts.js", "interface.js"))
-    results.publish(directory, {"report.html": page.encode(), "summary.json": results.json_bytes(found)})
+    results.publish(directory, {"report.html": page.encode(), "summary.json": json_bytes(found)})
 
 
 # -- beside what was published ---------------------------------------------------------------------------------------------------------

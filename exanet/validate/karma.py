@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from exanet import terminal
+from exanet.files import json_bytes
 from exanet.karma.awareness import TORUS, WHICH, WHO, awareness
 from exanet.karma.board import CYCLE_NS
 from exanet.karma.experiments import LATENCY_BYTES, LINE_CYCLES, LINE_PARTS, Row, hop, latency, link_bandwidth, router_bandwidth
@@ -42,7 +43,7 @@ def write(directory: Path, found: dict[str, Any]) -> None:
 
     title = "KARMA: the network IP, measured"
     page = report.fill(title, {"title": title, "sizes": list(LATENCY_BYTES)} | found, ("format.js", "parts.js", "karma.js"))
-    results.publish(directory, {"report.html": page.encode(), "summary.json": results.json_bytes(found)})
+    results.publish(directory, {"report.html": page.encode(), "summary.json": json_bytes(found)})
 
 
 # -- tables ----------------------------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@
 #include "exanet/shm.h"
 #include "runtime/collectives/copies.h"
 #include "runtime/collectives/members.h"
+#include "runtime/collectives/steps.h"
 #include "runtime/record/library.h"
 
 typedef struct exn_tree_question part;
@@ -33,16 +34,9 @@ struct twin {
   uint64_t copied; /* broadcasts so far */
 };
 
-/* The library's own, which count as no calls. A count is an int, or an MPI_Count. */
-struct messages {
-  int (*send)(const void *buffer, long count, long type, int to, int tag, long comm);
-  int (*receive)(void *buffer, long count, long type, int from, int tag, long comm, void *status);
-  int (*isend)(const void *buffer, long count, long type, int to, int tag, long comm, void *request);
-  int (*ireceive)(void *buffer, long count, long type, int from, int tag, long comm, void *request);
-};
-static struct messages messages[2]; /* [counts are MPI_Count] */
+/* The library's own, which count as no calls. */
+static struct exanet_step_messages messages[2]; /* [counts are MPI_Count] */
 static struct {
-  int (*waitall)(int count, void *requests, void *statuses);
   int (*comm_create)(long comm, long group, void *made);
   int (*comm_free)(void *comm);
   int (*comm_create_keyval)(int (*copy)(long, int, void *, void *, void *, int *),
@@ -117,84 +111,6 @@ static const part *part_of(struct twin *twin, int root, bool is_long) {
   return asked;
 }
 
-/* One call as this rank carries it out. */
-struct call {
-  const struct messages *by;
-  struct twin *twin;
-  uint32_t root;
-  uint64_t tag; /* of what is copied */
-  struct exanet_contents contents;
-  void *buffer;
-  long count, type;
-};
-
-static void note(int *result, int error) {
-  if (*result == 0) *result = error;
-}
-
-static int message(const struct call *c, uint32_t step) {
-  const bool tells = step & EXN_STEP_TELLS;
-  const long count = tells ? 0 : c->count, type = tells ? (long)exanet_mpi.byte : c->type, comm = c->twin->comm;
-  const int peer = (int)EXN_STEP_PEER(step);
-  if (step & EXN_STEP_SENDS) return c->by->send(c->buffer, count, type, peer, 0, comm);
-  return c->by->receive(c->buffer, count, type, peer, 0, comm, (void *)(uintptr_t)exanet_mpi.status_ignore);
-}
-
-static int begin(const struct call *c, uint32_t step, void *request) {
-  const bool tells = step & EXN_STEP_TELLS;
-  const long count = tells ? 0 : c->count, type = tells ? (long)exanet_mpi.byte : c->type, comm = c->twin->comm;
-  const int peer = (int)EXN_STEP_PEER(step);
-  if (step & EXN_STEP_SENDS) return c->by->isend(c->buffer, count, type, peer, 0, comm, request);
-  return c->by->ireceive(c->buffer, count, type, peer, 0, comm, request);
-}
-
-/* Messages of one stage, at once, and what is copied. */
-static int stage(struct call *c, const uint32_t *steps, uint32_t n) {
-  if (n == 1 && !(steps[0] & EXN_STEP_COPIED)) return message(c, steps[0]);
-  char *requests = exanet_kept(calloc(n, exanet_mpi.handle_bytes));
-  struct exanet_awaited coming;
-  int result = 0, begun = 0;
-  bool comes = false;
-  for (uint32_t i = 0; i < n; i++) {
-    if (!(steps[i] & EXN_STEP_COPIED)) {
-      const int error = begin(c, steps[i], requests + (size_t)begun * exanet_mpi.handle_bytes);
-      note(&result, error);
-      begun += error == 0;
-    } else if (steps[i] & EXN_STEP_SENDS) {
-      note(&result, exanet_copy_send(&c->contents, EXN_STEP_PEER(steps[i]), c->tag));
-    } else {
-      exanet_copy_receive(&c->contents, c->twin->members[c->root], c->tag, &coming);
-      comes = true;
-    }
-  }
-  if (begun > 0) note(&result, own.waitall(begun, requests, (void *)(uintptr_t)exanet_mpi.status_ignore));
-  free(requests);
-  if (!comes) return result;
-  note(&result, exanet_copy_wait(&coming));
-  /* From here on the buffer has it, for those beside this rank. */
-  note(&result, exanet_contents_end(&c->contents, true));
-  return result;
-}
-
-/* Who fails goes on all the same, for those who wait for it. */
-static int carry_out(const part *mine, struct call *c) {
-  int result = 0;
-  bool sends_copies = false, takes_copies = false;
-  for (uint32_t i = 0; i < mine->steps; i++) {
-    sends_copies |= (mine->list[i] & EXN_STEP_COPIED) && (mine->list[i] & EXN_STEP_SENDS);
-    takes_copies |= (mine->list[i] & EXN_STEP_COPIED) && !(mine->list[i] & EXN_STEP_SENDS);
-  }
-  if (sends_copies || takes_copies) result = exanet_contents_begin(&c->contents, sends_copies);
-  for (uint32_t i = 0; i < mine->steps;) {
-    uint32_t n = 1;
-    while (i + n < mine->steps && !(mine->list[i + n - 1] & EXN_STEP_ENDS_STAGE)) n++;
-    note(&result, stage(c, &mine->list[i], n));
-    i += n;
-  }
-  if (sends_copies) note(&result, exanet_contents_end(&c->contents, false));
-  return result;
-}
-
 /* What is wrong with the arguments the library says. */
 static long broadcast(bool large, bool pmpi, EXANET_MPI_ARGUMENTS) {
   const long count = large ? a1 : (int)a1;
@@ -213,7 +129,12 @@ static long broadcast(bool large, bool pmpi, EXANET_MPI_ARGUMENTS) {
   if (!twin->used || root < 0 || root >= twin->size) return otherwise(EXANET_MPI_PASSED);
   /* Nothing at all is not even begun, by anybody: the types agree in what they hold. */
   if (count == 0 || (exanet_mpi.type_size(a2, &bytes) == 0 && bytes == 0)) return 0;
-  struct call call = {&messages[large], twin, (uint32_t)root, 0, {0}, (void *)a0, count, a2};
+  struct exanet_step_call call = {.by = &messages[large],
+                                  .comm = twin->comm,
+                                  .buffer = (void *)a0,
+                                  .count = count,
+                                  .type = a2,
+                                  .root = twin->members[root]};
   bool is_long = false;
   if (copied) {
     const uint64_t whole = exanet_contents_bytes(count, a2);
@@ -221,7 +142,7 @@ static long broadcast(bool large, bool pmpi, EXANET_MPI_ARGUMENTS) {
     call.tag = twin->number << 16 | (twin->copied++ & 0xffff);
     call.contents = (struct exanet_contents){call.buffer, count, a2, twin->comm, whole, NULL};
   }
-  const int result = carry_out(part_of(twin, root, is_long), &call);
+  const int result = exanet_carry_out(part_of(twin, root, is_long), &call);
   if (result != 0) own.comm_call_errhandler(a4, result);
   return result;
 }
@@ -252,7 +173,8 @@ void exanet_bcast_open(struct exanet_ni *ni, void *(*find)(const char *name)) {
       {"PMPI_Recv_c", &messages[1].receive},
       {"PMPI_Isend_c", &messages[1].isend},
       {"PMPI_Irecv_c", &messages[1].ireceive},
-      {"PMPI_Waitall", &own.waitall},
+      {"PMPI_Waitall", &messages[0].waitall},
+      {"PMPI_Waitall", &messages[1].waitall},
       {"PMPI_Comm_create", &own.comm_create},
       {"PMPI_Comm_free", &own.comm_free},
       {"PMPI_Comm_create_keyval", &own.comm_create_keyval},

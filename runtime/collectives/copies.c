@@ -13,6 +13,7 @@
 
 #define ERR_BUFFER 1     /* the same value in MPICH and Open MPI */
 #define ERR_TRUNCATE (exanet_mpi.kind == EXANET_TRACE_OPEN_MPI ? 15 : 14)
+#define ERR_OTHER (exanet_mpi.kind == EXANET_TRACE_OPEN_MPI ? 16 : 15)
 
 /* The library's own, which count as no calls. */
 static struct {
@@ -81,6 +82,15 @@ int exanet_contents_end(struct exanet_contents *c, bool received) {
   return result;
 }
 
+static int error_of(int status) {
+  switch (status) {
+    case 0: return 0;
+    case -EMSGSIZE: return ERR_TRUNCATE;
+    case -EFAULT: return ERR_BUFFER;
+    default: return ERR_OTHER; /* of the network */
+  }
+}
+
 int exanet_copy_send(const struct exanet_contents *c, uint32_t group, uint64_t tag) {
   struct exanet_ni *ni = exanet_process_ni();
   struct exanet_awaited sent = {.poster = exanet_thread_posting()};
@@ -89,7 +99,7 @@ int exanet_copy_send(const struct exanet_contents *c, uint32_t group, uint64_t t
   exanet_send(ni, EXANET_COPIES, exanet_address(EXANET_GROUP | group, EXANET_COPIES), tag, c->data, c->bytes, 0,
               EXANET_TAGGED | (waits ? 0 : EXANET_SILENT), waits ? (uint64_t)(uintptr_t)&sent : 0);
   exanet_unlock();
-  return waits && exanet_await(&sent) != 0 ? ERR_BUFFER : 0;
+  return waits ? error_of(exanet_await(&sent)) : 0;
 }
 
 void exanet_copy_receive(const struct exanet_contents *c, uint32_t from, uint64_t tag, struct exanet_awaited *awaited) {
@@ -100,7 +110,4 @@ void exanet_copy_receive(const struct exanet_contents *c, uint32_t from, uint64_
   exanet_unlock();
 }
 
-int exanet_copy_wait(struct exanet_awaited *awaited) {
-  const int status = exanet_await(awaited);
-  return status == 0 ? 0 : status == -EMSGSIZE ? ERR_TRUNCATE : ERR_BUFFER;
-}
+int exanet_copy_wait(struct exanet_awaited *awaited) { return error_of(exanet_await(awaited)); }

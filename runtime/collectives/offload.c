@@ -27,6 +27,7 @@
 #include "runtime/provider/exanet_prov.h"
 
 #define ERR_COUNT 2 /* the same value in MPICH and Open MPI */
+#define ERR_OTHER (exanet_mpi.kind == EXANET_TRACE_OPEN_MPI ? 16 : 15)
 
 /* A communicator's tree of units. */
 struct tree {
@@ -155,10 +156,16 @@ static int reduce(const struct tree *tree, const char *name, long comm, int op, 
   exanet_lock();
   exanet_reduce(exanet_process_ni(), tree->number, op, element, count, part, result, (uint64_t)(uintptr_t)&waits);
   exanet_unlock();
-  if (exanet_await(&waits) == 0) return 0;
-  fprintf(stderr, "exanet: rank %d of a communicator of %d: its ranks do not agree in operation, type or count of %s\n",
-          tree->rank, tree->size, name);
-  return own.comm_call_errhandler(comm, ERR_COUNT), ERR_COUNT;
+  const int status = exanet_await(&waits), error = status == -EINVAL ? ERR_COUNT : ERR_OTHER;
+  if (status == 0) return 0;
+  if (status == -EINVAL)
+    fprintf(stderr,
+            "exanet: rank %d of a communicator of %d: its ranks do not agree in operation, type or count of %s\n",
+            tree->rank, tree->size, name);
+  else
+    fprintf(stderr, "exanet: rank %d of a communicator of %d: %s has failed on the network\n", tree->rank, tree->size,
+            name);
+  return own.comm_call_errhandler(comm, error), error;
 }
 
 /* (sendbuf, recvbuf, count, datatype, op, comm) */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does what fails on the network come out of the provider: an error entry with libfabric's errno and a text, counted as an error, at each rank that waits?
+// Does what fails on the network come out of the provider: an error entry with libfabric's errno and a text, counted as
+// an error, at each rank that waits?
 #include "core/network/lossy_harness.hpp"
 #include "runtime/conformance/harness.hpp"
 
@@ -8,7 +9,8 @@ using namespace exanet::conformance;
 
 namespace {
 
-// An eager message of 20 bytes beside its envelope, the last packets of 1000 bytes by rendezvous and of 777 by RDMA, and an atomic's operand.
+// An eager message of 20 bytes beside its envelope, the last packets of 1000 bytes by rendezvous and of 777 by RDMA,
+// and an atomic's operand.
 constexpr std::size_t kEager = 20, kRendezvous = 1000, kRdma = 777;
 bool loses(const Packet& packet) {
   return packet.payload_bytes == 32 + kEager || packet.payload_bytes == kRendezvous % 256 ||

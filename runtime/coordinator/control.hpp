@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of a run while it goes on, by whichever process: that it is to stop, and why; that a rank has ended; what has failed; how far it is. All of it
-// lies in the shared region, so the simulator and who watches over the run need not be one process.
+// What is said of a run while it goes on, by whichever process: that it is to stop, and why; that a rank has ended;
+// what has failed; how far it is. All of it lies in the shared region, so the simulator and who watches over the run
+// need not be one process.
 #pragma once
 
 #include <cstdint>

@@ -17,10 +17,10 @@
 #include <string>
 #include <vector>
 
+#include "core/collectives/network_trees.hpp"
+#include "core/collectives/registry.hpp"
 #include "core/protocol/engine.hpp"
 #include "core/protocol/statistics.hpp"
-#include "core/replay/algorithms.hpp"
-#include "core/replay/network_trees.hpp"
 #include "core/topology/topology.hpp"
 #include "runtime/coordinator/control.hpp"
 #include "runtime/coordinator/region.hpp"

@@ -16,7 +16,7 @@ void Coordinator::choose_bcast(const std::string& name, const TopologySpec& topo
   if (bcast_ == nullptr)
     throw ConfigError("collective", "broadcasts of programs by \"" + name + "\" are unknown: choose a tree");
   std::optional<Multicasts> multicasts;
-  if (bcast_->plan == bcast_hardware) {
+  if (bcast_->by == CarriedOutBy::copies) {
     if (!engine_.multicasts() || !topology.disabled.empty()) throw ConfigError("collective", kNoMulticasts);
     multicasts = make_multicasts(*topology_, placement_, 0, ni_,
                                  [this](RankGroup group) { return engine_.add_group(std::move(group)); });
@@ -54,7 +54,7 @@ void Coordinator::answer(RankId rank) {
   call.members = &*groups_.emplace(list.begin(), list.end()).first;
   call.places = &*places_;
   Schedule schedule;
-  bcast_->plan(call, schedule);
+  bcast_->generate(call, schedule);
   list.clear();
   for (const ScheduledMessage& message : schedule.messages())
     list.push_back(message.peer << EXN_STEP_FLAGS | (message.sends ? EXN_STEP_SENDS : 0) |

@@ -10,7 +10,6 @@
 #include "exanet_prov.h"
 
 /* -- the capability sheet ---------------------------------------------------------------------------------------------------------- */
-#define EXANET_MODIFIERS (FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
 #define EXANET_TX_CAPS (FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND | FI_READ | FI_WRITE)
 #define EXANET_RX_CAPS                                                                                    \
   (FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_MULTI_RECV | \

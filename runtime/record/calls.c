@@ -2,7 +2,7 @@
  * From the arguments of MPI calls to records.
  *
  * Requests are looked up before a call, because it sets their handles to null, and ended after it, once it has said which of them have completed. Peers are
- * told as ranks of MPI_COMM_WORLD. Calls that failed are not recorded, but for receives and waits, nor are those to and from no process, which move nothing: their
+ * recorded as ranks of MPI_COMM_WORLD. Calls that failed are not recorded, but for receives and waits, nor are those to and from no process, which move nothing: their
  * computing is the next record's.
  *
  * Limits: partitioned messages and MPI_Isendrecv have no records; that there are some is said, and so is that threads call at once, and that a persistent
@@ -17,6 +17,7 @@
 #include "exanet/mpi_calls.h"
 #include "runtime/record/collectives.h"
 #include "runtime/record/communicators.h"
+#include "runtime/record/fields.h"
 #include "runtime/record/library.h"
 #include "runtime/record/neighbours.h"
 #include "runtime/record/persistent.h"
@@ -36,21 +37,8 @@ struct known_call {
 };
 #define KNOWN(name, code_, form_) [EXANET_MPI_##name] = {code_, EXANET_TRACE_##form_},
 #define PERSISTENT(name, begins, form_) [EXANET_MPI_##name##_init] = {EXANET_TRACE_##begins, EXANET_TRACE_##form_},
-static const struct known_call known_calls[EXANET_MPI_CALL_COUNT] = {
-    EXANET_TRACE_CALLS(KNOWN) PERSISTENT(Barrier, Ibarrier, COLLECTIVE) PERSISTENT(Bcast, Ibcast, COLLECTIVE)
-        PERSISTENT(Gather, Igather, COLLECTIVE) PERSISTENT(Gatherv, Igatherv, COLLECTIVE)
-            PERSISTENT(Scatter, Iscatter, COLLECTIVE) PERSISTENT(Scatterv, Iscatterv, COLLECTIVE) PERSISTENT(
-                Allgather, Iallgather, COLLECTIVE) PERSISTENT(Allgatherv, Iallgatherv, COLLECTIVE)
-                PERSISTENT(Alltoall, Ialltoall, COLLECTIVE) PERSISTENT(Alltoallv, Ialltoallv, COLLECTIVE)
-                    PERSISTENT(Alltoallw, Ialltoallw, COLLECTIVE) PERSISTENT(Reduce, Ireduce, COLLECTIVE) PERSISTENT(
-                        Allreduce, Iallreduce, COLLECTIVE) PERSISTENT(Reduce_scatter, Ireduce_scatter, COLLECTIVE)
-                        PERSISTENT(Reduce_scatter_block, Ireduce_scatter_block, COLLECTIVE)
-                            PERSISTENT(Scan, Iscan, COLLECTIVE) PERSISTENT(Exscan, Iexscan, COLLECTIVE)
-                                PERSISTENT(Neighbor_allgather, Ineighbor_allgather, NEIGHBOURS)
-                                    PERSISTENT(Neighbor_allgatherv, Ineighbor_allgatherv, NEIGHBOURS)
-                                        PERSISTENT(Neighbor_alltoall, Ineighbor_alltoall, NEIGHBOURS)
-                                            PERSISTENT(Neighbor_alltoallv, Ineighbor_alltoallv, NEIGHBOURS)
-                                                PERSISTENT(Neighbor_alltoallw, Ineighbor_alltoallw, NEIGHBOURS)};
+static const struct known_call known_calls[EXANET_MPI_CALL_COUNT] = {EXANET_TRACE_CALLS(KNOWN)
+                                                                         EXANET_TRACE_PERSISTENT(PERSISTENT)};
 
 /* The handles of this thread's present call. */
 static __thread uint64_t *handles;
@@ -88,15 +76,13 @@ static uint64_t since(uint64_t from_ps, uint64_t to_ps) { return to_ps > from_ps
 /* Of threads that call at once, a call that began first may return last: what the other's record has counted is not counted again. */
 static void put_times(const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
   const uint64_t until_ps = call->compute_ps > counted_ps ? call->compute_ps : counted_ps;
-  exanet_stream_put(until_ps - counted_ps);
-  exanet_stream_put(since(until_ps, computed_ps));
-  exanet_stream_put(since(call->begin_ps, end_ps));
+  exanet_put_times(&(struct exanet_times_fields){.compute_ps = until_ps - counted_ps,
+                                                 .inside_ps = since(until_ps, computed_ps),
+                                                 .took_ps = since(call->begin_ps, end_ps)});
   counted_ps = until_ps + since(until_ps, computed_ps);
 }
 
-static void put_no_times(void) {
-  for (int i = 0; i < 3; i++) exanet_stream_put(0);
-}
+static void put_no_times(void) { exanet_put_times(&(struct exanet_times_fields){0}); }
 
 static uint64_t peer_field(const struct exanet_communicator *comm, long rank) {
   if ((int)rank == exanet_mpi.any_source) return 1;
@@ -135,9 +121,7 @@ static const struct exanet_communicator *communicator(long handle) {
   }
   exanet_stream_begin(EXANET_TRACE_COMMUNICATOR);
   put_no_times();
-  exanet_stream_put(0);
-  exanet_stream_put(comm->number);
-  exanet_communicator_describe(comm, 0);
+  exanet_communicator_put(0, comm, 0);
   return end_record() ? comm : NULL;
 }
 
@@ -168,11 +152,12 @@ static bool put_message(uint8_t code, const struct exanet_recorded_call *call, u
   if (peer == 0 && !is_init(code)) return false;
   exanet_stream_begin(code);
   put_times(call, computed_ps, end_ps);
-  exanet_stream_put(comm != NULL ? comm->number : 0);
-  exanet_stream_put(peer);
-  exanet_stream_put(tag_field(a[at.tag]));
-  exanet_stream_put(bytes_field(call, 1, 2));
-  exanet_stream_put(at.request >= 0 ? exanet_request_begin(exanet_handle_at(a[at.request], 0), is_init(code)) : 0);
+  exanet_put_message(&(struct exanet_message_fields){
+      .communicator = comm != NULL ? comm->number : 0,
+      .peer = peer,
+      .tag = tag_field(a[at.tag]),
+      .bytes = bytes_field(call, 1, 2),
+      .request = at.request >= 0 ? exanet_request_begin(exanet_handle_at(a[at.request], 0), is_init(code)) : 0});
   return true;
 }
 
@@ -182,12 +167,13 @@ static bool put_probed(uint8_t code, const struct exanet_recorded_call *call, ui
   if (found.peer == 0) return false;
   exanet_stream_begin(code);
   put_times(call, computed_ps, end_ps);
-  exanet_stream_put(found.comm);
-  exanet_stream_put(found.peer);
-  exanet_stream_put(found.tag);
-  exanet_stream_put(bytes_field(call, 1, 2));
-  exanet_stream_put(code == EXANET_TRACE_Imrecv ? exanet_request_begin(exanet_handle_at(call->arguments[4], 0), false)
-                                                : 0);
+  exanet_put_message(&(struct exanet_message_fields){
+      .communicator = found.comm,
+      .peer = found.peer,
+      .tag = found.tag,
+      .bytes = bytes_field(call, 1, 2),
+      .request =
+          code == EXANET_TRACE_Imrecv ? exanet_request_begin(exanet_handle_at(call->arguments[4], 0), false) : 0});
   return true;
 }
 
@@ -198,13 +184,14 @@ static bool put_exchange(uint8_t code, const struct exanet_recorded_call *call, 
   if (comm == NULL) return false;
   exanet_stream_begin(code);
   put_times(call, computed_ps, end_ps);
-  exanet_stream_put(comm->number);
-  exanet_stream_put(peer_field(comm, a[3]));
-  exanet_stream_put(tag_field(a[4]));
-  exanet_stream_put(bytes_field(call, 1, 2));
-  exanet_stream_put(peer_field(comm, a[replaces ? 5 : 8]));
-  exanet_stream_put(tag_field(a[replaces ? 6 : 9]));
-  exanet_stream_put(replaces ? bytes_field(call, 1, 2) : bytes_field(call, 6, 7));
+  exanet_put_exchange(
+      &(struct exanet_exchange_fields){.communicator = comm->number,
+                                       .peer = peer_field(comm, a[3]),
+                                       .tag = tag_field(a[4]),
+                                       .bytes = bytes_field(call, 1, 2),
+                                       .receive_peer = peer_field(comm, a[replaces ? 5 : 8]),
+                                       .receive_tag = tag_field(a[replaces ? 6 : 9]),
+                                       .receive_bytes = replaces ? bytes_field(call, 1, 2) : bytes_field(call, 6, 7)});
   return true;
 }
 
@@ -221,10 +208,8 @@ static bool put_probe(uint8_t code, const struct exanet_recorded_call *call, uin
   if (peer == 1 && source >= 0 && source == comm->rank && comm->remote == NULL) peer = peer_field(comm, source);
   exanet_stream_begin(code);
   put_times(call, computed_ps, end_ps);
-  exanet_stream_put(comm->number);
-  exanet_stream_put(peer);
-  exanet_stream_put(tag_field(a[1]));
-  exanet_stream_put(found);
+  exanet_put_probe(&(struct exanet_probe_fields){
+      .communicator = comm->number, .peer = peer, .tag = tag_field(a[1]), .found = found});
   if (found && (code == EXANET_TRACE_Mprobe || code == EXANET_TRACE_Improbe)) {
     const char *status = (const char *)a[code == EXANET_TRACE_Mprobe ? 4 : 5];
     struct exanet_probed probed = {comm->number, peer, tag_field(a[1])};
@@ -355,16 +340,8 @@ static bool put_create(uint8_t code, const struct exanet_recorded_call *call, ui
       member && code != EXANET_TRACE_Comm_idup ? exanet_communicator_add(handle) : NULL;
   exanet_stream_begin(code);
   put_times(call, computed_ps, end_ps);
-  exanet_stream_put(parent);
-  exanet_stream_put(comm != NULL ? comm->number : 0);
   const bool reorders = code == EXANET_TRACE_Cart_create && (int)call->arguments[4] != 0;
-  const uint64_t flags = reorders ? EXANET_TRACE_REORDERED : 0;
-  if (comm != NULL) {
-    exanet_communicator_describe(comm, flags);
-  } else {
-    exanet_stream_put(flags);
-    for (int i = 0; i < 2; i++) exanet_stream_put(0);
-  }
+  exanet_communicator_put(parent, comm, reorders ? EXANET_TRACE_REORDERED : 0);
   return true;
 }
 
@@ -491,9 +468,7 @@ void exanet_record_close(struct exanet_ni *ni) {
   if (!exanet_recording) return;
   exanet_recording = false;
   exanet_stream_begin(EXANET_TRACE_Finalize);
-  exanet_stream_put(since(counted_ps, exanet_computed_ps(ni)));
-  exanet_stream_put(0);
-  exanet_stream_put(0);
+  exanet_put_times(&(struct exanet_times_fields){.compute_ps = since(counted_ps, exanet_computed_ps(ni))});
   const int status = exanet_stream_end();
   if (status != 0) failed(ni, status);
   exanet_stream_close();

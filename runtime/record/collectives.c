@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 #include "runtime/record/communicators.h"
+#include "runtime/record/fields.h"
 #include "runtime/record/library.h"
-#include "runtime/record/stream.h"
 
 #define FIRST EXANET_TRACE_Barrier
 #define AT(name) [EXANET_TRACE_##name - FIRST]
@@ -63,19 +63,19 @@ static uint64_t count_at(const long *arguments, int at, bool large) {
   return count > 0 ? (uint64_t)count : 0;
 }
 
-static uint64_t listed_bytes(const long *arguments, bool large, int counts, int types, int list, int i) {
-  const long count = large ? ((const long *)arguments[counts])[i] : ((const int *)arguments[counts])[i];
-  const long type = list == 2 ? exanet_handle_at(arguments[types], i) : arguments[types];
-  return count > 0 ? (uint64_t)count * exanet_type_bytes_of(type) : 0;
-}
+/* Where a call's counts by rank stand among its arguments, and their types: one, or by rank as well. */
+struct counts {
+  const long *arguments;
+  bool large, types_by_rank;
+  int counts, types;
+};
 
-static void put_list(const long *arguments, bool large, bool given, int counts, int types, int list, int size) {
-  if (!given || list == 0) {
-    exanet_stream_put(0);
-    return;
-  }
-  exanet_stream_put((uint64_t)size);
-  for (int i = 0; i < size; i++) exanet_stream_put(listed_bytes(arguments, large, counts, types, list, i));
+static uint64_t listed_bytes(const void *of, uint64_t i) {
+  const struct counts *c = of;
+  const long *a = c->arguments;
+  const long count = c->large ? ((const long *)a[c->counts])[i] : ((const int *)a[c->counts])[i];
+  const long type = c->types_by_rank ? exanet_handle_at(a[c->types], (long)i) : a[c->types];
+  return count > 0 ? (uint64_t)count * exanet_type_bytes_of(type) : 0;
 }
 
 static uint64_t reduction_flags(long op) {
@@ -100,17 +100,20 @@ void exanet_collective_put(uint8_t code, const long *a, bool large, uint32_t req
   const int any_type = sends && c->send_list != 2         ? c->send_type
                        : receives && c->receive_list != 2 ? c->receive_type
                                                           : -1;
-  exanet_stream_put(comm->number);
-  exanet_stream_put((uint64_t)(root >= 0 ? root : 0));
-  exanet_stream_put(request);
-  exanet_stream_put((c->op >= 0 ? reduction_flags(a[c->op]) : 0) |
-                    (in_place || reduces_in_place ? EXANET_TRACE_IN_PLACE : 0) | (is_root ? EXANET_TRACE_IS_ROOT : 0));
-  exanet_stream_put(any_type >= 0 ? exanet_type_bytes_of(a[any_type]) : 0);
-  exanet_stream_put(
-      sends && c->send_list == 0 ? count_at(a, c->send_count, large) * exanet_type_bytes_of(a[c->send_type]) : 0);
-  exanet_stream_put(receives && c->receive_list == 0
-                        ? count_at(a, c->receive_count, large) * exanet_type_bytes_of(a[c->receive_type])
-                        : 0);
-  put_list(a, large, sends, c->send_count, c->send_type, c->send_list, comm->size);
-  put_list(a, large, receives, c->receive_count, c->receive_type, c->receive_list, comm->size);
+  const struct counts sent = {a, large, c->send_list == 2, c->send_count, c->send_type};
+  const struct counts received = {a, large, c->receive_list == 2, c->receive_count, c->receive_type};
+  exanet_put_collective(&(struct exanet_collective_fields){
+      .communicator = comm->number,
+      .root = (uint64_t)(root >= 0 ? root : 0),
+      .request = request,
+      .flags = (c->op >= 0 ? reduction_flags(a[c->op]) : 0) |
+               (in_place || reduces_in_place ? EXANET_TRACE_IN_PLACE : 0) | (is_root ? EXANET_TRACE_IS_ROOT : 0),
+      .element_bytes = any_type >= 0 ? exanet_type_bytes_of(a[any_type]) : 0,
+      .bytes =
+          sends && c->send_list == 0 ? count_at(a, c->send_count, large) * exanet_type_bytes_of(a[c->send_type]) : 0,
+      .receive_bytes = receives && c->receive_list == 0
+                           ? count_at(a, c->receive_count, large) * exanet_type_bytes_of(a[c->receive_type])
+                           : 0,
+      .sent = {sends && c->send_list != 0 ? (uint64_t)comm->size : 0, listed_bytes, &sent},
+      .received = {receives && c->receive_list != 0 ? (uint64_t)comm->size : 0, listed_bytes, &received}});
 }

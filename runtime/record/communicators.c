@@ -1,11 +1,15 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * Numbers a rank's communicators, and asks the MPI library for their members.
+ *
+ * Problem: a record names a communicator and peers as ranks of MPI_COMM_WORLD, a call a handle and ranks of the communicator. Model: what a
+ * communicator's members are is asked once, when its handle is first met, by translating its group into that of MPI_COMM_WORLD; of one whose
+ * members are those of MPI_COMM_WORLD in their order nothing is kept. Limit: a communicator with processes of another program has no number. */
 #include "runtime/record/communicators.h"
 
 #include <stdlib.h>
 
 #include "runtime/record/handles.h"
 #include "runtime/record/library.h"
-#include "runtime/record/stream.h"
 
 static struct exanet_handles table;
 static struct exanet_communicator *known; /* by number, less one */
@@ -101,11 +105,20 @@ int exanet_communicator_peer(const struct exanet_communicator *comm, int rank) {
   return comm->remote != NULL ? comm->remote[rank] : comm->members != NULL ? comm->members[rank] : rank;
 }
 
-void exanet_communicator_describe(const struct exanet_communicator *comm, uint64_t flags) {
-  const uint64_t inter = comm->remote != NULL ? EXANET_TRACE_INTER : 0;
-  exanet_stream_put(flags | inter | (comm->members == NULL ? EXANET_TRACE_OF_WORLD : 0));
-  exanet_stream_put(comm->members != NULL ? (uint64_t)comm->size : 0);
-  for (int i = 0; comm->members != NULL && i < comm->size; i++) exanet_stream_put((uint64_t)comm->members[i]);
-  exanet_stream_put((uint64_t)comm->remote_size);
-  for (int i = 0; comm->remote != NULL && i < comm->remote_size; i++) exanet_stream_put((uint64_t)comm->remote[i]);
+static uint64_t member(const void *members, uint64_t i) { return (uint64_t)((const int *)members)[i]; }
+
+struct exanet_list exanet_list_of_ranks(const int *ranks, int size) {
+  return (struct exanet_list){ranks != NULL ? (uint64_t)size : 0, member, ranks};
+}
+
+void exanet_communicator_put(uint64_t from, const struct exanet_communicator *made, uint64_t flags) {
+  struct exanet_create_fields fields = {.from = from, .flags = flags};
+  if (made != NULL) {
+    fields.made = made->number;
+    fields.flags |=
+        (made->remote != NULL ? EXANET_TRACE_INTER : 0) | (made->members == NULL ? EXANET_TRACE_OF_WORLD : 0);
+    fields.members = exanet_list_of_ranks(made->members, made->size);
+    fields.remote = exanet_list_of_ranks(made->remote, made->remote_size);
+  }
+  exanet_put_create(&fields);
 }

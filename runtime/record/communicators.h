@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/record/fields.h"
+
 struct exanet_communicator {
   uint32_t number; /* in the stream */
   int size, rank;
@@ -28,6 +30,9 @@ void exanet_communicator_forget(long handle);
 int exanet_communicator_peer(const struct exanet_communicator *comm, int rank);
 /* World ranks of a group's members, to be freed; NULL where one has none. */
 int *exanet_group_members(long group, int size);
-/* Fields of the record that makes it: flags, some of which the caller knows, and members. */
-void exanet_communicator_describe(const struct exanet_communicator *comm, uint64_t flags);
+/* World ranks as a field, for as long as they stay where they are; of NULL none. */
+struct exanet_list exanet_list_of_ranks(const int *ranks, int size);
+/* Puts the fields of the record that makes it from communicator `from`, with those flags that the caller knows. NULL: members are not known, or
+ * the rank is none. */
+void exanet_communicator_put(uint64_t from, const struct exanet_communicator *made, uint64_t flags);
 #endif

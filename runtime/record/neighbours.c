@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
+#include "runtime/record/fields.h"
 #include "runtime/record/library.h"
-#include "runtime/record/stream.h"
 
 #define KINDS (EXANET_TRACE_Ineighbor_allgather - EXANET_TRACE_Neighbor_allgather)
 #define AT(name) [EXANET_TRACE_##name - EXANET_TRACE_Neighbor_allgather]
@@ -63,19 +63,28 @@ static bool ask(struct neighbours *n, const struct exanet_communicator *comm, lo
   return found;
 }
 
-static uint64_t bytes_of(const long *a, bool large, int count, int type, bool listed, bool types, int i) {
-  const long n = !listed ? (large ? a[count] : (int)a[count])
-                 : large ? ((const long *)a[count])[i]
-                         : ((const int *)a[count])[i];
-  return n > 0 ? (uint64_t)n * exanet_type_bytes_of(types ? exanet_handle_at(a[type], i) : a[type]) : 0;
+/* A call's neighbours on one side, its arguments, and where their counts and types stand among these. */
+struct side {
+  const struct exanet_communicator *comm;
+  const int *ranks;
+  const long *arguments;
+  bool large, listed, types;
+  int count, type;
+};
+
+static uint64_t bytes_of(const void *of, uint64_t i) {
+  const struct side *s = of;
+  const long *a = s->arguments;
+  const long n = !s->listed ? (s->large ? a[s->count] : (int)a[s->count])
+                 : s->large ? ((const long *)a[s->count])[i]
+                            : ((const int *)a[s->count])[i];
+  return n > 0 ? (uint64_t)n * exanet_type_bytes_of(s->types ? exanet_handle_at(a[s->type], (long)i) : a[s->type]) : 0;
 }
 
-static void put_peers(const struct exanet_communicator *comm, const int *ranks, int count) {
-  exanet_stream_put((uint64_t)count);
-  for (int i = 0; i < count; i++) {
-    const int world = exanet_communicator_peer(comm, ranks[i]);
-    exanet_stream_put(world < 0 ? 0 : (uint64_t)world + 2);
-  }
+static uint64_t peer_of(const void *of, uint64_t i) {
+  const struct side *s = of;
+  const int world = exanet_communicator_peer(s->comm, s->ranks[i]);
+  return world < 0 ? 0 : (uint64_t)world + 2;
 }
 
 int exanet_neighbours_communicator_at(uint8_t code) {
@@ -87,18 +96,29 @@ void exanet_neighbours_put(uint8_t code, const struct exanet_communicator *comm,
   const int kind = (code - EXANET_TRACE_Neighbor_allgather) % KINDS;
   struct neighbours n = {0};
   if (!ask(&n, comm, a[calls[kind].comm])) n.sources = n.targets = 0;
-  exanet_stream_put(comm->number);
-  exanet_stream_put(request);
-  put_peers(comm, n.source, n.sources);
-  exanet_stream_put((uint64_t)n.sources);
-  for (int i = 0; i < n.sources; i++)
-    exanet_stream_put(bytes_of(a, large, calls[kind].receive_count, calls[kind].receive_type, calls[kind].by_source,
-                               calls[kind].types, i));
-  put_peers(comm, n.target, n.targets);
-  exanet_stream_put((uint64_t)n.targets);
-  for (int i = 0; i < n.targets; i++)
-    exanet_stream_put(
-        bytes_of(a, large, calls[kind].send_count, calls[kind].send_type, calls[kind].by_target, calls[kind].types, i));
+  const struct side from = {.comm = comm,
+                            .ranks = n.source,
+                            .arguments = a,
+                            .large = large,
+                            .listed = calls[kind].by_source,
+                            .types = calls[kind].types,
+                            .count = calls[kind].receive_count,
+                            .type = calls[kind].receive_type};
+  const struct side to = {.comm = comm,
+                          .ranks = n.target,
+                          .arguments = a,
+                          .large = large,
+                          .listed = calls[kind].by_target,
+                          .types = calls[kind].types,
+                          .count = calls[kind].send_count,
+                          .type = calls[kind].send_type};
+  const uint64_t sources = (uint64_t)n.sources, targets = (uint64_t)n.targets;
+  exanet_put_neighbours(&(struct exanet_neighbours_fields){.communicator = comm->number,
+                                                           .request = request,
+                                                           .sources = {sources, peer_of, &from},
+                                                           .received = {sources, bytes_of, &from},
+                                                           .destinations = {targets, peer_of, &to},
+                                                           .sent = {targets, bytes_of, &to}});
   free(n.source);
   free(n.target);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Records the program's MPI calls into a stream of this rank (core/replay/trace_format.h), if the run was asked to.
+ * Records the program's MPI calls into a stream of this rank (docs/reference/trace.md), if the run was asked to.
  *
  * Contract: of each outermost call prepare() comes before it, begins() when its computing so far has been counted, and ends() after it. What these
  * take moves no clock. Several threads may call at once; calls stand in the order in which they returned. */

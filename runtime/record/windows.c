@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
+#include "runtime/record/fields.h"
 #include "runtime/record/handles.h"
 #include "runtime/record/library.h"
-#include "runtime/record/stream.h"
 
 static struct exanet_handles table;
 static uint32_t *communicators; /* numbers, by the window's, less one */
@@ -72,9 +72,10 @@ void exanet_window_put_made(uint8_t code, const struct exanet_communicator *comm
   const long handle = exanet_handle_at(a[window_at[code - EXANET_TRACE_Win_create]], 0);
   const bool dynamic = code == EXANET_TRACE_Win_create_dynamic;
   (void)large; /* sizes are MPI_Aint in both forms */
-  exanet_stream_put(comm->number);
-  exanet_stream_put(add(exanet_handle_of(handle), comm->number));
-  exanet_stream_put(dynamic ? 0 : (uint64_t)a[code == EXANET_TRACE_Win_create ? 1 : 0]);
+  exanet_put_window(
+      &(struct exanet_window_fields){.communicator = comm->number,
+                                     .window = add(exanet_handle_of(handle), comm->number),
+                                     .bytes = dynamic ? 0 : (uint64_t)a[code == EXANET_TRACE_Win_create ? 1 : 0]});
 }
 
 static uint64_t peer_of(uint64_t window, long rank) {
@@ -110,20 +111,12 @@ void exanet_access_put(uint8_t code, const long *a, bool large, uint32_t request
   const uint64_t sent = reads ? 0 : elements(a, large, access->count, access->type, &here);
   const uint64_t back = elements(a, large, access->result_count, access->result_type, &here);
   elements(a, large, access->target_count, access->target_type, &contiguous);
-  exanet_stream_put(number_of(exanet_handle_of(a[access->window])));
-  exanet_stream_put(exanet_access_peer(code, a));
-  exanet_stream_put(request);
-  exanet_stream_put(contiguous ? EXANET_TRACE_CONTIGUOUS : 0);
-  exanet_stream_put(sent);
-  exanet_stream_put(back);
-}
-
-static void put_group(long group) {
-  int size = 0;
-  int *world = exanet_mpi.group_size(group, &size) == 0 ? exanet_group_members(group, size) : NULL;
-  exanet_stream_put(world != NULL ? (uint64_t)size : 0);
-  for (int i = 0; world != NULL && i < size; i++) exanet_stream_put((uint64_t)world[i]);
-  free(world);
+  exanet_put_access(&(struct exanet_access_fields){.window = number_of(exanet_handle_of(a[access->window])),
+                                                   .peer = exanet_access_peer(code, a),
+                                                   .request = request,
+                                                   .flags = contiguous ? EXANET_TRACE_CONTIGUOUS : 0,
+                                                   .bytes = sent,
+                                                   .receive_bytes = back});
 }
 
 void exanet_synchronisation_put(uint8_t code, uint64_t window, const long *a) {
@@ -137,12 +130,13 @@ void exanet_synchronisation_put(uint8_t code, uint64_t window, const long *a) {
                          : code == EXANET_TRACE_Win_fence    ? a[0]
                          : code == EXANET_TRACE_Win_lock_all ? a[0]
                                                              : 0;
-  exanet_stream_put(number_of(window));
-  exanet_stream_put(of_one ? peer_of(window, a[code == EXANET_TRACE_Win_lock ? 1 : 0]) : 0);
-  exanet_stream_put((exclusive ? EXANET_TRACE_EXCLUSIVE : 0) | (in_vain ? EXANET_TRACE_IN_VAIN : 0) |
-                    ((int)assertion & exanet_mpi.mode_nocheck ? EXANET_TRACE_UNCHECKED : 0));
-  if (groups)
-    put_group(a[0]);
-  else
-    exanet_stream_put(0);
+  int size = 0;
+  int *world = groups && exanet_mpi.group_size(a[0], &size) == 0 ? exanet_group_members(a[0], size) : NULL;
+  exanet_put_synchronise(&(struct exanet_synchronise_fields){
+      .window = number_of(window),
+      .peer = of_one ? peer_of(window, a[code == EXANET_TRACE_Win_lock ? 1 : 0]) : 0,
+      .flags = (exclusive ? EXANET_TRACE_EXCLUSIVE : 0) | (in_vain ? EXANET_TRACE_IN_VAIN : 0) |
+               ((int)assertion & exanet_mpi.mode_nocheck ? EXANET_TRACE_UNCHECKED : 0),
+      .ranks = exanet_list_of_ranks(world, size)});
+  free(world);
 }

@@ -114,7 +114,7 @@ Runner = Callable[..., Finished]
 
 @pytest.fixture
 def exanet_run(tmp_path: Path) -> Runner:
-    """Runs a command on a simulated machine: `exanet_run(stack, ranks, command)`; asserts that it succeeds, or exits with `code`; None: any."""
+    """Runs a command on a simulated machine: `exanet_run(stack, ranks, command)`; asserts success, or exits with `code` (None: any)."""
     numbers = itertools.count(1)
 
     def run(

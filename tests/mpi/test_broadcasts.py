@@ -42,7 +42,7 @@ def test_routers_copy_what_is_packed(exanet_run: Runner, stack: Stack, compiled:
 
 def test_the_messages_are_those_of_a_replay(exanet_run: Runner, stack: Stack, compiled: Callable[[str], Path], tmp_path: Path) -> None:
     """From whom, to whom, and when, of each to the picosecond; short and long ones, the root going round."""
-    for tree in ("LLF", "GLF", "linear", "hardware") if LONG else ("GLF", "hardware"):
+    for tree in ("LLF", "GLF", "linear", "binomial-doubling", "hardware") if LONG else ("GLF", "binomial-doubling", "hardware"):
         trace = tmp_path / tree
         for size in ("24", "3000"):
             options = (*CHOICES, f"bcast={tree}", "--record", str(trace / size))

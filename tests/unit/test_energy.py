@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from exanet import cli, machine, results, sim
 from exanet.errors import InputError
-from exanet.machine import energy
+from exanet.results import energy
 from exanet.sim import jobs
 
 BOARD_W = 0.136 + 0.337  # of KARMA'17 section 4.1: the network IP, and the transceivers of its two links

@@ -29,7 +29,8 @@ def applier() -> ModuleType:
 
 
 MOST_PLACES = {
-    "topology": 2, "routing": 2, "pattern": 1, "switch": 4, "constant": 3, "libfabric": 5, "pacing": 2, "target": 2, "rail_policy": 1,
+    "topology": 2, "routing": 2, "pattern": 1, "collective": 1, "switch": 4, "constant": 3, "libfabric": 5, "pacing": 2, "target": 2,
+    "rail_policy": 1, "trace_format": 1, "fault": 2,
 }  # fmt: skip
 """Files that a thing may take, new or changed: not its test, nor what is generated. A constant takes two, and the one that charges it."""
 
@@ -102,3 +103,21 @@ def test_a_new_constant_is_read_from_a_machine_file_and_refused_by_a_simulator_w
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, env=environment)
     refused = "m.yaml:3:19: error: 'ni.atomic_lock_ps' is a key that nothing reads: take it out"
     assert json.loads(done.stdout or "null") == [5000, [refused]], done.stderr
+
+
+def test_a_new_trace_format_is_written_and_named_by_help_pages_and_messages(tmp_path: Path) -> None:
+    shutil.copytree(Path(exanet.__file__).parent, tmp_path / "exanet", ignore=shutil.ignore_patterns("__pycache__", "hdl"))
+    applier().apply(ROOT, tmp_path / "patched", [EXAMPLES / "trace_format.patch"])
+    shutil.copytree(tmp_path / "patched" / "exanet", tmp_path / "exanet", dirs_exist_ok=True)
+    code = (
+        "import pathlib\nfrom exanet.errors import InputError\nfrom exanet.trace import convert, formats, written\n"
+        "written.broadcasts(pathlib.Path('trace'), 2, 3, 64)\n"
+        "assert convert.convert(pathlib.Path('trace'), pathlib.Path('trace.csv'), {}) == {}\n"
+        "assert 'exanet trace convert trace trace.csv' in formats.help_text() and 'FILE.csv' in formats.page()\n"
+        "try: convert.convert(pathlib.Path('trace'), pathlib.Path('trace.xyz'), {})\n"
+        "except InputError as error: assert '.csv' in error.messages[0]\n"
+        "print(pathlib.Path('trace.csv').read_text().count('MPI_Bcast'))\n"
+    )
+    environment = {"PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, env=environment)
+    assert done.stdout.strip() == "6", done.stderr

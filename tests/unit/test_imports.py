@@ -25,7 +25,8 @@ from exanet.machine.located import Located
 PACKAGE = Path(__file__).parents[2] / "exanet"
 
 ORDER = (
-    *("errors", "lightly", "units", "quantity", "bounds", "progress", "terminal", "directory", "memory", "registries", "mpi", "optional"),
+    *("errors", "lightly", "units", "quantity", "bounds", "progress", "terminal", "directory", "memory", "files", "background"),
+    *("registries", "mpi", "optional"),
     *(
         "machine",
         "level",
@@ -112,12 +113,12 @@ def test_folders_use_what_lies_below_them() -> None:
     "text", ["from exanet.sim import jobs", "def late():\n    import exanet.sim.jobs", "from exanet.sim.jobs import Job"]
 )
 def test_a_cycle_is_found(text: str) -> None:
-    planted = {**sources(), "exanet.machine.energy": text}
+    planted = {**sources(), "exanet.machine.resolve": text}
     found = cycle(imports(planted))
     assert found[0] == found[-1]
-    assert "exanet.machine.energy" in found
+    assert "exanet.machine.resolve" in found
     assert all(other in imports(planted)[name] for name, other in pairwise(found))
-    assert "exanet.machine.energy imports exanet.sim.jobs" in upward(imports(planted))
+    assert "exanet.machine.resolve imports exanet.sim.jobs" in upward(imports(planted))
 
 
 def test_an_import_that_leads_upward_is_found_without_a_cycle() -> None:

@@ -251,7 +251,7 @@ def test_a_run_that_is_interrupted_stops() -> None:
 BEGUN = """
 import signal, sys, exanet.cli, exanet.sim
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
-from exanet.sim import background
+from exanet import background
 work = background.work
 background.work = lambda *run: (print("begun", flush=True), work(*run))
 exanet.cli.main()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Committed files about bits say what spec/packet.yaml and spec/descriptors.yaml say."""
+"""Committed files say what spec/packet.yaml, spec/descriptors.yaml and spec/trace.yaml say."""
 
 import importlib
 import shutil
@@ -34,10 +34,10 @@ def test_fields_must_fill_a_layout(tmp_path: Path) -> None:
         module("layouts").load(short)
 
 
-def changed(tmp_path: Path, old: str, new: str) -> Path:
-    text = (ROOT / "spec/descriptors.yaml").read_text()
+def changed(tmp_path: Path, old: str, new: str, name: str = "descriptors.yaml") -> Path:
+    text = (ROOT / "spec" / name).read_text()
     assert old in text
-    path = tmp_path / "descriptors.yaml"
+    path = tmp_path / name
     path.write_text(text.replace(old, new, 1))
     return path
 
@@ -65,6 +65,32 @@ def test_a_new_flag_is_one_line(tmp_path: Path) -> None:
     assert "kTraced = 128;" in emit.cpp(records)
     assert "logic traced;" in emit.system_verilog(records)
     assert "| 0x080 | traced | noted |" in emit.markdown(records)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error"),
+    [
+        ("Ssend: 3,", "Ssend: 2,", "codes are bytes other than 0, each of one call"),
+        ("Iexscan: 76", "Iexscan: 77", "the codes of nonblocking collectives lie 20 behind those of the blocking ones"),
+        ("{name: found, kind: truth,", "{name: found, kind: lie,", "probe.found is of the kind lie, which there is not"),
+        ("{name: found, kind: truth,", "{name: tag, kind: truth,", "probe has two fields of one name"),
+        ("kind: peer, list: counted, cpp: sources", "kind: peer, list: rest, cpp: sources", "neighbours has a list to the record's end"),
+        ("as_many_as: sources", "as_many_as: others", "neighbours has a list that must be as long as none of its fields"),
+    ],
+)
+def test_records_of_traces_contradict_themselves_nowhere(old: str, new: str, error: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=error):
+        module("traces").load_traces(changed(tmp_path, old, new, "trace.yaml"))
+
+
+def test_a_new_field_of_a_trace_is_one_line(tmp_path: Path) -> None:
+    line = '      - {name: found, kind: truth, cpp: found, meaning: "1: there was one"}\n'
+    path = changed(tmp_path, line, line + '      - {name: looks, kind: bytes, cpp: send_bytes, meaning: "so many"}\n', "trace.yaml")
+    traces, emit = module("traces").load_traces(path), module("emit_traces")
+    assert "  exanet_stream_put(fields->found);\n  exanet_stream_put(fields->looks);" in emit.c_fields(traces)
+    assert '!= 0;\n    r.send_bytes = s.number_below(std::uint64_t{1} << 47, "a size");\n  }' in emit.cpp_fields(traces)
+    assert '        Field("found", "number"),\n        Field("looks", "number"),' in emit.python(traces)
+    assert "| `looks` | [bytes](#kinds-of-fields) | so many |" in emit.markdown(traces)
 
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")

@@ -19,6 +19,7 @@ from exanet.errors import InputError
 from exanet.machine.located import Located, Mark
 from exanet.sweep import execute, plan, replays
 from exanet.sweep import results as tables
+from exanet.trace import rules
 from exanet.trace.write import Writer
 
 FILE = """
@@ -62,7 +63,7 @@ def alone(folder: Path, columns: dict[str, object]) -> dict[str, object]:
         str(columns["machine"]),
         str(columns["mapping"]),
         float(str(columns["compute"])),
-        {} if chosen == "default" else replay.choices(chosen),
+        {} if chosen == "default" else rules.choices(chosen),
         int(str(columns["seed"])),
     )
     return dict(replay.replay(options)[0]["summary"])

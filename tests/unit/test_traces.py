@@ -20,11 +20,11 @@ from typer.testing import CliRunner
 
 from exanet import cli
 from exanet.errors import InputError
-from exanet.replay import choices
 from exanet.trace import folder, statistics
+from exanet.trace.rules import choices
 from exanet.trace.write import Writer
 
-SEND, RECV, WAIT, ALLREDUCE, FINALIZE, COMMUNICATOR, UNRECORDED = 1, 13, 22, 52, 100, 101, 102  # core/replay/trace_format.h
+SEND, RECV, WAIT, ALLREDUCE, FINALIZE, COMMUNICATOR, UNRECORDED = 1, 13, 22, 52, 100, 101, 102  # spec/trace.yaml
 WORLD = 1
 
 
@@ -302,7 +302,7 @@ def test_a_full_disk_is_told_by_the_option_that_names_the_trace(tmp_path: Path, 
 def test_a_long_table_is_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = write(tmp_path / "whole", PING)
     folder.finish(whole, 2, {})
-    monkeypatch.setattr("exanet.results.long_table.PART_ROWS", 3)
+    monkeypatch.setattr("exanet.files.PART_ROWS", 3)
     parts = write(tmp_path / "parts", PING)
     assert folder.finish(parts, 2, {}).calls == 8
     assert folder.load(parts).calls().equals(folder.load(whole).calls())

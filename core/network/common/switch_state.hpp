@@ -12,6 +12,7 @@
 #include "core/network/common/injection.hpp"
 #include "core/network/network.hpp"
 #include "core/routing/routing.hpp"
+#include "core/units/check.hpp"
 #include "core/units/time.hpp"
 
 namespace exanet {
@@ -61,7 +62,38 @@ template <typename Packets>
 void deliver_packet(const PacketSink& sink, Packets& packets, std::uint32_t index, Time now) {
   const PacketInFlight delivered = packets[index];
   packets.free(index);
+  if (delivered.packet.marked != 0) [[unlikely]] {
+    if (sink.lost != nullptr) sink.lost(sink.self, delivered.packet, Status::kLinkDown, now);
+    return;
+  }
   if (sink.delivered != nullptr) sink.delivered(sink.self, delivered.packet, delivered.injected, now);
+}
+
+// The ends of a link that can go down (Network::set_link): whether the output there is, and of the input the times at which came, or would have come, what
+// stood on the line when the link last went down. Such packets are marked: what is missing of them is filled up, so that they leave room behind them as
+// whole ones do, and they are lost at their destination. What an output that is down sends is gone at once.
+struct Cut {
+  bool down = false;
+  Time from = Time::never(), until = Time::never();
+  bool on_line(Time at) const { return at > from && at <= until; }
+};
+
+// Network::set_link() of switches. Contract of `State`: as of PartitionedNetwork, and parts have set_output(now, port, up) and collect().
+template <typename State>
+void set_switch_link(State& state, PortRef link, bool up, Time now) {
+  EXANET_CHECK(!state.cuts_.empty(), "a link changes where none was to fail", now.ps(), link.node, link.port);
+  for (const auto& part : state.parts_) part->collect();  // what one part has sent another is there before anything changes
+  const std::uint32_t port = state.first_port(link.node) + link.port, far = state.ports_[port].far;
+  EXANET_CHECK(far != kNone, "no link at this port", now.ps(), link.node, link.port);
+  for (const std::uint32_t end : {port, far})
+    state.parts_[state.part_of(state.node_of_[end])]->set_output(now, end, up);
+}
+
+// What a routing sees of a port whose link is down: more than any buffers hold.
+inline constexpr std::uint32_t kDownWords = 1 << 24;
+template <typename State>
+bool is_down(const State& state, NodeId node, std::uint16_t port) {
+  return !state.cuts_.empty() && state.cuts_[state.first_port(node) + port].down;
 }
 
 // Packets of one lane of an input, with virtual output queues those to one output; the first one asks.

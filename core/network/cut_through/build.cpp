@@ -113,6 +113,7 @@ void State::build_ports(const NetworkConfig& config) {
   virtual_time_.resize(ports);
   if (pauses_) fillings_.resize(ports);
   if (discards_) discarded_.resize(nodes_.size());
+  if (config.links_fail) cuts_.resize(ports);
   injection_ports_.resize(std::size_t{topology_.endpoint_count()} * intra_ports_ * classes_);
   for (NodeId node = 0; node < topology_.node_count(); ++node) build_node(node, config);
 }
@@ -146,7 +147,16 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
   }
 }
 
-bool CutThroughNetwork::may_lose() const { return state_->discards_; }
+bool CutThroughNetwork::may_lose() const { return state_->discards_ || !state_->cuts_.empty(); }
+
+std::uint64_t CutThroughNetwork::lost() const {
+  std::uint64_t packets = 0;
+  for (const auto& part : state_->parts_) packets += part->lost_;
+  return packets;
+}
+
+void CutThroughNetwork::set_link(PortRef link, bool up, Time now) { set_switch_link(*state_, link, up, now); }
+
 std::uint64_t CutThroughNetwork::discarded(NodeId node) const {
   return state_->discards_ ? state_->discarded_[node] : 0;
 }

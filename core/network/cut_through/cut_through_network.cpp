@@ -71,6 +71,8 @@ void Part::arrive(NodeId node, std::uint32_t port, std::uint32_t index) {
 void Part::enqueue(NodeId node, std::uint32_t port, std::uint32_t index) {
   Entry& entry = entries_[index];
   choose_route(events_.now(), node, entry);
+  if (!net_.cuts_.empty() && net_.cuts_[port].on_line(entry.tail_in)) [[unlikely]]
+    packets_[entry.packet].packet.marked = 1;
   if (action_ && !join(node, port, index)) [[unlikely]]
     return;
   entry.next = kNone;
@@ -157,6 +159,9 @@ void Part::grant(Time now, NodeId node, std::uint32_t output, const Choice& choi
   if (net_.ports_[first + output].link_class == kIntraTile) {
     net_.out_free_[first + output] = left;
     events_.schedule(left, deliver_event_, entry.packet);
+  } else if (!net_.cuts_.empty() && net_.cuts_[first + output].down) [[unlikely]] {
+    net_.out_free_[first + output] = left;
+    lose(entry.packet);
   } else {
     entry.vc = emptiest_channel(first + output, choice.priority_class, entry.vc);
     cross_link(now, first + output, choice.priority_class, entry, left);
@@ -282,7 +287,37 @@ void Part::offer_credits(Time now, std::uint32_t port) {
 
 void Part::deliver(Time now, std::uint32_t packet_index) {
   --in_flight_;
+  lost_ += packets_[packet_index].packet.marked;
   deliver_packet(sink_, packets_, packet_index, now);
+}
+
+// The packet has been granted an output whose link is down.
+void Part::lose(std::uint32_t packet_index) {
+  packets_[packet_index].packet.marked = 1;
+  deliver(events_.now(), packet_index);
+}
+
+void Part::set_output(Time now, std::uint32_t port, bool up) {
+  if (net_.cuts_[port].down == !up) return;
+  net_.cuts_[port].down = !up;
+  Port& out = net_.ports_[port];
+  if (up) {
+    out.wire_free = max(out.wire_free, now);
+    return;
+  }
+  const Time on = net_.timing_.latency[out.link_class] + net_.pipeline_of(net_.node_of_[out.far]);
+  net_.cuts_[out.far].from = now;
+  net_.cuts_[out.far].until = out.wire_free + on;
+  net_.parts_[out.far_part]->mark_on_line(now, out.far);
+}
+
+// Of the packets in the queues of an input: those of which not all has come.
+void Part::mark_on_line(Time now, std::uint32_t port) {
+  const Node& node = net_.nodes_[net_.node_of_[port]];
+  const std::uint32_t each = net_.lanes_ * (net_.voq_ ? node.ports : 1);
+  for (std::uint32_t q = node.first_queue + (port - node.first_port) * each, end = q + each; q < end; ++q)
+    for (std::uint32_t e = net_.queues_[q].front; e != kNone; e = entries_[e].next)
+      if (entries_[e].tail_in > now) packets_[entries_[e].packet].packet.marked = 1;
 }
 
 }  // namespace exanet

@@ -35,6 +35,8 @@ class CutThroughNetwork final : public PartitionedNetwork<cut_through_state::Sta
 
   std::uint32_t queued(NodeId node) const override;
   bool may_lose() const override;
+  std::uint64_t lost() const override;
+  void set_link(PortRef link, bool up, Time now) override;
   std::uint64_t discarded(NodeId node) const override;  // packets that the machine's queue action dropped
   std::uint64_t memory_bytes() const override;
 

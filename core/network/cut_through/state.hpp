@@ -167,6 +167,7 @@ struct State {
       queued_words_;  // (port, virtual channel): payload of packets in this switch that ask for this output
   std::vector<std::uint64_t> virtual_time_;  // by port: start of the share that was served last
   std::vector<Filling> fillings_;  // by port
+  std::vector<Cut> cuts_;  // by port; empty where no link fails
   std::vector<InjectionPort> injection_ports_;  // (endpoint, intra-tile port, class)
   std::vector<std::uint64_t> discarded_;  // packets that an action dropped, by node
   Time lookahead_ = Time::never();
@@ -190,6 +191,9 @@ struct Part {
   void reclaim(CreditPool& pool, Time now);
   void offer_credits(Time now, std::uint32_t port);
   void deliver(Time now, std::uint32_t packet);
+  [[gnu::cold, gnu::noinline]] void lose(std::uint32_t packet);
+  void set_output(Time now, std::uint32_t port, bool up);
+  void mark_on_line(Time now, std::uint32_t port);
   Queue& queue_of(NodeId node, std::uint32_t port, std::uint8_t lane, std::uint32_t output);
   void ask(NodeId node, std::uint32_t port, const Entry& front);
   void unask(NodeId node, std::uint32_t port, const Entry& front);
@@ -226,7 +230,7 @@ struct Part {
   Pool<Entry, &Entry::next> entries_;
   Pool<PacketInFlight, &PacketInFlight::next_free> packets_;
   std::unique_ptr<QueueAction> action_;  // null: nothing is done to packets
-  std::uint64_t hops_ = 0, pauses_sent_ = 0;
+  std::uint64_t hops_ = 0, pauses_sent_ = 0, lost_ = 0;
   std::uint64_t in_flight_ =
       0;  // those injected here less those delivered here; only the sum over all parts means something
   std::uint32_t allocate_event_ = 0, deliver_event_ = 0, offer_event_ = 0, arrive_event_ = 0, drain_event_ = 0,

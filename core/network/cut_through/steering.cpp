@@ -14,7 +14,7 @@ class Part::View final : public CongestionView {
       : part_(part), net_(part.net_), now_(now), class_(priority_class) {}
 
   std::uint32_t queued_words(NodeId node, std::uint16_t port) const override {
-    std::uint32_t words = 0;
+    std::uint32_t words = is_down(net_, node, port) ? kDownWords : 0;
     const std::uint32_t first = (net_.nodes_[node].first_port + port) * net_.channels_;
     for (std::uint32_t vc = 0; vc < net_.channels_; ++vc) words += net_.queued_words_[first + vc];
     return words + beyond(node, {port, 0}, 1);
@@ -22,10 +22,11 @@ class Part::View final : public CongestionView {
 
   std::uint32_t channel_words(NodeId node, Hop hop) const override {
     const std::uint32_t index = net_.nodes_[node].first_port + hop.port;
-    return net_.queued_words_[index * net_.channels_ + hop.vc] + beyond(node, hop, net_.channel_step_);
+    return (is_down(net_, node, hop.port) ? kDownWords : 0) + net_.queued_words_[index * net_.channels_ + hop.vc] + beyond(node, hop, net_.channel_step_);
   }
 
   bool has_credit(NodeId node, Hop hop) const override {
+    if (is_down(net_, node, hop.port)) return false;
     const std::uint32_t index = net_.nodes_[node].first_port + hop.port;
     part_.reclaim(net_.pools_[index], now_);
     for (std::uint32_t vc = hop.vc; vc < net_.channels_; vc += net_.channel_step_) {

@@ -105,6 +105,10 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
   endpoint_to_request_ = endpoint.to_request;
   for (const RouterTiming& far : {router_, endpoint})
     for (const LinkConfig& link : config.links) links_.emplace_back(link, config.router, far);
+  links_fail_ = config.links_fail;
+  down_ = static_cast<std::uint8_t>(links_.size());
+  EXANET_CHECK(links_.size() < kIntraTile / 2, "more kinds of links than there are numbers", 0, links_.size(), kIntraTile);
+  for (std::uint8_t link = 0; link < down_; ++link) links_.push_back(LinkTiming(links_[link]));
   build_ports(config);
   for (const Partition& part : parts)
     parts_.push_back(std::make_unique<Part>(*this, part, static_cast<std::uint8_t>(parts_.size()), parts.size()));
@@ -130,6 +134,7 @@ Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t p
       injection_ports_(net.injection_ports_.data()),
       decisions_(net.decisions_.data()),
       decision_lists_(net.decision_lists_.data()),
+      down_(net.down_),
       intra_ports_(net.intra_ports_),
       rail_ports_(plain_ ? net.rail_ports_ : 0),
       channels_(net.channels_),
@@ -282,6 +287,8 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
   }
 }
 
+bool ExanetNetwork::may_lose() const { return state_->links_fail_; }
+
 bool ExanetNetwork::multicasts() const { return state_->multicasts_; }
 
 std::uint64_t ExanetNetwork::discarded(NodeId node) const { return state_->discarded_[node]; }
@@ -299,6 +306,15 @@ void ExanetNetwork::stall(NodeId node, std::uint8_t intra_port, Time until) {
 
 void ExanetNetwork::give_back(NodeId node, std::uint8_t intra_port, Time at) {
   state_->parts_[state_->part_of(node)]->give_back(node, intra_port, at);
+}
+
+void ExanetNetwork::set_link(PortRef link, bool up, Time now) {
+  State& s = *state_;
+  for (const auto& part : s.parts_) part->collect();  // what one part has sent another is there before anything changes
+  const std::uint32_t index = s.first_port(link.node) + link.port, far = s.far_outputs_[index];
+  EXANET_CHECK(s.outputs_[index].far_input != kNone, "no link at this port", now.ps(), link.node, link.port);
+  for (const std::uint32_t output : {index, far})
+    s.parts_[s.part_of(s.inputs_[s.outputs_[output].first_input].node)]->set_output(now, output, up);
 }
 
 void ExanetNetwork::finish(std::size_t part, Time now) { state_->parts_[part]->finish(now); }

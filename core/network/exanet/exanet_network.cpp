@@ -144,16 +144,9 @@ void Part::discard(Time now, std::uint32_t input_index) {
   Input& input = inputs_[input_index];
   if (input.front == kNone || input.output != kDiscard || input.request != now)
     return;  // a priority packet overtook it
-  const std::uint32_t index = input.front, words = input.front_words;
-  const PacketInFlight& packet = packets_[index];
-  const Time left = max(now + router_.cycle * router_.packet_words(words), packet.tail_in);
-  input.idle_at = left + router_.input_gap;
-  input.front = packet.next;
-  packets_.free(index);
-  --in_flight_;
+  const Time left = max(now + router_.cycle * router_.packet_words(input.front_words), packets_[input.front].tail_in);
   ++net_.discarded_[input.node];
-  return_credit(input, words, left);
-  if (input.front != kNone) register_front(input);
+  read_out(input, left, Status::kUnreachable);
 }
 
 void Part::arbitrate(Time now, std::uint32_t output_index) {
@@ -269,7 +262,7 @@ std::uint32_t Part::choose_of(Time now, Output& output, std::uint32_t output_ind
 
 // Whether one of the next buffers takes the front of `input`.
 bool Part::may_go(Time now, const Output& output, std::uint32_t output_index, const Input& input) {
-  if (output.link_class == kIntraTile) return true;
+  if (output.link_class >= down_) return true;
   for (std::uint32_t vc = channel_to(output_index, input); vc < channels_; vc += channel_step_)
     if (has_credit_beyond(now, output, output_index, vc, input.priority)) return true;
   return false;
@@ -324,6 +317,8 @@ bool Part::has_credit_beyond(Time now, const Output& output, std::uint32_t outpu
 
 void Part::grant(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index) {
   Input& input = inputs_[input_index];
+  if (output.link_class >= down_ && output.link_class != kIntraTile) [[unlikely]]
+    return lose_front(now, output, output_index, input_index);
   if (input.multicast) return grant_copy(now, output, output_index, input_index);
   const std::uint32_t index = input.front, words = input.front_words;
   PacketInFlight& packet = packets_[index];

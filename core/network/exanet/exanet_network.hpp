@@ -30,6 +30,8 @@ class ExanetNetwork final : public PartitionedNetwork<exanet_state::State> {
   void stall(NodeId node, std::uint8_t intra_port, Time until) override;
   void give_back(NodeId node, std::uint8_t intra_port, Time at) override;
   std::uint64_t memory_bytes() const override;
+  bool may_lose() const override;
+  void set_link(PortRef link, bool up, Time now) override;
   void finish(std::size_t part, Time now) override;
 };
 

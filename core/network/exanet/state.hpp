@@ -213,7 +213,10 @@ struct State {
   const Topology& topology_;
   std::vector<std::uint8_t> part_of_;  // by node; empty when all are in one part
   RouterTiming router_;
-  std::vector<LinkTiming> links_;  // by class, and behind them the same towards endpoints behind switches
+  // By class, and behind them the same towards endpoints behind switches; behind all of these the same again, for links that are down.
+  std::vector<LinkTiming> links_;
+  bool links_fail_ = false;  // in the run
+  std::uint8_t down_ = 0;  // the first class of a link that is down; those of intra-tile ports are above
   std::uint32_t intra_ports_;  // of an endpoint; a switch has none
   std::uint32_t rail_ports_;  // of each rail of one, where packets take the rail that they enter by; else 0
   std::uint32_t channels_, channel_step_;
@@ -316,6 +319,14 @@ struct Part {
   [[gnu::cold, gnu::noinline]] void plan_by_port(PacketInFlight& packet, const Input& input) const;
   [[gnu::cold, gnu::noinline]] void discard_later(Input& input);
   [[gnu::cold, gnu::noinline]] void discard(Time now, std::uint32_t input_index);
+  // links_down.cpp
+  [[gnu::cold, gnu::noinline]] void set_output(Time now, std::uint32_t output_index, bool up);
+  [[gnu::cold, gnu::noinline]] void lose_on_line(Time now, std::uint32_t far_input);
+  void withdraw(Input& input);
+  [[gnu::cold, gnu::noinline]] void lose_front(Time now, Output& output, std::uint32_t output_index,
+                                               std::uint32_t input_index);
+  void read_out(Input& input, Time left, Status why);
+  void report_lost(std::uint32_t packet_index, Status why);
   void register_front(Input& input);
   void ask(Input& input, std::uint32_t output_index, std::uint8_t vc, Time from);
   class View;  // steering.cpp, with what follows
@@ -398,6 +409,7 @@ struct Part {
   InjectionPort* const injection_ports_;
   Decision* const decisions_;
   DecisionList* const decision_lists_;
+  const std::uint8_t down_;  // as the network's
   const std::uint32_t intra_ports_;
   const std::uint32_t rail_ports_;  // 0 also where routing chooses the rail
   const std::uint32_t channels_, channel_step_;

@@ -21,15 +21,18 @@ class Part::View final : public CongestionView {
   View(Part& part, Time now, std::uint8_t priority) : part_(part), now_(now), priority_(priority) {}
 
   std::uint32_t queued_words(NodeId node, std::uint16_t port) const override {
+    if (is_down(node, port)) return kFull;
     return waiting_words(node, port, kAnyChannel) + taken_words(node, {port, 0}, 1);
   }
 
   std::uint32_t channel_words(NodeId node, Hop hop) const override {
+    if (is_down(node, hop.port)) return kFull;
     return waiting_words(node, hop.port, hop.vc) + taken_words(node, hop, part_.channel_step_);
   }
 
   // For the largest packet of its class: else an output would not grant it.
   bool has_credit(NodeId node, Hop hop) const override {
+    if (is_down(node, hop.port)) return false;
     const std::uint32_t index = part_.net_.first_output_[node] + hop.port;
     part_.receive_credits(now_, part_.outputs_[index]);
     for (std::uint32_t vc = hop.vc; vc < part_.channels_; vc += part_.channel_step_) {
@@ -42,6 +45,11 @@ class Part::View final : public CongestionView {
 
  private:
   static constexpr std::uint8_t kAnyChannel = 0xff;
+  static constexpr std::uint32_t kFull = 1 << 24;  // words; more than any buffers hold
+
+  bool is_down(NodeId node, std::uint16_t port) const {
+    return part_.outputs_[part_.net_.first_output_[node] + port].link_class >= part_.down_;
+  }
 
   // Of the buffers beyond a port: its channel's, and those's that are `step`, two, ... further.
   std::uint32_t taken_words(NodeId node, Hop hop, std::uint32_t step) const {

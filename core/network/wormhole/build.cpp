@@ -29,7 +29,8 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
       adaptive_(routing_ != nullptr && routing_->adaptive()),
       fixed_(config_.arbitration == SwitchConfig::Arbitration::kFixedPriority),
       enters_in_time_(adaptive_ || queue_action_kind(config.router.queue_action).make != nullptr),
-      tag_(tags_of(config_.weights, classes_)) {
+      tag_(tags_of(config_.weights, classes_)),
+      links_fail_(config.links_fail) {
   require_channels(topology, channels_);
   require_one_thread_if(adaptive_, parts.size(), "routing");
   require_one_thread_if(queue_action_kind(config.router.queue_action).make != nullptr, parts.size(), "a queue action");
@@ -75,6 +76,7 @@ void State::build_ports() {
   first_slot_.resize(std::size_t{ports} * lanes_);
   if (enters_in_time_) queued_flits_.resize(std::size_t{ports} * lanes_);
   queues_.resize(queues);
+  if (links_fail_) cuts_.resize(ports);
   injection_ports_.resize(std::size_t{topology_.endpoint_count()} * intra_ports_ * classes_);
   for (NodeId node = 0; node < topology_.node_count(); ++node) build_node(node);
 }
@@ -99,6 +101,16 @@ void State::build_node(NodeId node) {
                                      timing_.crossbar_word + wire.credit));
   }
 }
+
+bool WormholeNetwork::may_lose() const { return !state_->cuts_.empty(); }
+
+std::uint64_t WormholeNetwork::lost() const {
+  std::uint64_t packets = 0;
+  for (const auto& part : state_->parts_) packets += part->lost_;
+  return packets;
+}
+
+void WormholeNetwork::set_link(PortRef link, bool up, Time now) { set_switch_link(*state_, link, up, now); }
 
 std::uint32_t WormholeNetwork::queued(NodeId node) const {
   const State& s = *state_;

@@ -70,6 +70,7 @@ struct Worm {
   std::uint8_t lane;  // in which it stands
   std::uint8_t want = 0;  // class and virtual channel that it asks of the output
   bool moving = false;  // it holds a channel of the output
+  bool swallowed = false;  // the link was down when its first flit was sent
 };
 
 // A lane of an output: who holds it, and the credits for the buffer beyond. An intra-tile port takes all that goes out; its credits are those of its
@@ -158,6 +159,7 @@ struct State {
   bool voq_, adaptive_, fixed_;
   bool enters_in_time_;  // packets enter queues when their headers are there, since somebody looks at these
   std::vector<std::int64_t> tag_;  // by class: of a word's share
+  bool links_fail_;  // in the run
   Time lookahead_ = Time::never();
 
   std::vector<Node> nodes_;
@@ -175,6 +177,7 @@ struct State {
   std::vector<std::uint8_t> first_slot_;  // the same: whose turn it is
   std::vector<std::uint32_t> queued_flits_;  // the same: flits of packets in this switch that ask for it
   std::vector<Queue> queues_;
+  std::vector<Cut> cuts_;  // by port; empty where no link fails
   std::vector<InjectionPort> injection_ports_;  // (endpoint, intra-tile port, class)
   std::vector<std::unique_ptr<Part>> parts_;
 };
@@ -197,6 +200,9 @@ struct Part {
   void await_credits(std::uint32_t port, std::uint32_t priority_class);
   void offer_credits(Time now, std::uint32_t port, std::uint32_t priority_class);
   void deliver(Time now, std::uint32_t packet);
+  [[gnu::cold, gnu::noinline]] bool is_swallowed(std::uint32_t output, Worm& worm) const;
+  void set_output(Time now, std::uint32_t port, bool up);
+  void mark_on_line(Time now, std::uint32_t port);
   void collect();
   static void reclaim(Lane& channel, Time now);
   Queue& queue_of(const Worm& worm);
@@ -228,7 +234,7 @@ struct Part {
   std::vector<Time> readable_;  // (worm, flit): from when on it can be passed
   Pool<PacketInFlight, &PacketInFlight::next_free> packets_;
   std::unique_ptr<QueueAction> action_;  // null: nothing is done to packets
-  std::uint64_t hops_ = 0;
+  std::uint64_t hops_ = 0, lost_ = 0;
   std::uint64_t in_flight_ =
       0;  // those injected here less those delivered here; only the sum over all parts means something
   Mailboxes<Mail> mail_;

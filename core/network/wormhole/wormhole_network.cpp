@@ -82,6 +82,8 @@ Queue& Part::queue_of(const Worm& worm) {
 void Part::enqueue(std::uint32_t index) {
   Worm& worm = worms_[index];
   route(worm);
+  if (!net_.cuts_.empty() && net_.cuts_[worm.input].on_line(worm.request)) [[unlikely]]
+    packets_[worm.packet].packet.marked = 1;
   if (action_) [[unlikely]]
     join(worm);
   worm.next = kNone;
@@ -130,6 +132,10 @@ void Part::send(Time now, std::uint32_t output, std::uint8_t lane) {
   const bool tail = worm.sent + 1 == worm.words;
   if (net_.ports_[output].link_class == kIntraTile) {
     net_.out_free_[output] = left;
+    if (tail) events_.schedule(left, deliver_event_, worm.packet);
+  } else if (!net_.cuts_.empty() && is_swallowed(output, worm)) [[unlikely]] {
+    net_.out_free_[output] = left;
+    packets_[worm.packet].packet.marked = 1;
     if (tail) events_.schedule(left, deliver_event_, worm.packet);
   } else {
     --channel.credits;
@@ -246,7 +252,46 @@ void Part::offer_credits(Time now, std::uint32_t port, std::uint32_t priority_cl
 
 void Part::deliver(Time now, std::uint32_t packet_index) {
   --in_flight_;
+  lost_ += packets_[packet_index].packet.marked;
   deliver_packet(sink_, packets_, packet_index, now);
+}
+
+// Flits of a packet go all over the link, or none does.
+bool Part::is_swallowed(std::uint32_t output, Worm& worm) const {
+  if (worm.sent == 0) worm.swallowed = net_.cuts_[output].down;
+  return worm.swallowed;
+}
+
+void Part::set_output(Time now, std::uint32_t port, bool up) {
+  if (net_.cuts_[port].down == !up) return;
+  net_.cuts_[port].down = !up;
+  Link& out = net_.ports_[port];
+  if (up) {
+    out.wire_free = max(out.wire_free, now);
+    return;
+  }
+  net_.cuts_[out.far].from = now;
+  net_.cuts_[out.far].until =
+      out.wire_free + net_.timing_.wires[out.link_class].latency + net_.pipeline_of(net_.node_of_[out.far]);
+  net_.parts_[out.far_part]->mark_on_line(now, out.far);
+}
+
+// Of the packets in the buffer of an input: those of which not all has come.
+void Part::mark_on_line(Time now, std::uint32_t port) {
+  const auto mark = [&](std::uint32_t index) {
+    const Worm& worm = worms_[index];
+    if (worm.known < worm.words || readable_[std::size_t{index} * net_.most_words_ + worm.known - 1u] > now)
+      packets_[worm.packet].packet.marked = 1;
+  };
+  for (std::uint32_t lane = 0; lane < net_.lanes_; ++lane) {
+    const std::uint32_t index = net_.filling_[port * net_.lanes_ + lane];  // perhaps long gone, and the place another packet's
+    if (index == kNone || worms_[index].input != port || worms_[index].lane != lane) continue;
+    if (worms_[index].known < worms_[index].words) packets_[worms_[index].packet].packet.marked = 1;
+  }
+  const Node& node = net_.nodes_[net_.node_of_[port]];
+  const std::uint32_t each = net_.lanes_ * (net_.voq_ ? node.ports : 1);
+  for (std::uint32_t q = node.first_queue + (port - node.first_port) * each, end = q + each; q < end; ++q)
+    for (std::uint32_t w = net_.queues_[q].front; w != kNone; w = worms_[w].next) mark(w);
 }
 
 void Part::collect() {
@@ -263,14 +308,14 @@ class Part::View final : public CongestionView {
   View(State& net, Time now, std::uint32_t priority_class) : net_(net), now_(now), class_(priority_class) {}
 
   std::uint32_t queued_words(NodeId node, std::uint16_t port) const override {
-    std::uint32_t words = 0;
+    std::uint32_t words = is_down(net_, node, port) ? kDownWords : 0;
     for (std::uint8_t vc = 0; vc < net_.channel_step_; ++vc) words += channel_words(node, {port, vc});
     return words;
   }
 
   std::uint32_t channel_words(NodeId node, Hop hop) const override {
     const std::uint32_t first = (net_.nodes_[node].first_port + hop.port) * net_.lanes_;
-    std::uint32_t words = 0;
+    std::uint32_t words = is_down(net_, node, hop.port) ? kDownWords : 0;
     for (std::uint32_t c = 0; c < net_.classes_; ++c) {
       const std::uint32_t want = c * net_.channels_ + hop.vc;
       words += net_.queued_flits_[first + want];
@@ -285,7 +330,7 @@ class Part::View final : public CongestionView {
 
   bool has_credit(NodeId node, Hop hop) const override {
     const Link& out = net_.ports_[net_.nodes_[node].first_port + hop.port];
-    return (net_.serves_[class_ * net_.channels_ + hop.vc] & ~out.held) != 0;
+    return !is_down(net_, node, hop.port) && (net_.serves_[class_ * net_.channels_ + hop.vc] & ~out.held) != 0;
   }
 
  private:

@@ -35,6 +35,9 @@ class WormholeNetwork final : public PartitionedNetwork<wormhole_state::State> {
 
   std::uint32_t queued(NodeId node) const override;
   std::uint64_t memory_bytes() const override;
+  bool may_lose() const override;
+  std::uint64_t lost() const override;
+  void set_link(PortRef link, bool up, Time now) override;
   // Who waits for whom in a cycle, when packets are in flight and no event is left; empty if nobody does.
   std::string deadlock() const override;
 };

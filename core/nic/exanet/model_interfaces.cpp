@@ -34,7 +34,8 @@ ReductionsConfig ModelInterfaces::reductions_config(const NicContext& context) {
   ReductionsConfig config;
   config.cycle = context.router.cycle;
   config.port = kReductionPort;
-  config.patience = 0;  // nothing is lost, and a part that waits for others need not be sent again and again
+  // Where nothing is lost a part that waits for others need not be sent again and again.
+  config.patience = context.network->may_lose() ? GatewareShape::kMessagePatience : 0;
   config.memory_answer = memory_cycles(context, context.config.mailbox);
   return config;
 }

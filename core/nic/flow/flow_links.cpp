@@ -11,15 +11,24 @@ FlowLinks::FlowLinks(const Topology& topology, const NetworkConfig& fabric)
       free_(network_.resource_count()),
       stats_(network_.link_count()) {}
 
-Time FlowLinks::send(NodeId src, NodeId dst, std::uint32_t bytes, Time now) {
+FlowLinks::Sent FlowLinks::send(NodeId src, NodeId dst, std::uint32_t bytes, Time now) {
   network_.route(src, dst, route_);
+  if (!network_.works(route_)) {
+    ++lost_;
+    return {now, Status::kLinkDown};
+  }
   Time begin = now;  // on each resource in turn: it waits in a FIFO for one while those behind it are free again
   for (const ResourceId r : route_) {
     begin = max(begin, free_[r]);
     free_[r] = begin + network_.packet_time(r, bytes);
   }
   count(1, bytes);
-  return begin + network_.packet_latency(route_, bytes, begin);
+  return {begin + network_.packet_latency(route_, bytes, begin), Status::kOk};
+}
+
+void FlowLinks::set_link(PortRef link, bool up, Time now) {
+  network_.set_link(link, up);
+  changed_(now);
 }
 
 void FlowLinks::carry(NodeId src, NodeId dst, std::uint64_t packets, std::uint64_t bytes) {

@@ -37,21 +37,24 @@ FlowNic::FlowNic(const NicSetup& setup)
           "rail_policy is '" + setup.config.rail_policy + "': at flow level each pair has a rail; say pair");
   EventQueue& events = setup.events;
   on_message_ = events.add_handler(
-      [](void* self, Time now, std::uint32_t id, std::uint64_t) {
+      [](void* self, Time now, std::uint32_t id, std::uint64_t status) {
         FlowNic& nic = *static_cast<FlowNic*>(self);
         const Message m = nic.messages_[id];
-        nic.order_.arrived(m.src, m.dst, id, Status::kOk, [&](std::uint32_t due, Status) {
+        nic.order_.arrived(m.src, m.dst, id, static_cast<Status>(status), [&](std::uint32_t due, Status status_of_due) {
           const Message& its = nic.messages_[due];
-          nic.mailbox_.write(nic.mailbox_of(its), its.bytes, its.user, now);
+          if (status_of_due == Status::kOk)
+            nic.mailbox_.write(nic.mailbox_of(its), its.bytes, its.user, now);
+          else
+            nic.mailbox_.fail(nic.mailbox_of(its), its.user, status_of_due, now);
           nic.free_messages_.push_back(due);
         });
       },
       this);
   on_reduction_ = events.add_handler(
-      [](void* self, Time now, std::uint32_t, std::uint64_t user) {
+      [](void* self, Time now, std::uint32_t status, std::uint64_t user) {
         FlowNic& nic = *static_cast<FlowNic*>(self);
         --nic.context_.active;
-        nic.context_.listener.reduction_packet_completed(user, Status::kOk, now);
+        nic.context_.listener.reduction_packet_completed(user, static_cast<Status>(status), now);
       },
       this);
   on_ready_ = events.add_handler(
@@ -64,14 +67,19 @@ FlowNic::FlowNic(const NicSetup& setup)
   on_flows_ = events.add_handler(
       [](void* self, Time now, std::uint32_t, std::uint64_t) { static_cast<FlowNic*>(self)->move_flows(now); }, this);
   on_arrived_ = events.add_handler(
-      [](void* self, Time now, std::uint32_t id, std::uint64_t) { static_cast<FlowNic*>(self)->arrived(id, now); },
+      [](void* self, Time now, std::uint32_t id, std::uint64_t status) {
+        static_cast<FlowNic*>(self)->arrived(id, static_cast<Status>(status), now);
+      },
       this);
   on_complete_ = events.add_handler(
       [](void* self, Time now, std::uint32_t id, std::uint64_t) { static_cast<FlowNic*>(self)->complete(id, now); },
       this);
   on_acknowledged_ = events.add_handler(
-      [](void* self, Time now, std::uint32_t id, std::uint64_t) { static_cast<FlowNic*>(self)->acknowledged(id, now); },
+      [](void* self, Time now, std::uint32_t id, std::uint64_t status) {
+        static_cast<FlowNic*>(self)->acknowledged(id, static_cast<Status>(status), now);
+      },
       this);
+  links_.on_change([this](Time now) { links_changed(now); });
 }
 
 // Each rail has its own.
@@ -87,11 +95,15 @@ std::uint64_t FlowNic::packets_of(std::uint64_t bytes) const {
   return std::max<std::uint64_t>(bytes / block * of(block) + of(bytes % block), 1);
 }
 
-// Delivered when? It goes at the interface's clock.
-Time FlowNic::send(NodeId src, NodeId dst, std::uint32_t bytes) {
+// It goes at the interface's clock.
+FlowLinks::Sent FlowNic::send(NodeId src, NodeId dst, std::uint32_t bytes) {
   ++context_.packets;
   context_.payload_bytes += bytes;
   return links_.send(src, dst, bytes, next_edge(context_.config.clock, context_.events.now()));
+}
+
+void FlowNic::schedule(const FlowLinks::Sent& sent, std::uint32_t event, std::uint32_t id) {
+  context_.events.schedule(sent.at, event, id, static_cast<std::uint64_t>(sent.status));
 }
 
 void FlowNic::post(const PacketizerMessage& m) {
@@ -101,13 +113,14 @@ void FlowNic::post(const PacketizerMessage& m) {
   if (id == messages_.size()) messages_.emplace_back();
   messages_[id] = {m.src, m.dst, m.bytes, m.user};
   order_.sent(m.src, m.dst, id);
-  context_.events.schedule(send(m.src, m.dst, m.bytes), on_message_, id);
+  schedule(send(m.src, m.dst, m.bytes), on_message_, id);
 }
 
 void FlowNic::post(const ReductionPacket& p) {
   ++context_.active;
-  context_.events.schedule(context_.instant ? context_.events.now() : send(p.src, p.dst, p.bytes), on_reduction_, 0,
-                           p.user);
+  const FlowLinks::Sent sent =
+      context_.instant ? FlowLinks::Sent{context_.events.now(), Status::kOk} : send(p.src, p.dst, p.bytes);
+  context_.events.schedule(sent.at, on_reduction_, static_cast<std::uint32_t>(sent.status), p.user);
 }
 
 void FlowNic::post(const RdmaTransfer& t) {
@@ -118,7 +131,7 @@ void FlowNic::post(const RdmaTransfer& t) {
   if (t.reads_memory) ready = memory_.of(t.own.memory).read({t.src, t.own.address, t.bytes}, ready + cost.translation);
   const std::uint32_t id = taken(free_transfers_, transfers_.size());
   if (id == transfers_.size()) transfers_.emplace_back();
-  transfers_[id] = {t.src, t.dst, t.bytes, t.acknowledged, false, false, ready, t.user, t.target};
+  transfers_[id] = {t.src, t.dst, t.bytes, t.acknowledged, false, false, Status::kOk, ready, t.user, t.target};
   if (context_.instant) return void(context_.events.schedule(now, on_complete_, id));
   channels_[pair_of(transfers_[id])].transfers.push_back(id);
   context_.events.schedule(ready, on_ready_, id);
@@ -138,8 +151,7 @@ void FlowNic::begin(Channel& channel, std::uint32_t id) {
   Transfer& t = transfers_[id];
   t.begun = true;
   const std::uint64_t packets = packets_of(t.bytes);
-  if (packets == 1)
-    return void(context_.events.schedule(send(t.src, t.dst, static_cast<std::uint32_t>(t.bytes)), on_arrived_, id));
+  if (packets == 1) return schedule(send(t.src, t.dst, static_cast<std::uint32_t>(t.bytes)), on_arrived_, id);
   context_.packets += packets;
   context_.payload_bytes += t.bytes;
   links_.carry(t.src, t.dst, packets, t.bytes);
@@ -162,9 +174,21 @@ void FlowNic::move_flows(Time now) {
   expected_ = Time::never();
   while (flows_.step(now)) {
   }
+  take_arrivals(now);
+}
+
+// Flows move up to now at the rates that they had.
+void FlowNic::links_changed(Time now) {
+  while (flows_.step(now)) {
+  }
+  flows_.links_changed();
+  take_arrivals(now);
+}
+
+void FlowNic::take_arrivals(Time now) {
   for (const FlowId flow : flows_.take_arrivals()) {
     const std::uint32_t id = transfer_of_[flow];
-    context_.events.schedule(max(flows_.finished(flow), now), on_arrived_, id);
+    schedule({max(flows_.finished(flow), now), flows_.status(flow)}, on_arrived_, id);
     flows_.forget(flow);
     Channel& channel = channels_.at(pair_of(transfers_[id]));
     channel.moving = false;
@@ -173,14 +197,16 @@ void FlowNic::move_flows(Time now) {
   expect_flows();
 }
 
-void FlowNic::arrived(std::uint32_t id, Time now) {
+void FlowNic::arrived(std::uint32_t id, Status status, Time now) {
   transfers_[id].arrived = true;
+  transfers_[id].status = status;
   const auto found = channels_.find(pair_of(transfers_[id]));
   Channel& channel = found->second;
   for (; !channel.transfers.empty() && transfers_[channel.transfers.front()].arrived; channel.transfers.pop_front()) {
     const std::uint32_t due = channel.transfers.front();
     const Transfer& t = transfers_[due];
-    const Time there = memory_.of(t.target.memory).write({t.dst, t.target.address, t.bytes}, now);
+    const Time there =
+        t.status == Status::kOk ? memory_.of(t.target.memory).write({t.dst, t.target.address, t.bytes}, now) : now;
     context_.events.schedule(there, on_complete_, due);
     --channel.begun;
   }
@@ -194,8 +220,9 @@ void FlowNic::complete(std::uint32_t id, Time now) {
     free_transfers_.push_back(id);
     --context_.active;
   }
-  context_.listener.transfer_completed(t.user, Status::kOk, now);
+  context_.listener.transfer_completed(t.user, t.status, now);
   if (!t.acknowledged) return;
+  if (t.status != Status::kOk) return acknowledged(id, t.status, now);
   if (!t.begun) return void(context_.events.schedule(now, on_acknowledged_, id));
   // One for each block; all but the last have been on their way while the data moved.
   const std::uint64_t block = context_.config.dma_block_bytes, blocks = (t.bytes + block - 1) / block;
@@ -203,14 +230,14 @@ void FlowNic::complete(std::uint32_t id, Time now) {
     links_.carry(t.dst, t.src, blocks - 1, 0);
     context_.packets += blocks - 1;
   }
-  context_.events.schedule(send(t.dst, t.src, 0), on_acknowledged_, id);
+  schedule(send(t.dst, t.src, 0), on_acknowledged_, id);
 }
 
-void FlowNic::acknowledged(std::uint32_t id, Time now) {
+void FlowNic::acknowledged(std::uint32_t id, Status status, Time now) {
   const std::uint64_t user = transfers_[id].user;
   free_transfers_.push_back(id);
   --context_.active;
-  context_.listener.transfer_acknowledged(user, Status::kOk, now);
+  context_.listener.transfer_acknowledged(user, status, now);
 }
 
 const NicKind& flow_interface() {

@@ -7,7 +7,8 @@
 // other, as they do in an engine.
 //
 // Limits: no queues but at the sender, so packets do not wait behind transfers nor transfers behind packets; routes that look at queues
-// are refused; the window of blocks of a transfer limits nothing; a change of rates is up to a nanosecond late.
+// are refused; the window of blocks of a transfer limits nothing; a change of rates is up to a nanosecond late. Nothing retransmits what a link that
+// is down loses: its operation completes with a status.
 #pragma once
 
 #include <deque>
@@ -38,6 +39,7 @@ class FlowNic final : public Nic {
   bool reduces() const override { return context_.config.reduction_trees > 0; }
 
   const Network& network() const override { return links_; }
+  Network& network() { return links_; }
   std::uint64_t packets() const override { return context_.packets; }
   std::uint64_t payload_bytes() const override { return context_.payload_bytes; }
   std::uint64_t active() const override { return context_.active; }
@@ -53,6 +55,7 @@ class FlowNic final : public Nic {
     NodeId src, dst;
     std::uint64_t bytes;
     bool acknowledged, begun, arrived;
+    Status status;
     Time ready_at;
     std::uint64_t user;
     ProcessBuffer target;
@@ -67,14 +70,17 @@ class FlowNic final : public Nic {
   static std::uint64_t pair_of(const Transfer& t) { return std::uint64_t{t.src} << 32 | t.dst; }
   std::uint32_t mailbox_of(const Message& message) const;
   std::uint64_t packets_of(std::uint64_t bytes) const;
-  Time send(NodeId src, NodeId dst, std::uint32_t bytes);
+  FlowLinks::Sent send(NodeId src, NodeId dst, std::uint32_t bytes);
+  void schedule(const FlowLinks::Sent& sent, std::uint32_t event, std::uint32_t id);
+  void links_changed(Time now);
   void begin_due(Channel& channel);
   void begin(Channel& channel, std::uint32_t id);
   void expect_flows();
   void move_flows(Time now);
-  void arrived(std::uint32_t id, Time now);
+  void take_arrivals(Time now);
+  void arrived(std::uint32_t id, Status status, Time now);
   void complete(std::uint32_t id, Time now);
-  void acknowledged(std::uint32_t id, Time now);
+  void acknowledged(std::uint32_t id, Status status, Time now);
 
   NicContext context_;
   const std::uint64_t max_payload_;

@@ -239,3 +239,52 @@ TEST_CASE("interfaces over flows: messages by another rail do not wait for the m
     CHECK(apart[1] < Time::ns(100));
   }
 }
+
+TEST_CASE("over flows: what a link that is down loses completes with a status, and the rest as without it") {
+  struct Statuses final : NicListener {
+    void message_completed(std::uint64_t user, Status status, Time) override { seen[user] = status; }
+    void transfer_completed(std::uint64_t user, Status status, Time) override { seen[user] = status; }
+    void transfer_acknowledged(std::uint64_t user, Status status, Time) override { acknowledged[user] = status; }
+    void packet_delivered(const Packet&, Time, Time) override {}
+    std::map<std::uint64_t, Status> seen, acknowledged;
+  } listener;
+  EventQueue queue;
+  const TopologySpec spec{"mesh", {3}};
+  const std::unique_ptr<Topology> topology = make_topology(spec);
+  const NetworkConfig fabric = testing::fabric_for(spec);
+  FlowNic nic({queue, *topology, fabric, costs(), listener});
+  const auto run = [&](Time until) {
+    while (!queue.empty() && queue.next_time() <= until) queue.run_one();
+  };
+  const auto transfer = [&](NodeId src, NodeId dst, std::uint64_t bytes, std::uint64_t user) {
+    RdmaTransfer t;
+    t.src = src, t.dst = dst, t.bytes = bytes, t.acknowledged = true, t.user = user;
+    nic.post(t);
+  };
+  const auto message = [&](NodeId src, NodeId dst, std::uint64_t user) {
+    PacketizerMessage m;
+    m.src = src, m.dst = dst, m.bytes = 16, m.user = user;
+    nic.post(m);
+  };
+  std::uint16_t port = 0;
+  while (topology->neighbour(1, port).node != 2) ++port;
+  transfer(0, 2, 1 << 20, 1);  // moves when the link goes down
+  transfer(0, 1, 1 << 20, 2);
+  transfer(0, 2, 64, 3);  // behind it: a packet
+  run(Time::us(50));
+  nic.network().set_link({1, port}, false, Time::us(50));
+  message(0, 2, 4);
+  message(0, 1, 5);
+  run(Time::us(2000));
+  CHECK(nic.active() == 0);
+  nic.network().set_link({1, port}, true, Time::us(2000));
+  message(0, 2, 6);
+  transfer(0, 2, 1 << 20, 7);
+  run(Time::never());
+  CHECK(nic.active() == 0);
+  CHECK(nic.network().lost() == 2);  // the packets of 3 and 4
+  for (const std::uint64_t user : {1, 3, 4}) CHECK(listener.seen.at(user) == Status::kLinkDown);
+  for (const std::uint64_t user : {2, 5, 6, 7}) CHECK(listener.seen.at(user) == Status::kOk);
+  for (const std::uint64_t user : {1, 3}) CHECK(listener.acknowledged.at(user) == Status::kLinkDown);
+  for (const std::uint64_t user : {2, 7}) CHECK(listener.acknowledged.at(user) == Status::kOk);
+}

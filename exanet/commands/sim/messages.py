@@ -80,12 +80,12 @@ def command(
         from exanet.sim.spec import DEFAULT_BYTES, TrafficSpec, distributions
 
     levels.check(level)
+    described = variant(machine, topology, routing, failed or [], rails=rails, packets=level == "packet")
     sizes = message if message in distributions() else None
     if message is None:
         size = DEFAULT_BYTES if level == "packet" else None  # at flow level they need no size to be messages
     else:
         size = None if sizes is not None else size_bytes("--message", message)
-    described = variant(machine, topology, routing, failed or [], rails=rails, packets=level == "packet")
     window = time_ps("--measure", measure)
     spec = TrafficSpec(
         traffic, packet_size(packets), "poisson", seed, None if warm_up == "auto" else time_ps("--warm-up", warm_up), window,

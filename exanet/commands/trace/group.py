@@ -6,6 +6,7 @@ from __future__ import annotations
 import typer
 
 from exanet.commands.trace import convert, cut, extrapolate, merge, show, stats
+from exanet.trace import formats
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 app.command(name="stats")(stats.command)
@@ -13,7 +14,7 @@ app.command(name="show")(show.command)
 app.command(name="cut")(cut.command)
 app.command(name="merge")(merge.command)
 app.command(name="extrapolate")(extrapolate.command)
-app.command(name="convert")(convert.command)
+app.command(name="convert", help=formats.help_text())(convert.command)
 
 
 @app.callback()

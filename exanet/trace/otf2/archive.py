@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An archive of OTF2 being read: its definitions, and the events of one location after the other, a batch at a time."""
+"""An archive of OTF2 being read: its definitions, and the events of one location after the other, a batch at a time.
+
+Problem: an archive may be longer than memory, and the library reports an event by a call. Model: definitions are read whole; of a
+location's events a batch is collected by the library's calls and handed on, so that a caller goes through them as through a list.
+Limit: locations that are no rank of MPI_COMM_WORLD have no calls.
+"""
 
 from __future__ import annotations
 

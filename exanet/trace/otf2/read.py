@@ -18,6 +18,7 @@ from pathlib import Path
 
 from exanet.errors import InputError
 from exanet.trace import folder
+from exanet.trace.layout import INTER, MPI, OF_WORLD
 from exanet.trace.otf2 import library, windows
 from exanet.trace.otf2.apart import apart
 from exanet.trace.otf2.archive import RMA, Archive, Communicator, Event
@@ -39,7 +40,6 @@ from exanet.trace.records import (
 from exanet.trace.write import CODES, Stream
 
 _NAMES = {code: name for name, code in CODES.items()}
-_INTER, _OF_WORLD = 1, 2  # flags of communicators
 _ANY, _MOST_TAG = 1, (1 << 31) - 2
 _BEGINS = ("MPI_Init", "MPI_Init_thread")
 _REQUESTED = ("MpiIrecvRequest", "MpiImrecvRequest", "NonBlockingCollectiveRequest")
@@ -438,8 +438,8 @@ class _Rank:
         if self._rank not in members:
             raise self._wrong(f"it uses communicator {communicator.ref}, and is no member")
         if not remote and members == tuple(range(len(self._archive.ranks))):
-            return number, flags | _OF_WORLD, 0, 0
-        return number, flags | (_INTER if remote else 0), len(members), *members, len(remote), *remote
+            return number, flags | OF_WORLD, 0, 0
+        return number, flags | (INTER if remote else 0), len(members), *members, len(remote), *remote
 
     # -- the stream ----------------------------------------------------------------------------------------------------------------------
 
@@ -544,7 +544,7 @@ def _read(file: Path, place: Path) -> tuple[int, dict[str, int], str]:
     with Archive(file) as archive:
         ranks = len(archive.ranks)
         archive.open_events()
-        mpi = next((number for number, name in folder.MPI.items() if name == archive.mpi), 1)
+        mpi = next((number for number, name in MPI.items() if name == archive.mpi), 1)
         others = [location for location in archive.locations if location not in set(archive.ranks)]
         left_out["locations that are no rank of MPI"] += len(others)
         threads = _calls_of_threads(archive, [location for location in others if location in archive.threads])

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-BUILT_IN, COMMUTATIVE, IN_PLACE, IS_ROOT = 1, 2, 4, 8  # flags (core/replay/trace_format.h)
+from exanet.trace.layout import BUILT_IN, COMMUTATIVE, IN_PLACE, IS_ROOT
+
 ROOTED = ("Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Reduce")
 REDUCTIONS = ("Reduce", "Allreduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan")
 BY_RANK = ("Gatherv", "Scatterv", "Allgatherv", "Alltoallv", "Alltoallw", "Reduce_scatter")

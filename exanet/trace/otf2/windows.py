@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from exanet.errors import InputError
+from exanet.trace.layout import CONTIGUOUS, EXCLUSIVE, IN_VAIN, UNCHECKED
 from exanet.trace.otf2 import library
 from exanet.trace.otf2.archive import RMA, Archive, Event
 from exanet.trace.records import ACCESSES, REQUESTED, SYNCHRONISATIONS, WINDOW, WINDOWS
 from exanet.trace.write import CODES
 
-_CONTIGUOUS = 1  # flag of an access
-_EXCLUSIVE, _UNCHECKED, _IN_VAIN = 1, 2, 4  # flags of synchronisation
 _ATOMIC = {
     "Accumulate": "ACCUMULATE",
     "Raccumulate": "ACCUMULATE",
@@ -71,11 +70,11 @@ class Writing:
             self._access(name, ref, remote, fields, begin)
             return {}
         flags = fields[2]
-        unchecked = self._with({library.FLAGS: _UNCHECKED} if flags & _UNCHECKED else {})
-        if flags & _IN_VAIN:
+        unchecked = self._with({library.FLAGS: UNCHECKED} if flags & UNCHECKED else {})
+        if flags & IN_VAIN:
             return {library.WINDOW: ref}
         if name.startswith("Win_lock"):
-            kind = lib.LockType.EXCLUSIVE if flags & _EXCLUSIVE else lib.LockType.SHARED
+            kind = lib.LockType.EXCLUSIVE if flags & EXCLUSIVE else lib.LockType.SHARED
             lib.EvtWriter_RmaAcquireLock(self._to, unchecked, end, ref, remote, 0, kind)
         elif name.startswith("Win_unlock"):
             lib.EvtWriter_RmaReleaseLock(self._to, None, end, ref, remote, 0)
@@ -107,7 +106,7 @@ class Writing:
     def _access(self, name: str, ref: int, remote: Any, fields: list[int], begin: int) -> None:
         self.accesses += 1
         sent, back = fields[4:6]
-        pieces = self._with({} if fields[3] & _CONTIGUOUS else {library.FLAGS: fields[3]})
+        pieces = self._with({} if fields[3] & CONTIGUOUS else {library.FLAGS: fields[3]})
         if name in ("Put", "Rput"):
             self._lib.EvtWriter_RmaPut(self._to, pieces, begin, ref, remote, sent, self.accesses)
         elif name in ("Get", "Rget"):
@@ -175,13 +174,13 @@ class Reading:
         if code not in ACCESSES:
             code = CODES[{"RmaPut": "Put", "RmaGet": "Get"}.get(event.kind, "Get_accumulate" if back else "Accumulate")]
         request = (ref, event.fields[-1]) if code in REQUESTED else None
-        flags = event.attributes.get(library.FLAGS, _CONTIGUOUS)
+        flags = event.attributes.get(library.FLAGS, CONTIGUOUS)
         return [*made, Read(code, (window, peer, 0, flags, sent, back), request=request)]
 
     def _synchronised(self, code: int, events: list[Event], leave: Event) -> list[Read]:
         name, made = _NAMES[code], list[Read]()
         if library.WINDOW in leave.attributes:
-            return [*made, Read(code, (self._window(leave.attributes[library.WINDOW], made), 0, _IN_VAIN, 0))]
+            return [*made, Read(code, (self._window(leave.attributes[library.WINDOW], made), 0, IN_VAIN, 0))]
         expected = {
             **{"Win_free": ("RmaWinDestroy",), "Win_fence": ("RmaCollectiveEnd",), "Win_lock": _LOCKS, "Win_lock_all": _LOCKS},
             **dict.fromkeys(("Win_unlock", "Win_unlock_all"), ("RmaReleaseLock",)),
@@ -193,10 +192,10 @@ class Reading:
         at = {"RmaCollectiveEnd": 2, "RmaGroupSync": 1}.get(event.kind, 0)
         ref = event.fields[at]
         window = self._window(ref, made)
-        flags = event.attributes.get(library.FLAGS, 0) & _UNCHECKED
+        flags = event.attributes.get(library.FLAGS, 0) & UNCHECKED
         peer, members = 0, tuple[int, ...]()
         if event.kind in _LOCKS and event.fields[3] == self.archive.exclusive:
-            flags |= _EXCLUSIVE
+            flags |= EXCLUSIVE
         if name in ("Win_lock", "Win_unlock", "Win_flush", "Win_flush_local") and event.fields[1] != self.archive.unknown:
             peer = self.peer(event.fields[1], self._communicator(ref))
         if name in ("Win_start", "Win_post"):

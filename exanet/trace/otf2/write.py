@@ -15,6 +15,7 @@ from typing import Any
 from exanet._core import TraceTables
 from exanet.errors import InputError
 from exanet.trace.folder import Trace
+from exanet.trace.layout import INTER, OF_WORLD
 from exanet.trace.otf2 import library
 from exanet.trace.otf2.sizes import BY_RANK, ROOTED, Collective, totals
 from exanet.trace.otf2.windows import Writing
@@ -45,7 +46,6 @@ NAME = "traces"  # of the files in the archive, as Score-P's
 _NAMES = {code: name for name, code in CODES.items()}
 _UNRECORDED = CODES["unrecorded"]
 _WORLD, _SELF = 0, 1  # communicators of the archive, and their groups behind that of all locations
-_INTER, _OF_WORLD = 1, 2  # flags of communicators
 _CHUNK_EVENTS, _CHUNK_DEFINITIONS = 1 << 20, 4 << 20
 
 
@@ -266,9 +266,9 @@ class _Rank:
         parent, number, flags, count, *lists = fields
         members, remote = tuple(lists[:count]), tuple(lists[count + 1 :])
         everyone = self._communicators[1].size
-        if flags & _OF_WORLD and not members:
+        if flags & OF_WORLD and not members:
             members = tuple(range(everyone))
-        sides = tuple(sorted([members, remote])) if flags & _INTER else (members,)
+        sides = tuple(sorted([members, remote])) if flags & INTER else (members,)
         key = sides, self._made[sides]
         self._made[sides] += 1
         if key not in self._known.communicators:
@@ -278,7 +278,7 @@ class _Rank:
         ref = self._known.communicators[key][0]
         if made:
             self._known.made.add(ref)
-        peers = {rank: place for place, rank in enumerate(remote if flags & _INTER else members)}
+        peers = {rank: place for place, rank in enumerate(remote if flags & INTER else members)}
         self._communicators[number] = _Communicator(ref, len(members), members.index(self._rank), peers)
         return ref
 

@@ -101,20 +101,20 @@ module blocks_formal #(
   always_ff @(posedge clk_i) begin
     told <= rst_n && (decided || (told && !clears));
     if (rst_n) begin
-      OfTheDomain: assert (!(awvalid && !dut.ends_q && awaddr[47:12] == Frame) || told);
-      Decided: assert (!(dut.decides && dut.writes && dut.job_next.address[47:12] == Frame) || decided);
-      EndWhereTold: assert (!(awvalid && dut.ends_q) || (end_valid_i && awaddr == {end_word_i[44:1], 4'd0} && awlen == '0));
+      OfTheDomain: assert (!(awvalid && !dut.u_write.ends_q && awaddr[47:12] == Frame) || told);
+      Decided: assert (!(dut.decides && dut.writes && dut.u_write.job_next.address[47:12] == Frame) || decided);
+      EndWhereTold: assert (!(awvalid && dut.u_write.ends_q) || (end_valid_i && awaddr == {end_word_i[44:1], 4'd0} && awlen == '0));
       InItsPage: assert (!awvalid || 13'(awaddr[11:0]) + {1'b0, awlen, 4'd0} < 13'd4096);
-      Writes: cover (awvalid && !dut.ends_q && awaddr[47:12] == Frame);
-      Another: cover (awvalid && !dut.ends_q && awaddr[47:12] != Frame && told);
-      Ends: cover (awvalid && dut.ends_q && awaddr[47:12] == Frame && !told);
+      Writes: cover (awvalid && !dut.u_write.ends_q && awaddr[47:12] == Frame);
+      Another: cover (awvalid && !dut.u_write.ends_q && awaddr[47:12] != Frame && told);
+      Ends: cover (awvalid && dut.u_write.ends_q && awaddr[47:12] == Frame && !told);
     end
   end
 
   // Helps the proof: what has been looked up is the packet's; what is on its way to memory was decided on since the last invalidation.
   logic [1:0] state, jobs;
   assign state = 2'(dut.state_q);
-  assign jobs = dut.u_jobs.write_q - dut.u_jobs.read_q;
+  assign jobs = dut.u_write.u_jobs.write_q - dut.u_write.u_jobs.read_q;
   typedef struct packed {
     logic writes;
     logic [47:0] address;
@@ -123,8 +123,8 @@ module blocks_formal #(
     logic [68:0] answer;
   } job_t;
   job_t job, job_behind;
-  assign job = dut.u_jobs.memory[dut.u_jobs.read_q[0]];
-  assign job_behind = dut.u_jobs.memory[!dut.u_jobs.read_q[0]];
+  assign job = dut.u_write.u_jobs.memory[dut.u_write.u_jobs.read_q[0]];
+  assign job_behind = dut.u_write.u_jobs.memory[!dut.u_write.u_jobs.read_q[0]];
   function automatic logic fits(job_t its);
     return 9'(its.address[11:4]) + 9'(its.final_beat) < 9'd256;
   endfunction
@@ -139,7 +139,7 @@ module blocks_formal #(
   end
   always_ff @(posedge clk_i) begin
     if (rst_n) begin
-      Jobs: assert (dut.jobs_q == jobs && jobs <= 2'd2 && dut.u_jobs.valid_o == (jobs != '0));
+      Jobs: assert (dut.u_write.jobs_q == jobs && jobs <= 2'd2 && dut.u_write.u_jobs.valid_o == (jobs != '0));
       Translates: assert (state == 2'd0 || dut.translates_q);
       Looked: assert (state < 2'd2 || (looked_q == dut.user_q.pdid && page_q == dut.user_q.dmadd[47:12]));
       Range: assert (state != 2'd3 || dut.most_q < dut.least_q || dut.asks_read || dut.ends_read || (
@@ -149,13 +149,13 @@ module blocks_formal #(
       Second: assert (jobs < 2'd2 || !job_behind.writes || job_behind.address[47:12] != Frame || told);
       FirstIn: assert (jobs == '0 || !job.writes || fits(job));
       SecondIn: assert (jobs < 2'd2 || !job_behind.writes || fits(job_behind));
-      EndWaits: assert (!dut.ends_q || end_waits);
+      EndWaits: assert (!dut.u_write.ends_q || end_waits);
       Pending: assert (dut.pending_q == pending && pending <= 6'd32 && dut.u_pending.valid_o == (pending != '0));
       AnswerGoes: assert (2'(dut.answer_q) == 2'd0 || (!answers && dut.asks && (dut.pending.acks || dut.refused)));
       Words: assert (dut.words_held_q == 8'(dut.u_words.write_q - dut.u_words.read_q) + 8'(dut.u_words.valid_o) &&
                      8'(dut.u_words.write_q - dut.u_words.read_q) <= 8'd128);
       WordsRoom: assert (words <= 6'd32 && dut.words_held_q <= (dut.amid_q ? 8'd96 + 8'(words) : 8'd128));
-      NoJob: assert (jobs != '0 || dut.ends_q || (!dut.address_sent_q && !dut.data_sent_q));
+      NoJob: assert (jobs != '0 || dut.u_write.ends_q || (!dut.u_write.address_sent_q && !dut.u_write.data_sent_q));
     end
   end
 endmodule

@@ -143,15 +143,15 @@ module blocks_waits_formal #(
   time_t first_left, second_left, end_left, decision_left, answers_left, left, left_q = '0;
   assign state = 2'(dut.state_q);
   assign answering = 2'(dut.answer_q);
-  assign jobs = dut.u_jobs.write_q - dut.u_jobs.read_q;
+  assign jobs = dut.u_write.u_jobs.write_q - dut.u_write.u_jobs.read_q;
   assign pending = dut.u_pending.write_q - dut.u_pending.read_q;
-  assign first = dut.u_jobs.memory[dut.u_jobs.read_q[0]];
-  assign second = dut.u_jobs.memory[!dut.u_jobs.read_q[0]];
+  assign first = dut.u_write.u_jobs.memory[dut.u_write.u_jobs.read_q[0]];
+  assign second = dut.u_write.u_jobs.memory[!dut.u_write.u_jobs.read_q[0]];
   function automatic logic [5:0] words_of(job_t job);
     return job.empty ? '0 : job.final_beat + 6'(!job.spills);
   endfunction
   logic [5:0] first_words, first_beats, sent;  // that are left
-  assign sent = dut.ends_q ? '0 : dut.beat_q;
+  assign sent = dut.u_write.ends_q ? '0 : dut.u_write.beat_q;
   assign first_beats = first.empty ? 6'd1 : 6'(first.final_beat + 6'd1 - sent);
   assign first_words = jobs == '0 || words_of(first) <= sent ? '0 : words_of(first) - sent;
   always_comb begin
@@ -162,17 +162,17 @@ module blocks_waits_formal #(
     if (jobs != '0) begin
       first_left = Entry + time_t'(first_words != '0 && !dut.word_valid);
       if (!first.writes) first_left = first_left + time_t'(first_beats);
-      else if (dut.ends_q) first_left = first_left + (time_t'(first_beats) + 12'd1) * ByMemory;
+      else if (dut.u_write.ends_q) first_left = first_left + (time_t'(first_beats) + 12'd1) * ByMemory;
       else begin
-        if (!dut.address_sent_q) first_left = first_left + ByMemory - time_t'(address_waited);
-        if (!dut.data_sent_q) first_left = first_left + time_t'(first_beats) * ByMemory - time_t'(word_waited);
+        if (!dut.u_write.address_sent_q) first_left = first_left + ByMemory - time_t'(address_waited);
+        if (!dut.u_write.data_sent_q) first_left = first_left + time_t'(first_beats) * ByMemory - time_t'(word_waited);
       end
     end
     if (jobs == 2'd2) second_left = Entry + (second.empty ? 12'd1 : time_t'(second.final_beat) + 12'd2) * (second.writes ? ByMemory : 12'd1);
-    if (dut.ends_q) begin
+    if (dut.u_write.ends_q) begin
       end_left = Entry;
-      if (!dut.address_sent_q) end_left = end_left + ByMemory - time_t'(address_waited);
-      if (!dut.data_sent_q) end_left = end_left + ByMemory - time_t'(word_waited);
+      if (!dut.u_write.address_sent_q) end_left = end_left + ByMemory - time_t'(address_waited);
+      if (!dut.u_write.data_sent_q) end_left = end_left + ByMemory - time_t'(word_waited);
     end
     if (state != Idle) decision_left = Burst + (state == Look ? ByPage + 12'd4 : state == Weigh ? ByPage + 12'd3
         : 12'd1 + (asks_page ? ByPage - time_t'(page_waited) : 12'd0) + time_t'(answering == Idle && !dut.waits_q));
@@ -185,7 +185,7 @@ module blocks_waits_formal #(
   logic counts, counts_q = 1'b0, begins_end, kernel;
   assign kernel = cleared || (invalidates_i && drained && !clear_i);
   assign counts = offered && !tready && up && !kernel;
-  assign begins_end = !dut.ends_q && end_valid_i && (dut.job_done || !dut.job_valid);
+  assign begins_end = !dut.u_write.ends_q && end_valid_i && (dut.job_done || !dut.u_write.job_valid);
   logic begins_end_q = 1'b0;
   always_ff @(posedge clk_i) begin
     counts_q     <= counts;
@@ -228,17 +228,17 @@ module blocks_waits_formal #(
       sound &= stays || !counts_q;
       sound &= up || (!in_frame && jobs == '0);
       sound &= answering != Weigh;
-      sound &= dut.jobs_q == jobs && jobs <= 2'd2 && dut.job_valid == (jobs != '0);
+      sound &= dut.u_write.jobs_q == jobs && jobs <= 2'd2 && dut.u_write.job_valid == (jobs != '0);
       sound &= jobs == '0 || fits(first);
       sound &= jobs < 2'd2 || fits(second);
-      sound &= dut.ends_q ? dut.beat_q == 6'(dut.data_sent_q) : jobs == '0 || first.empty ? dut.beat_q == '0 : dut.beat_q <=
-          first.final_beat + 6'(dut.data_sent_q);
-      sound &= !dut.data_sent_q || dut.ends_q || dut.beat_q == first.final_beat + 6'd1;
-      sound &= !(dut.address_sent_q && dut.data_sent_q);
-      sound &= jobs != '0 || dut.ends_q || (!dut.address_sent_q && !dut.data_sent_q);
-      sound &= dut.ends_q || jobs == '0 || first.writes || (!dut.address_sent_q && !dut.data_sent_q);
-      sound &= dut.pending_room || (!dut.address_sent_q && !dut.data_sent_q && dut.beat_q == '0);
-      sound &= !dut.ends_q || end_stays;
+      sound &= dut.u_write.ends_q ? dut.u_write.beat_q == 6'(dut.u_write.data_sent_q)
+          : jobs == '0 || first.empty ? dut.u_write.beat_q == '0 : dut.u_write.beat_q <= first.final_beat + 6'(dut.u_write.data_sent_q);
+      sound &= !dut.u_write.data_sent_q || dut.u_write.ends_q || dut.u_write.beat_q == first.final_beat + 6'd1;
+      sound &= !(dut.u_write.address_sent_q && dut.u_write.data_sent_q);
+      sound &= jobs != '0 || dut.u_write.ends_q || (!dut.u_write.address_sent_q && !dut.u_write.data_sent_q);
+      sound &= dut.u_write.ends_q || jobs == '0 || first.writes || (!dut.u_write.address_sent_q && !dut.u_write.data_sent_q);
+      sound &= dut.pending_room || (!dut.u_write.address_sent_q && !dut.u_write.data_sent_q && dut.u_write.beat_q == '0);
+      sound &= !dut.u_write.ends_q || end_stays;
       sound &= dut.words_held_q == words_here && dut.words_held_q == in_fifo + 8'(dut.word_valid) && in_fifo <= 8'd128;
       sound &= dut.words_held_q <= 8'd96 + 8'(frame_words) && frame_words <= 6'd32;
       sound &= !amid || dut.bytes_q == {words, 4'd0};

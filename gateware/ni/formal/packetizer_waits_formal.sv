@@ -92,20 +92,20 @@ module packetizer_waits_formal #(
     claims_q   <= on && claim_i && !claim_taken;
     asks_q     <= on && launch_i && !launched;
     launched_q <= launched;
-    due_q      <= due && !dut.visit_pushes;
+    due_q      <= due && !dut.scan_pushes;
   end
   always_comb begin
     if (claims_q) assume (claim_i);
     if (asks_q) assume (launch_i);
     if (launched_q) assume (!launch_i);
   end
-  assign due = on && dut.visit_checks_q && dut.due;
+  assign due = on && dut.scan_checks_q && dut.due;
   assign sends = dut.send;
   logic [5:0] claim_waited = '0, launch_waited = '0, due_waited = '0;
   always_ff @(posedge clk_i) begin
     claim_waited  <= on && claim_i && !claim_taken ? claim_waited + 6'(claim_waited != '1) : '0;
     launch_waited <= on && launch_i && !launched ? launch_waited + 6'(launch_waited != '1) : '0;
-    due_waited    <= due && !dut.visit_pushes ? due_waited + 6'(due_waited != '1) : '0;
+    due_waited    <= due && !dut.scan_pushes ? due_waited + 6'(due_waited != '1) : '0;
   end
 
   // Helps the proof. What goes before them, in cycles: stores that send, until none comes (store_left), and messages that find no number, which come three cycles

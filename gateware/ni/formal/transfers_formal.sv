@@ -145,18 +145,19 @@ module transfers_formal #(
   logic room, fits;
   logic [5:0] serving;
   logic [1:0] ends, spare, beginning;
-  logic [3:0] intakes, emitting, packets_ahead;
-  assign intakes = dut.u_intake.write_q - dut.u_intake.read_q;
-  assign ends = dut.u_ends.write_q - dut.u_ends.read_q;
-  assign serving = dut.u_serves.write_q - dut.u_serves.read_q;
+  logic [3:0] submissions, emitting, packets_ahead;
+  assign submissions = dut.u_submit.u_submissions.write_q - dut.u_submit.u_submissions.read_q;
+  assign ends = dut.u_finish.u_ends.write_q - dut.u_finish.u_ends.read_q;
+  assign serving = dut.u_submit.u_serves.write_q - dut.u_submit.u_serves.read_q;
   assign spare = dut.u_spare.write_q - dut.u_spare.read_q;
   assign beginning = dut.u_begin.write_q - dut.u_begin.read_q;
   assign emitting = dut.u_emit.write_q - dut.u_emit.read_q;
   assign packets_ahead = dut.u_packets.write_q - dut.u_packets.read_q;
-  assign room = !(dut.u_intake.write_i && intakes == 4'd8) && !(dut.u_ends.write_i && ends == 2'd2) && !(dut.u_serves.write_i && serving == 6'd32) &&
+  assign room = !(dut.u_submit.u_submissions.write_i && submissions == 4'd8) && !(dut.u_finish.u_ends.write_i && ends == 2'd2) &&
+      !(dut.u_submit.u_serves.write_i && serving == 6'd32) &&
       !(dut.u_spare.write_i && spare == 2'd2) && !(dut.u_begin.write_i && beginning == 2'd2) && !(dut.u_emit.write_i && emitting == 4'd8) &&
       !(dut.u_packets.write_i && packets_ahead == 4'd8);
-  assign fits = intakes <= 4'd8 && ends <= 2'd2 && serving <= 6'd32 && spare <= 2'd2 && beginning <= 2'd2 && emitting <= 4'd8 &&
+  assign fits = submissions <= 4'd8 && ends <= 2'd2 && serving <= 6'd32 && spare <= 2'd2 && beginning <= 2'd2 && emitting <= 4'd8 &&
       packets_ahead <= 4'd8;
   if (Counts) begin : gen_counts
     always_ff @(posedge clk_i) if (rst_n) Room : assert (room && fits);
@@ -164,38 +165,37 @@ module transfers_formal #(
     always_comb if (rst_n) assume (room);
     always_ff @(posedge clk_i) if (rst_n) Fits : assert (fits);
     // Helps the proof: what is kept of each transfer says what its token does.
-    localparam int unsigned BehindActive = 2 * 48 + 32 + 2 + 4 + 8 + 2 + 2 + 4 + 3 + 12 + $bits(nack_reason_e);  // bits of the state
+    localparam int unsigned BehindActive = $bits(ni_pkg::transfer_state_t) - 1;  // bits of the state, in which it is the first one
     logic [Channels-1:0] written = '0;  // entries that a transfer has been given
     ending_t [Channels-1:0] endings;
     logic [Channels-1:0] active;
     always_comb begin
       for (int unsigned c = 0; c < Channels; c++) begin
-        endings[c] = dut.u_endings.memory[c];
+        endings[c] = dut.u_finish.u_endings.memory[c];
         active[c] = dut.u_states.memory[c][BehindActive];
       end
     end
     ending_t ending, ending2, ending3, ending_first;
-    assign ending_first = {dut.intake1_q.transfer.end_word, dut.intake1_q.transfer.notify, dut.intake1_q.transfer.token, dut.intake1_q.pdid,
-                           dut.intake1_q.transfer.message, dut.intake1_q.context_of, dut.intake1_q.transfer.message_slot};
-    assign ending = dut.ending;
-    assign ending2 = dut.ending2_q;
-    assign ending3 = dut.ending3_q;
+    assign ending_first = {dut.ending1, dut.message_slot1};
+    assign ending = {dut.u_finish.ending, dut.u_finish.message_slot};
+    assign ending2 = {dut.ending2_q, dut.message_slot2_q};
+    assign ending3 = {dut.ending3_q, dut.message_slot3_q};
     always_ff @(posedge clk_i) begin
       if (dut.admits3_q) written[dut.channel3_q] <= 1'b1;
       Begins: assert (rst_n || written == '0);
       if (rst_n) begin
-        Handed: assert (!dut.hands_q || is_told(dut.transfer_q.end_word, dut.transfer_q.token, dut.hands_pdid_q));
-        Steps: assert (dut.phase_q != 2'd3 && (!dut.step3_q || dut.phase_q == 2'd0) && (!dut.clears || dut.phase_q == 2'd0));
-        Fourth: assert (dut.step3_q || !(dut.admits3_q || dut.ends3_q || dut.numbers_write3_q || dut.block_writes3_q || dut.sends3_q ||
-                                         dut.begin_pushes_q || dut.emit_pushes_q));
-        Second: assert (dut.phase_q != 2'd1 || (3'(dut.step1_q) == Admit ? is_sound(ending_first) : !dut.state1.active || written[dut.channel1_q]));
-        Third: assert (dut.phase_q != 2'd2 || (dut.admit2_q ? is_sound(ending2) : !dut.state2_q.active || written[dut.channel2_q]));
+        Handed: assert (!dut.u_submit.hands_q ||
+                        is_told(dut.u_submit.transfer_q.end_word, dut.u_submit.transfer_q.token, dut.u_submit.hands_pdid_q));
+        Second: assert (dut.phase_q != 2'd1 ||
+                        (3'(dut.step1_q) == Admit ? is_sound(ending_first) : !dut.state1.transfer.active || written[dut.slot1_q[2]]));
+        Third: assert (dut.phase_q != 2'd2 ||
+                       (dut.admit2_q ? is_sound(ending2) : !dut.state2_q.transfer.active || written[dut.slot2_q[2]]));
         Admitted: assert (!dut.admits3_q || is_sound(ending3));
-        Written: assert (!(dut.step3_q && dut.state3_q.active) || dut.admits3_q || written[dut.channel3_q]);
+        Written: assert (!(dut.step3_q && dut.state3_q.transfer.active) || dut.admits3_q || written[dut.channel3_q]);
         Ended: assert (!dut.ends3_q || dut.admits3_q || written[dut.channel3_q]);
-        Translates: assert (!dut.offers_q || dut.translates_q);
-        Offered: assert (!dut.offers_q || (is_sound(ending) && dut.u_ends.valid_o));
-        Wanted: assert (!want || (dut.offers_q && ending.notify && domain_q == ending.pdid && page_q == ending.word[44:9]));
+        Translates: assert (!dut.u_finish.offers_q || dut.u_finish.translates_q);
+        Offered: assert (!dut.u_finish.offers_q || (is_sound(ending) && dut.u_finish.u_ends.valid_o));
+        Wanted: assert (!want || (dut.u_finish.offers_q && ending.notify && domain_q == ending.pdid && page_q == ending.word[44:9]));
       end
     end
     for (genvar c = 0; c < Channels; c++) begin : gen_channel
@@ -207,24 +207,24 @@ module transfers_formal #(
       end
     end
     // Entries of FIFOs that are written and not read.
-    localparam int unsigned IntakeBits = $bits(transfer_t) + $bits(transfer_fence_t) + 14;
-    for (genvar i = 0; i < 8; i++) begin : gen_intake
+    localparam int unsigned SubmissionBits = $bits(transfer_t) + $bits(transfer_fence_t) + 14;
+    for (genvar i = 0; i < 8; i++) begin : gen_submission
       logic [2:0] at;
-      logic [IntakeBits-1:0] kept;
+      logic [SubmissionBits-1:0] kept;
       transfer_t transfer;
       logic serves_here;  // which one that was stored never does
       assign serves_here = kept[12];
-      assign at = 3'(dut.u_intake.read_q + 4'($unsigned(i)));
-      assign kept = dut.u_intake.memory[at];
-      assign transfer = kept[IntakeBits-1-:$bits(transfer_t)];
+      assign at = 3'(dut.u_submit.u_submissions.read_q + 4'($unsigned(i)));
+      assign kept = dut.u_submit.u_submissions.memory[at];
+      assign transfer = kept[SubmissionBits-1-:$bits(transfer_t)];
       always_ff @(posedge clk_i)
-        if (rst_n) Kept : assert (4'($unsigned(i)) >= intakes || (!serves_here && is_told(transfer.end_word, transfer.token, kept[10:1])));
+        if (rst_n) Kept : assert (4'($unsigned(i)) >= submissions || (!serves_here && is_told(transfer.end_word, transfer.token, kept[11:2])));
     end
     for (genvar i = 0; i < Channels; i++) begin : gen_ends
       logic at;
       logic [5:0] kept;
-      assign at = 1'(dut.u_ends.read_q + 2'($unsigned(i)));
-      assign kept = dut.u_ends.memory[at];
+      assign at = 1'(dut.u_finish.u_ends.read_q + 2'($unsigned(i)));
+      assign kept = dut.u_finish.u_ends.memory[at];
       always_ff @(posedge clk_i) if (rst_n) Waits : assert (2'($unsigned(i)) >= ends || written[kept[5]]);
     end
   end
@@ -238,13 +238,13 @@ module transfers_formal #(
     assume (!launch_taken_i || launch_valid);
   end
 
-  // Messages that wait for their launch, of which the next end's finds room, and how far the first end's message has been claimed.
+  // Messages that wait for their launch, of which the next end's finds room.
   logic [5:0] launching;
-  assign launching = dut.u_launches.u_waiting.write_q - dut.u_launches.u_waiting.read_q;
+  assign launching = dut.u_finish.u_launches.u_waiting.write_q - dut.u_finish.u_launches.u_waiting.read_q;
   always_ff @(posedge clk_i) begin
     if (rst_n) begin
-      Launching: assert (launching == dut.u_launches.waiting_q && launching <= 6'd32 && !(dut.offers_q && launching == 6'd32));
-      Claims: assert ((dut.offers_q || !dut.asked_q) && (dut.asked_q || !dut.settled_q) && (dut.settled_q || !dut.claimed_q));
+      Launching: assert (launching == dut.u_finish.u_launches.waiting_q && launching <= 6'd32 &&
+                         !(dut.u_finish.offers_q && launching == 6'd32));
     end
   end
 endmodule

@@ -2,7 +2,7 @@
 // Who waits for whom: ni_transfers with ni_gather, from answers, which are priority, to frames of blocks, which are bulk, and which may never be taken. Under
 // any stores, answers, refusals, registers, memory and translation, which may never answer either, and ends of reads that come as ni_blocks hands them over,
 // one in Apart cycles at most (blocks_waits_formal). Proved, once the tables are clear: an end of a read waits for five cycles at most, for the step
-// that is under way and a visit; an answer for 277 at most, as packets that could not be read go before it, of which there are no more than those that have
+// that is under way and a scan; an answer for 277 at most, as packets that could not be read go before it, of which there are no more than those that have
 // left the steps and not the gather: none is sent while an answer waits. So neither waits for anything outside of the unit.
 module transfers_waits_formal #(
   parameter int unsigned Contexts = 256,
@@ -48,7 +48,7 @@ module transfers_waits_formal #(
   localparam logic [3:0] Apart = 4'd6;  // cycles between two ends of reads
   localparam logic [3:0] MostEnd = 4'd5;
   localparam logic [8:0] Most = 9'd277;
-  localparam logic [2:0] Emit = 3'd1, Begin = 3'd2, Answer = 3'd3, Visit = 3'd4;  // steps of ni_transfers; those before Answer send
+  localparam logic [2:0] Emit = 3'd1, Begin = 3'd2, Answer = 3'd3, Scan = 3'd4;  // steps of ni_transfers; those before Answer send
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
@@ -114,10 +114,10 @@ module transfers_waits_formal #(
     if (read_end_i && !end_stays) assume (since == Apart);
   end
 
-  // Helps the proof. What goes before an answer, in cycles: the rest of the step that is under way, and three for each visit, end of a read and packet that
-  // could not be read. A visit comes every 16 cycles and an end every 6, so that 16 cycles of work are at least 5 less in each cycle.
+  // Helps the proof. What goes before an answer, in cycles: the rest of the step that is under way, and three for each scan, end of a read and packet that
+  // could not be read. A scan comes every 16 cycles and an end every 6, so that 16 cycles of work are at least 5 less in each cycle.
   logic [1:0] phase, rest;
-  logic owed, to_send, wraps;
+  logic pending, to_send, wraps;
   logic [3:0] clock;
   logic [3:0] unsent;
   logic [4:0] frames;
@@ -133,14 +133,14 @@ module transfers_waits_formal #(
   end
   assign phase = dut.phase_q;
   assign rest = phase == 2'd0 ? 2'd0 : 2'd3 - phase;
-  assign owed = dut.visit_owed_q;
-  assign clock = dut.visit_clock_q;
-  assign to_send = (phase == 2'd1 && dut.room1_q && 3'(dut.step1_q) < Answer) || (phase == 2'd2 && dut.room2_q && !(dut.answer2_q || dut.visit2_q));
+  assign pending = dut.scan_pending_q;
+  assign clock = dut.scan_clock_q;
+  assign to_send = (phase == 2'd1 && dut.room1_q && 3'(dut.step1_q) < Answer) || (phase == 2'd2 && dut.room2_q && !(dut.answer2_q || dut.scan2_q));
   assign unread_left = 6'(dut.packets_q) + 6'(to_send) + 6'(gather.frames_q) + 6'(unread_valid);
-  assign left = 12'd16 * (12'(rest) + 12'd3 * (12'(unread_left) + 12'(owed) + 12'(ends))) + 12'd3 * 12'(clock) +
+  assign left = 12'd16 * (12'(rest) + 12'd3 * (12'(unread_left) + 12'(pending) + 12'(ends))) + 12'd3 * 12'(clock) +
       12'd8 * (ends && !end_stays ? 12'd0 : 12'(since));
   assign wraps = 5'(clock) + 5'(rest) >= 5'd16;  // before the step that is under way is over
-  assign end_left = 4'(rest) + (owed || wraps ? 4'd3 : 4'd0);
+  assign end_left = 4'(rest) + (pending || wraps ? 4'd3 : 4'd0);
   assign unsent = dut.u_packets.write_q - dut.u_packets.read_q;
   assign frames = gather.u_frames.write_q - gather.u_frames.read_q;
   always_ff @(posedge clk_i) begin
@@ -152,17 +152,18 @@ module transfers_waits_formal #(
       EndLeft: assert (clears || !ends || end_waited + end_left <= MostEnd);
       Less: assert (!counts_q || left + 12'd5 <= left_q);
       EndLess: assert (!end_counts_q || end_left < end_left_q);
-      Clear: assert (!clears || (phase == 2'd0 && clock == '0 && !owed && waited == '0 && end_waited == '0 && !end_stays));
+      Clear: assert (!clears || (phase == 2'd0 && clock == '0 && !pending && waited == '0 && end_waited == '0 && !end_stays));
       First: assert ((answer_stays || waited == '0) && (end_stays || end_waited == '0));
       Phases: assert (phase != 2'd3 && (!dut.step3_q || phase == 2'd0) && (dut.step3_q || !dut.sends3_q));
-      Owed: assert (!owed || 5'(clock) + 5'(rest) <= 5'd6);
+      Pending: assert (!pending || 5'(clock) + 5'(rest) <= 5'd6);
       Sends: assert (!to_send || dut.packets_q < 4'd8);
       Emits: assert (phase != 2'd1 || dut.room1_q || (3'(dut.step1_q) != Emit && 3'(dut.step1_q) != Begin));
       EmitsThen: assert (phase != 2'd2 || dut.room2_q || !(dut.emit2_q || dut.begin2_q));
-      KindComes: assert (phase != 2'd1 || 3'(dut.step1_q) <= Visit);
-      Kind: assert (phase != 2'd2 || $onehot({dut.admit2_q, dut.begin2_q, dut.emit2_q, dut.answer2_q, dut.visit2_q}));
+      KindComes: assert (phase != 2'd1 || 3'(dut.step1_q) <= Scan);
+      Kind: assert (phase != 2'd2 || $onehot({dut.admit2_q, dut.begin2_q, dut.emit2_q, dut.answer2_q, dut.scan2_q}));
       KindFits: assert (phase != 2'd2 || (
-          (!dut.may_begin2_q || dut.admit2_q || dut.begin2_q) && (!dut.may_emit2_q || dut.emit2_q) && (!dut.fits2_q || dut.answer2_q)));
+          (!dut.facts2_q.may_begin || dut.admit2_q || dut.begin2_q) && (!dut.facts2_q.may_emit || dut.emit2_q) &&
+          (!dut.facts2_q.fits || dut.answer2_q)));
       Packets: assert (dut.packets_q <= 4'd8 && unsent <= 4'd8 && dut.packets_q == unsent + 4'(dut.sends3_q));
       PacketValid: assert (packet_valid == (unsent != '0));
       Frames: assert (gather.frames_q <= 5'd16 && gather.frames_q == frames && gather.frame_valid == (frames != '0));

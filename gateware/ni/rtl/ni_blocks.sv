@@ -133,12 +133,11 @@ module ni_blocks #(
 
   // --- A packet comes, beat by beat.
   localparam int unsigned WordDepth = 128;
-  logic amid_q, idle, beat, keeps, word_read, ended_q, job_valid, job_done, held_up, word_valid;
+  logic amid_q, idle, beat, keeps, word_read, ended_q, held_up, word_valid, jobs_full;
   logic [7:0] words_held_q;
   logic [9:0] bytes_q;
   logic [4:0] kept;
   logic [127:0] word;
-  logic [1:0] jobs_q;
   ni_user_t user_q;
   logic [127:0] first_q;  // word of the payload
   logic [23:0] ahead_q;
@@ -262,7 +261,7 @@ module ni_blocks #(
   assign serve_o = '{from: user_q.dmadd, to: request.own, length: request.length, dcid: user_q.source_dcid, peer: 12'(peer_q),
                      pdid: user_q.source_pdid, slot: user_q.channel, number: user_q.number};
   assign acks = !drops && (completes_q || (here_q.come == '1 && user_q.ack_request));
-  assign decides = state_q == Decide && ended_q && !jobs_q[1] && page_known && !(answer_q != Idle && refusal_q);
+  assign decides = state_q == Decide && ended_q && !jobs_full && page_known && !(answer_q != Idle && refusal_q);
   // As it is with the packet, unless that is dropped.
   always_comb begin
     past_next = past_q;
@@ -315,13 +314,8 @@ module ni_blocks #(
       if (spoils) read_end_o.end_of.failure <= NackReasonMemory;
     end
   end
-`ifndef SYNTHESIS
-  // An end was taken before the next one has waited for memory's answers.
-  always_ff @(posedge clk_i)
-    if (rst_ni) EndIsTaken : assert (!(decides && tells_end && read_end_valid_o));
-`endif
 
-  // --- Packets on their way to memory, those that go nowhere, and ends, one burst after the other.
+  // --- Packets on their way to memory, those that go nowhere, and ends.
   typedef struct packed {
     logic acks;
     logic asks_read;
@@ -331,83 +325,16 @@ module ni_blocks #(
     logic [9:0] channel;
     logic [23:0] number;
   } answer_t;
-  typedef struct packed {
-    logic writes;
-    logic [47:0] address;
-    logic [3:0] last_byte;  // of its last beat
-    logic empty;
-    logic spills;  // it has a beat more than words
-    logic [5:0] final_beat;  // to memory, or where it goes nowhere its last word
-    answer_t answer;
-  } job_t;
-  job_t job, job_next;
-  logic [3:0] shift;
-  logic [5:0] beat_q;
-  logic ends_q, pending_room, address_sent_q, data_sent_q, address_sent, data_sent, writing, begun, has_word, waits_for_word, data_beat;
-  logic [127:0] previous_q;
-  logic [15:0] first_bytes, last_bytes;
-  exanet_fifo #(.Width($bits(job_t)), .Depth(2)) u_jobs (
-    .clk_i, .rst_ni, .write_i(decides),
-    .data_i(job_next),
-    .read_i(job_done), .valid_o(job_valid), .data_o(job));
-  assign shift = job.address[3:0];
-  always_comb begin
-    job_next.writes = writes;
-    job_next.address = translates_q ? {page_frame_i, user_q.dmadd[11:0]} : user_q.dmadd;
-    job_next.last_byte = 4'(user_q.dmadd[3:0] + bytes_q[3:0] - 4'd1);
-    job_next.empty = bytes_q == '0;
-    job_next.final_beat = 6'((11'(writes ? user_q.dmadd[3:0] : 4'd0) + 11'(bytes_q) - 11'd1) >> 4);
-    job_next.spills = job_next.final_beat == 6'((bytes_q + 10'd15) >> 4);
-    job_next.answer = '{acks: acks, asks_read: asks_read, peer: peer_q,
-                        dcid: user_q.source_dcid, pdid: user_q.source_pdid, channel: user_q.channel, number: user_q.number};
-  end
-  assign first_bytes = 16'hffff << shift;
-  assign last_bytes = 16'hffff >> (4'd15 - job.last_byte);
-  // ends_q: the end is what is written. It goes before the next packet where it waits.
-  assign begun = (ends_q ? 1'b1 : job_valid) && pending_room;
-  assign writing = begun && (ends_q || job.writes);
-  assign m_axi_awvalid = writing && !address_sent_q;
-  assign m_axi_awaddr = ends_q ? {end_word_i[44:1], 4'd0} : {job.address[47:4], 4'd0};
-  assign m_axi_awlen = ends_q ? '0 : 8'(job.final_beat);
-  // The last beat has no word of its own where the packet's last bytes go beyond a line.
-  assign has_word = !job.empty && !(job.spills && beat_q == job.final_beat);
-  assign waits_for_word = !ends_q && has_word && !word_valid;
-  assign m_axi_wvalid = writing && !data_sent_q && !waits_for_word;
-  assign m_axi_wlast = ends_q || beat_q == job.final_beat;
-  assign m_axi_wdata = ends_q ? {end_value_i, end_value_i}
-      : 128'({has_word ? word : 128'd0, previous_q} >> (8'd128 - {1'b0, shift, 3'd0}));
-  always_comb begin
-    m_axi_wstrb = (beat_q == '0 ? first_bytes : '1) & (m_axi_wlast ? last_bytes : '1);
-    if (ends_q) m_axi_wstrb = end_word_i[0] ? 16'hff00 : 16'h00ff;
-  end
-  assign data_beat = (m_axi_wvalid && m_axi_wready) || (begun && !ends_q && !job.writes && word_valid && has_word);
-  assign word_read = data_beat && !ends_q && has_word;
-  assign address_sent = address_sent_q || !writing || (m_axi_awvalid && m_axi_awready);
-  assign data_sent = data_sent_q || (data_beat && m_axi_wlast) || (begun && !ends_q && !job.writes && job.empty);
-  assign job_done = begun && !ends_q && address_sent && data_sent;
-  // The same of an end, which waits for no word.
-  assign end_taken_o = ends_q && pending_room && (address_sent_q || m_axi_awready) && (data_sent_q || m_axi_wready);
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      jobs_q         <= '0;
-      beat_q         <= '0;
-      address_sent_q <= 1'b0;
-      data_sent_q    <= 1'b0;
-      ends_q         <= 1'b0;
-    end else begin
-      jobs_q         <= jobs_q + 2'(decides) - 2'(job_done);
-      beat_q         <= job_done || end_taken_o ? '0 : beat_q + 6'(data_beat);
-      address_sent_q <= begun && writing && address_sent && !job_done && !end_taken_o;
-      data_sent_q    <= begun && data_sent && !job_done && !end_taken_o;
-      // Between bursts alone, in turn.
-      if (end_taken_o) ends_q <= 1'b0;
-      else if (!ends_q && end_valid_i && (job_done || !job_valid)) ends_q <= 1'b1;
-    end
-  end
-  always_ff @(posedge clk_i) begin
-    if (data_beat) previous_q <= word;
-    if (job_done || end_taken_o) previous_q <= '0;
-  end
+  logic job_done, ends, writing, pending_room;
+  answer_t answer_next, job_answer;
+  assign answer_next = '{acks: acks, asks_read: asks_read, peer: peer_q, dcid: user_q.source_dcid, pdid: user_q.source_pdid,
+                         channel: user_q.channel, number: user_q.number};
+  ni_blocks_write #(.TagBits($bits(answer_t))) u_write (
+    .clk_i, .rst_ni, .decides_i(decides), .writes_i(writes), .address_i(translates_q ? {page_frame_i, user_q.dmadd[11:0]} : user_q.dmadd),
+    .bytes_i(bytes_q), .tag_i(answer_next), .full_o(jobs_full),
+    .word_valid_i(word_valid), .word_i(word), .word_read_o(word_read), .end_valid_i, .end_taken_o, .end_word_i, .end_value_i,
+    .room_i(pending_room), .done_o(job_done), .ends_o(ends), .writing_o(writing), .tag_o(job_answer), .m_axi_awaddr, .m_axi_awlen,
+    .m_axi_awvalid, .m_axi_awready, .m_axi_wdata, .m_axi_wstrb, .m_axi_wlast, .m_axi_wvalid, .m_axi_wready);
 
   // --- Answers, in the order of packets, each behind what memory says to those before.
   answer_t pending;
@@ -419,7 +346,7 @@ module ni_blocks #(
   assign pended = job_done || end_taken_o;
   assign pending_room = !pending_q[5];  // 32
   exanet_fifo #(.Width($bits(answer_t) + 3), .Depth(32)) u_pending (
-    .clk_i, .rst_ni, .write_i(pended), .data_i({ends_q, ends_q && end_message_i, writing, ends_q ? '0 : job.answer}), .read_i(taken),
+    .clk_i, .rst_ni, .write_i(pended), .data_i({ends, ends && end_message_i, writing, ends ? '0 : job_answer}), .read_i(taken),
     .valid_o(pending_valid), .data_o({is_end, is_told, waits, pending}));
   assign end_answered_o = taken && is_told;
   assign m_axi_bready = !memory_q;
@@ -457,7 +384,7 @@ module ni_blocks #(
       pending_q <= pending_q + 6'(pended) - 6'(taken);
       unanswered_q <= unanswered_q + 6'(decides) - 6'(taken && !is_end);
       ends_unanswered_q <= ends_unanswered_q + 6'(end_taken_o) - 6'(taken && is_end);
-      waits_q <= state_q == Decide && ended_q && jobs_q[1] && page_known;
+      waits_q <= state_q == Decide && ended_q && jobs_full && page_known;
       if (answer_looks) refusal_q <= refused;
       case (answer_q)
         Idle: if (answer_looks) answer_q <= Look;
@@ -498,8 +425,12 @@ module ni_blocks #(
 
   exanet_stream_check #(.Width($bits(ni_user_t))) u_check_answers (
     .clk_i, .rst_ni, .valid_i(m_axis_tvalid), .data_i(m_axis_tuser), .ready_i(m_axis_tready));
-  exanet_stream_check #(.Width(48 + 8)) u_check_addresses (
-    .clk_i, .rst_ni, .valid_i(m_axi_awvalid), .data_i({m_axi_awaddr, m_axi_awlen}), .ready_i(m_axi_awready));
-  exanet_stream_check #(.Width(128 + 16 + 1)) u_check_words (
-    .clk_i, .rst_ni, .valid_i(m_axi_wvalid), .data_i({m_axi_wdata, m_axi_wstrb, m_axi_wlast}), .ready_i(m_axi_wready));
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      EndIsTaken : assert (!(decides && tells_end && read_end_valid_o));  // before the next one has waited for memory's answers
+      PendingCounted : assert (pending_q <= 6'd32 && pending_valid == (pending_q != '0));
+    end
+  end
+`endif
 endmodule

@@ -18,6 +18,8 @@
 //
 // A slot's state is in flags of two writers each: `filled` (a store) and `freed` (an answer) differ while it holds a message; `pushed` and `popped` while it
 // is in the queue; `filled` and `numbered` until its message has a number; `refused` and `renewed` when it needs another one.
+//
+// ni_message_frames keeps payload and sends frames; ni_message_status has what a process reads.
 module ni_packetizer #(
   parameter int unsigned Contexts = 256,
   parameter int unsigned Peers = 4096,
@@ -76,7 +78,7 @@ module ni_packetizer #(
   output logic [31:0]             stale_o      // answers that nobody waits for
 );
   import exanet_pkg::*;
-  localparam logic [2:0] MostDoublings = 3'd5;
+  localparam logic [2:0] MostBackoff = 3'd5;
   if (SlotBits > 10) begin : gen_illegal_1
     $error("a packet names its slot in ten bits");
   end
@@ -103,8 +105,8 @@ module ni_packetizer #(
     {enabled_o, pdid_o} <= context_write_i && context_i == context_q ? {context_value_i.enabled, context_value_i.pdid} : contexts[context_i];
   end
 
-  // --- State of slots, as seen by emitter, visitor, answers and status; and by stores, who see it of all slots of their context.
-  localparam int unsigned Readers = 4, Emitting = 0, Visiting = 1, Answering = 2, Reporting = 3;
+  // --- State of slots, as seen by emitter, scanner, answers and status; and by stores, who see it of all slots of their context.
+  localparam int unsigned Readers = 4, Emitting = 0, Scanning = 1, Answering = 2, Reporting = 3;
   logic [Readers-1:0] filled, freed, pushed, popped, numbered, refused, renewed, busy, queued, fresh, turned_down;
   logic [Readers-1:0][SlotBits-1:0] looks_at;
   assign busy = filled ^ freed;
@@ -112,8 +114,8 @@ module ni_packetizer #(
   assign fresh = filled ^ numbered;
   assign turned_down = refused ^ renewed;
 
-  slot_t fill_slot, emit_q, visit_q, answer_q, push_slot, report_slot;
-  assign looks_at = {report_slot, answer_q, visit_q, emit_q};
+  slot_t fill_slot, emit_q, scan_q, answer_q, push_slot, report_slot;
+  assign looks_at = {report_slot, answer_q, scan_q, emit_q};
   logic fills, queues_store, frees, refuses, pushes, pushed_next, pops, numbers, renews;
   logic [SlotBits-1:0] clear_slot;
   logic [3:0] filled_here, pushed_here;
@@ -124,17 +126,9 @@ module ni_packetizer #(
   logic free_slot;
   assign clear_slot = clear_q[SlotBits-1:0];
   // A message may be answered, or given up, while a frame of it waits for its port: then its payload stays.
-  logic [3:0] framed;  // frames that have yet to be read out of the slots' memory
-  slot_t [3:0] framed_slots;
-  function automatic logic in_frames(slot_t slot, logic [3:0] frames);
-    logic found;
-    found = 1'b0;
-    for (int unsigned i = 0; i < 4; i++) found |= frames[i] && framed_slots[i] == slot;
-    return found;
-  endfunction
-  logic [3:0] framed_here_q;  // slots of the stores' context that have frames
+  logic [3:0] framed_here;  // slots of the stores' context that have frames
   for (genvar s = 0; s < 4; s++) begin : gen_free
-    assign free_here[s] = filled_here[s] == answered_here[s][1] && pushed_here[s] == emitted_here[s][2] && !framed_here_q[s];
+    assign free_here[s] = filled_here[s] == answered_here[s][1] && pushed_here[s] == emitted_here[s][2] && !framed_here[s];
   end
   assign free_slot = free_here[fill];
   ni_flags #(.Entries(Slots), .Readers(Readers)) u_filled (
@@ -208,30 +202,10 @@ module ni_packetizer #(
     end
   end
 
-  // A word's first store writes all of it, so nothing of an earlier message is left. The word is written a cycle later than it is stored.
-  (* ram_style = "block" *) logic [127:0] words[4*Slots];
-  logic store_q;
-  logic [SlotBits+1:0] word_at_q;
-  logic [127:0] word_q;
-  logic [15:0] strobe_q;
-  always_ff @(posedge clk_i) begin
-    store_q   <= payload && free_slot;
-    word_at_q <= {fill_slot, line_i[1:0]};
-    strobe_q  <= strobe_i | {16{(touched & touches) == '0}};
-    for (int unsigned b = 0; b < 16; b++) word_q[8*b+:8] <= strobe_i[b] ? data_i[8*b+:8] : '0;
-    if (store_q) begin
-      for (int unsigned b = 0; b < 16; b++) if (strobe_q[b]) words[word_at_q][8*b+:8] <= word_q[8*b+:8];
-    end
-  end
-
   // --- Messages as they were handed over.
   typedef struct packed {
     peer_t peer;
-    logic [9:0] pdid;  // of the context when the message was stored: a page may change hands
-    logic [3:0] touched;
-    logic [6:0] length;
-    logic [15:0] mailbox;
-    logic [21:0] dcid;
+    ni_pkg::message_order_t message;
   } order_t;
   order_t order;
   peer_t answer_peer;
@@ -266,21 +240,21 @@ module ni_packetizer #(
   end
 
   // --- The queue of slots, each in it at most once. A store that is to send comes first, refused or not, then the emitter, then what is launched, then the
-  // visitor; but stores do not pass these again and again.
-  logic head_valid, returns, again, visit_pushes, room_to_push, visit_checks_q, due, waits, gives_way;
+  // scanner; but stores do not pass these again and again.
+  logic head_valid, returns, again, scan_pushes, room_to_push, scan_checks_q, due, waits, gives_way;
   logic [2:0] passed_q;
   logic [1:0] way_q;  // cycles that were given to who waits
   exanet_fifo_block #(.Width(SlotBits), .Depth(Slots)) u_queue (
-    .clk_i, .rst_ni, .write_i(queues_store || again || launch_taken_o || visit_pushes),
-    .data_i(send ? fill_slot : again ? emit_q : launch_valid_i ? launch_slot_i : visit_q), .read_i(emit_reads),
+    .clk_i, .rst_ni, .write_i(queues_store || again || launch_taken_o || scan_pushes),
+    .data_i(send ? fill_slot : again ? emit_q : launch_valid_i ? launch_slot_i : scan_q), .read_i(emit_reads),
     .keep_i(1'b0), .rewind_i(1'b0), .valid_o(head_valid), .data_o(head));
   assign queues_store = fills && !message.behind;
   assign launch_taken_o = launch_valid_i && !send && !returns && !clears;
   assign room_to_push = !send && !returns && !launch_valid_i;
-  assign pushes = queues_store || launch_taken_o || visit_pushes;
-  assign push_slot = send ? fill_slot : launch_valid_i ? launch_slot_i : visit_q;
-  assign pushed_next = !(send ? pushed_here[fill] : launch_valid_i ? launch_pushed : pushed[Visiting]);
-  assign waits = (claim_valid_i && send) || (returns && send) || (launch_valid_i && !launch_taken_o) || (visit_checks_q && due && !room_to_push);
+  assign pushes = queues_store || launch_taken_o || scan_pushes;
+  assign push_slot = send ? fill_slot : launch_valid_i ? launch_slot_i : scan_q;
+  assign pushed_next = !(send ? pushed_here[fill] : launch_valid_i ? launch_pushed : pushed[Scanning]);
+  assign waits = (claim_valid_i && send) || (returns && send) || (launch_valid_i && !launch_taken_o) || (scan_checks_q && due && !room_to_push);
   assign gives_way = passed_q == '1;
   assign ready_o = !clears && !gives_way;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -301,16 +275,15 @@ module ni_packetizer #(
   typedef struct packed {
     logic [11:0] round;  // when it was sent last
     logic [3:0] tries;   // since its last answer
-    logic [2:0] doublings;
+    logic [2:0] backoff;
   } timer_t;
   emit_e emit_state_q;
   numbers_t numbers_of_peer, numbers_next;
-  timer_t timer, visit_timer, timer_next;
+  timer_t timer, scan_timer, timer_next;
   logic [23:0] number_q, number, answer_number;
   nack_reason_e link_reason_q;  // its transfer has failed
-  logic needs_number, window_full, last_try, orphan, enabled_q, sends, approved_room, approved_valid, approved_taken;
+  logic needs_number, window_full, last_try, orphan, enabled_q, sends, approved_room;
   logic peers_read, peers_write, give_up_done;
-  logic [2:0] approved_q;
   peer_t peers_at, peers_write_at;
   numbers_t peers_value;
   logic [11:0] round_q;
@@ -338,7 +311,7 @@ module ni_packetizer #(
     numbers_next.open[numbers_of_peer.next[4:0]] = 1'b1;
     timer_next.round = round_q;
     timer_next.tries = needs_number ? '0 : timer.tries + 4'd1;
-    timer_next.doublings = fresh[Emitting] ? '0 : timer.doublings == MostDoublings ? MostDoublings : timer.doublings + 3'd1;
+    timer_next.backoff = fresh[Emitting] ? '0 : timer.backoff == MostBackoff ? MostBackoff : timer.backoff + 3'd1;
   end
   // One that is given up before it had a number leaves the slot as one that had.
   assign numbers = (sends || emit_state_q == GiveUp) && fresh[Emitting];
@@ -372,25 +345,25 @@ module ni_packetizer #(
     end
   end
 
-  // --- Visitor: looks at one slot after the other, and queues again what was not answered in time, or was refused and has waited.
-  logic visit_next;
+  // --- Scanner: looks at one slot after the other, and queues again what was not answered in time, or was refused and has waited.
+  logic scan_next;
   logic [11:0] elapsed, wait_rounds;
-  assign elapsed = round_q - visit_timer.round;
-  assign wait_rounds = 12'(config_i.patience) << visit_timer.doublings;
-  assign due = busy[Visiting] && !queued[Visiting] && !fresh[Visiting] && elapsed >= wait_rounds;
-  assign visit_pushes = visit_checks_q && due && room_to_push;
-  assign visit_next = visit_checks_q && (!due || room_to_push);
-  ni_table #(.Entries(Slots), .Width($bits(timer_t)), .Same(1'b1)) u_visit_timers (
-    .clk_i, .write_i(sends), .write_at_i(emit_q), .data_i(timer_next), .read_i(!visit_checks_q), .read_at_i(visit_q), .data_o(visit_timer));
+  assign elapsed = round_q - scan_timer.round;
+  assign wait_rounds = 12'(config_i.patience) << scan_timer.backoff;
+  assign due = busy[Scanning] && !queued[Scanning] && !fresh[Scanning] && elapsed >= wait_rounds;
+  assign scan_pushes = scan_checks_q && due && room_to_push;
+  assign scan_next = scan_checks_q && (!due || room_to_push);
+  ni_table #(.Entries(Slots), .Width($bits(timer_t)), .Same(1'b1)) u_scan_timers (
+    .clk_i, .write_i(sends), .write_at_i(emit_q), .data_i(timer_next), .read_i(!scan_checks_q), .read_at_i(scan_q), .data_o(scan_timer));
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      visit_checks_q <= 1'b0;
-      visit_q        <= '0;
+      scan_checks_q <= 1'b0;
+      scan_q        <= '0;
       round_q        <= '0;
     end else begin
-      visit_checks_q <= !clears && !visit_next;
-      if (visit_next) visit_q <= visit_q + 1'b1;
-      if (visit_next && visit_q == '1) round_q <= round_q + 1'b1;
+      scan_checks_q <= !clears && !scan_next;
+      if (scan_next) scan_q <= scan_q + 1'b1;
+      if (scan_next && scan_q == '1) round_q <= round_q + 1'b1;
     end
   end
 
@@ -471,118 +444,36 @@ module ni_packetizer #(
   end
 
   // --- Frames: messages that are to go, beat by beat.
-  typedef struct packed {
-    slot_t slot;
-    logic [23:0] number;
-    order_t order;
-    logic [1:0] final_beat;
-  } approved_t;
-  approved_t approved;
-  logic [1:0] beat_q, last_beat;
-  logic [6:0] left;
-  logic fetch, final_beat, zero_q;
-  logic [127:0] fetched_q;
-  assign approved_taken = fetch && final_beat;
-  assign last_beat = order_q.length == '0 ? 2'd0 : 2'((order_q.length - 7'd1) >> 4);
-  assign approved_room = approved_q < 3'd3;  // and one that is on its way
-  exanet_fifo #(.Width($bits(approved_t)), .Depth(4)) u_approved (
-    .clk_i, .rst_ni, .write_i(sends), .data_i({emit_q, number, order_q, last_beat}), .read_i(approved_taken),
-    .valid_o(approved_valid), .data_o(approved));
-  logic [1:0] frame_in_q, frame_out_q;
-  logic [3:0] framed_still;
-  assign framed_still = framed & ~(4'(approved_taken) << frame_out_q);
+  logic report_framed;
+  ni_message_frames #(.SlotBits(SlotBits)) u_frames (
+    .clk_i, .rst_ni, .store_i(payload && free_slot), .store_slot_i(fill_slot), .line_i(line_i[1:0]), .data_i, .strobe_i,
+    .first_i((touched & touches) == '0), .room_o(approved_room), .sends_i(sends), .slot_i(emit_q), .number_i(number), .order_i(order_q.message),
+    .source_dcid_i(config_i.dcid), .context_i, .framed_here_o(framed_here), .report_slot_i(report_slot), .report_framed_o(report_framed),
+    .m_axis_tvalid, .m_axis_tready, .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast, .m_axis_tuser);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      {frame_in_q, frame_out_q, framed, framed_here_q} <= '0;
+      sent_o     <= '0;
+      repeated_o <= '0;
     end else begin
-      frame_in_q  <= frame_in_q + 2'(sends);
-      frame_out_q <= frame_out_q + 2'(approved_taken);
-      if (sends) framed[frame_in_q] <= 1'b1;
-      if (approved_taken) framed[frame_out_q] <= 1'b0;
-      for (int unsigned i = 0; i < 4; i++)
-        framed_here_q[i] <= in_frames({context_i, i[1:0]}, framed_still) || (sends && emit_q == {context_i, i[1:0]});
-    end
-  end
-  always_ff @(posedge clk_i) begin
-    if (sends) framed_slots[frame_in_q] <= emit_q;
-  end
-  assign fetch = approved_valid && (!m_axis_tvalid || m_axis_tready);
-  assign left = approved.order.length - {1'b0, beat_q, 4'd0};
-  assign final_beat = beat_q == approved.final_beat;
-  assign m_axis_tdata = zero_q ? '0 : fetched_q;
-
-  always_ff @(posedge clk_i) begin
-    if (fetch) fetched_q <= words[{approved.slot, beat_q}];
-  end
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      approved_q    <= '0;
-      beat_q        <= '0;
-      zero_q        <= 1'b0;
-      m_axis_tvalid <= 1'b0;
-      m_axis_tkeep  <= '0;
-      m_axis_tlast  <= 1'b0;
-      m_axis_tuser  <= '0;
-      sent_o        <= '0;
-      repeated_o    <= '0;
-    end else begin
-      approved_q <= approved_q + 3'(sends) - 3'(approved_taken);
       sent_o     <= sent_o + 32'(sends);
       repeated_o <= repeated_o + 32'(sends && !needs_number);
-      if (fetch) begin
-        m_axis_tvalid <= 1'b1;
-        beat_q        <= final_beat ? '0 : beat_q + 1'b1;
-        zero_q        <= !approved.order.touched[beat_q];
-        for (int unsigned i = 0; i < 16; i++) m_axis_tkeep[i] <= left > 7'(i);
-        m_axis_tlast <= final_beat;
-        m_axis_tuser <= '{dmadd: 48'(approved.order.mailbox), dcid: approved.order.dcid, pdid: approved.order.pdid, source_dcid: config_i.dcid,
-                          kind: PacketTypeMessage, high_priority: 1'b0, multicast: 1'b0, number: approved.number, source_pdid: approved.order.pdid,
-                          channel: 10'(approved.slot), block: '0, reason: '0, last: 1'b1, ack_request: 1'b1, reserved: '0};
-      end else if (m_axis_tready) begin
-        m_axis_tvalid <= 1'b0;
-      end
     end
   end
 
-  // --- What a process reads: refusals by its stores, failures by answers, and its free slots one after the other.
-  (* ram_style = "distributed" *) logic [19:0] refusals[Contexts];
-  (* ram_style = "distributed" *) logic [29:0] failures[Contexts];
-  logic [ContextBits-1:0] failed_at;
-  logic [19:0] refusals_of;
-  logic [29:0] failures_of;
-  logic fails, refuses_store;
-  assign refuses_store = send && !fills;
-  assign fails = frees && reason_q != NackReasonNone;
-  assign failed_at = answer_q[SlotBits-1:2];
-  assign refusals_of = refusals[context_q];
-  assign failures_of = failures[failed_at];
+  // --- What a process reads.
+  ni_message_status #(.Contexts(Contexts)) u_status (
+    .clk_i, .rst_ni, .clears_i(clears), .clear_at_i(clear_q[ContextBits-1:0]), .refuses_i(send && !fills), .refused_at_i(context_q),
+    .refusal_i(refusal), .frees_i(frees), .freed_slot_i(answer_q), .reason_i(reason_q), .status_at_i, .slot_o(report_slot),
+    .free_i(!busy[Reporting] && !queued[Reporting] && !report_framed), .fill_i(filling[status_at_i].slot), .status_o);
+
+`ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
-    if (clears) refusals[clear_q[ContextBits-1:0]] <= '0;
-    else if (refuses_store) refusals[context_q] <= {refusals_of[19:4] + 16'd1, refusal};
-    if (clears) failures[clear_q[ContextBits-1:0]] <= '0;
-    else if (fails) failures[failed_at] <= {10'(answer_q), failures_of[19:4] + 16'd1, reason_q};
-  end
-
-  logic [1:0] report_q;
-  logic [3:0] free_q;
-  assign report_slot = {status_at_i, report_q};
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      report_q <= '0;
-      free_q   <= '0;
-    end else begin
-      report_q         <= report_q + 1'b1;
-      free_q[report_q] <= !busy[Reporting] && !queued[Reporting] && !in_frames(report_slot, framed);
+    if (rst_ni && !clears) begin
+      GivesUpInTurn : assert (answer_state_q == Idle || !gives_up_q || emit_state_q == GiveUp);
+      SendsItsOwn : assert (!sends || busy[Emitting]);
+      NewNumberIsFree : assert (!(sends && needs_number) || !numbers_of_peer.open[numbers_of_peer.next[4:0]]);
+      FillsAFreeSlot : assert (!fills || (filled_here[fill] == answered_here[fill][1] && pushed_here[fill] == emitted_here[fill][2]));
     end
   end
-  always_comb begin
-    status_o = '0;
-    status_o.free_slots = free_q;
-    status_o.fill = filling[status_at_i].slot;
-    {status_o.refused, status_o.refusal} = refusals[status_at_i];
-    {status_o.failed_channel, status_o.failed, status_o.failure} = failures[status_at_i];
-  end
-
-  exanet_stream_check #(.Width(128 + 16 + 1 + $bits(ni_user_t))) u_check (
-    .clk_i, .rst_ni, .valid_i(m_axis_tvalid), .data_i({m_axis_tdata, m_axis_tkeep, m_axis_tlast, m_axis_tuser}), .ready_i(m_axis_tready));
+`endif
 endmodule

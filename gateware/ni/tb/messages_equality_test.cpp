@@ -19,7 +19,6 @@ using namespace exanet::gateware;
 
 namespace {
 
-constexpr unsigned kBoxes = 4;  // that are sent to: two open, one of another domain, one closed
 constexpr std::uint64_t kReset = 64;  // cycles in which the tables are cleared
 
 struct Case {

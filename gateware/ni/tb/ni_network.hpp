@@ -19,8 +19,6 @@
 
 namespace exanet::gateware {
 
-inline constexpr auto kAckKind = static_cast<unsigned>(spec::PacketType::kMessageAck);
-inline constexpr auto kNackKind = static_cast<unsigned>(spec::PacketType::kMessageNack);
 inline constexpr unsigned kContexts = 16, kMailboxes = 32, kPeers = 64, kChannels = 64;  // as ni_node.sv has them
 
 // A store of the processor: up to 16 bytes of a line, offered in `cycle` or, if others are before it, when these have been taken.

@@ -146,7 +146,7 @@ module ni_node #(
   assign popped_slot_o = 10'(u_ni.u_packetizer.emit_q);
   assign framed_o = u_ni.u_packetizer.sends;
   assign framed_slot_o = 10'(u_ni.u_packetizer.emit_q);
-  assign fetched_o = u_ni.u_packetizer.approved_taken;
-  assign fetched_slot_o = 10'(u_ni.u_packetizer.approved.slot);
+  assign fetched_o = u_ni.u_packetizer.u_frames.approved_taken;
+  assign fetched_slot_o = 10'(u_ni.u_packetizer.u_frames.approved.slot);
   assign reason_o = u_ni.u_packetizer.reason_q;
 endmodule

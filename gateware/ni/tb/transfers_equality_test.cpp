@@ -284,8 +284,66 @@ TEST_CASE("transfers equality: packets that come when their blocks have long bee
   CHECK(total_reported > 0);
 }
 
-// Packets lost, damaged, doubled and late, up to one in a hundred of each, and now and then many more; nodes that are cut off for a millisecond, and for
-// good. EXANET_DISORDER transfers and messages from EXANET_DISORDER_SEED on.
+namespace {
+
+// Packets lost, damaged, doubled and late, up to one in a hundred of each, and now and then many more; nodes that are cut off for a
+// millisecond, and for good.
+Case disordered_case(std::uint64_t seed, bool few) {
+  std::mt19937_64 random(seed);
+  const auto pick = [&](const auto& from) { return from[random() % from.size()]; };
+  Case c;
+  c.nodes = pick(std::vector<std::size_t>{2, 2, 2, 4, 4, 8});
+  c.square = c.nodes == 4 && random() % 2 == 0;
+  c.line_cycles = pick(std::vector<unsigned>{1, 20, 45});
+  c.memory_cycles = pick(std::vector<unsigned>{1, 20, 100});
+  c.patience = pick(std::vector<unsigned>{0, 0, 1});
+  c.tries = pick(std::vector<unsigned>{0, 0, 3, 15});
+  c.gap = pick(std::vector<double>{5, 30, 100});
+  c.most_bytes = pick(std::vector<unsigned>{16, 64, 64, 600, 3000, 9000});
+  c.align = pick(std::vector<unsigned>{1, 1, 64, 4096});
+  // More of them where they take less time; in the tests some of each.
+  c.transfers = static_cast<unsigned>((1000 + random() % 3000) / (c.most_bytes > 3000 ? 8 : c.most_bytes > 64 ? 2 : 1));
+  if (few) c.transfers = std::min(c.transfers, 150u);
+  c.hot_one_in = pick(std::vector<unsigned>{0, 4});
+  c.messages_of_ten = pick(std::vector<unsigned>{0, 0, 3});
+  c.fences_of_ten = pick(std::vector<unsigned>{1, 5});
+  c.reads_of_ten = pick(std::vector<unsigned>{0, 3, 7});
+  c.kept = pick(std::vector<unsigned>{8, 32});
+  // One whose request was taken by a node that gives up, or dies, waits for ever else.
+  c.read_patience = c.tries == 0 ? 0 : pick(std::vector<unsigned>{3, 6});
+  c.translate = random() % 2 == 0;
+  c.domains = pick(std::vector<unsigned>{1, 3});
+  c.fault_tries = pick(std::vector<unsigned>{0, 2, 15});
+  c.unmapped_one_in = pick(std::vector<unsigned>{0, 100, 10});
+  c.read_only_one_in = pick(std::vector<unsigned>{0, 50});
+  c.late = pick(std::vector<unsigned>{500, 10'000});
+  c.revoked = pick(std::vector<double>{0, 3000});
+  const std::vector<unsigned> rates = {0, 100, 100, 300, 1000, random() % 8 == 0 ? 5u : 100u};
+  c.disorder.lost_one_in = pick(rates);
+  c.disorder.damaged_one_in = pick(rates);
+  c.disorder.twice_one_in = pick(rates);
+  c.disorder.late_one_in = pick(rates);
+  c.disorder.most_late = pick(std::vector<unsigned>{50, 500, 5000});
+  c.disorder.cut_node = random() % c.nodes;
+  const std::uint64_t from = kClearTransfers + random() % 20'000, kind = random() % 12;
+  if (kind < 2) {
+    c.disorder.cut_from = from;
+    c.disorder.cut_until = from + 156'250;  // a millisecond
+  } else if (kind == 2 && c.tries != 0) {
+    c.disorder.cut_from = from;
+    c.disorder.cut_until = ~std::uint64_t{0};
+  }
+  c.behind_of_ten = pick(std::vector<unsigned>{0, 2, 5});
+  c.storm_one_in = pick(std::vector<unsigned>{0, 0, 0, 20});
+  c.given_one_in = pick(std::vector<unsigned>{0, 0, 10});
+  if (!c.disorder.any()) c.disorder.lost_one_in = 100;
+  c.disorder.seed = c.seed = seed;
+  return c;
+}
+
+}  // namespace
+
+// EXANET_DISORDER transfers and messages from EXANET_DISORDER_SEED on.
 TEST_CASE("transfers equality: every transfer ends once, whole or told of, whatever becomes of packets") {
   constexpr std::uint64_t kFew = 600;
   const std::uint64_t transfers = given("EXANET_DISORDER", kFew);
@@ -293,59 +351,9 @@ TEST_CASE("transfers equality: every transfer ends once, whole or told of, whate
   total_whole = total_reported = total_packets = total_repeated = total_messages = total_reads = 0;
   total_fences = total_faults = total_dropped = 0;
   for (; compared < transfers; ++seed) {
-    std::mt19937_64 random(seed);
-    const auto pick = [&](const auto& from) { return from[random() % from.size()]; };
-    Case c;
-    c.nodes = pick(std::vector<std::size_t>{2, 2, 2, 4, 4, 8});
-    c.square = c.nodes == 4 && random() % 2 == 0;
-    c.line_cycles = pick(std::vector<unsigned>{1, 20, 45});
-    c.memory_cycles = pick(std::vector<unsigned>{1, 20, 100});
-    c.patience = pick(std::vector<unsigned>{0, 0, 1});
-    c.tries = pick(std::vector<unsigned>{0, 0, 3, 15});
-    c.gap = pick(std::vector<double>{5, 30, 100});
-    c.most_bytes = pick(std::vector<unsigned>{16, 64, 64, 600, 3000, 9000});
-    c.align = pick(std::vector<unsigned>{1, 1, 64, 4096});
-    // More of them where they take less time; in the tests some of each.
-    c.transfers = static_cast<unsigned>((1000 + random() % 3000) / (c.most_bytes > 3000 ? 8
-                                                                    : c.most_bytes > 64 ? 2
-                                                                                        : 1));
-    if (transfers <= kFew) c.transfers = std::min(c.transfers, 150u);
-    c.hot_one_in = pick(std::vector<unsigned>{0, 4});
-    c.messages_of_ten = pick(std::vector<unsigned>{0, 0, 3});
-    c.fences_of_ten = pick(std::vector<unsigned>{1, 5});
-    c.reads_of_ten = pick(std::vector<unsigned>{0, 3, 7});
-    c.kept = pick(std::vector<unsigned>{8, 32});
-    // One whose request was taken by a node that gives up, or dies, waits for ever else.
-    c.read_patience = c.tries == 0 ? 0 : pick(std::vector<unsigned>{3, 6});
-    c.translate = random() % 2 == 0;
-    c.domains = pick(std::vector<unsigned>{1, 3});
-    c.fault_tries = pick(std::vector<unsigned>{0, 2, 15});
-    c.unmapped_one_in = pick(std::vector<unsigned>{0, 100, 10});
-    c.read_only_one_in = pick(std::vector<unsigned>{0, 50});
-    c.late = pick(std::vector<unsigned>{500, 10'000});
-    c.revoked = pick(std::vector<double>{0, 3000});
-    const std::vector<unsigned> rates = {0, 100, 100, 300, 1000, random() % 8 == 0 ? 5u : 100u};
-    c.disorder.lost_one_in = pick(rates);
-    c.disorder.damaged_one_in = pick(rates);
-    c.disorder.twice_one_in = pick(rates);
-    c.disorder.late_one_in = pick(rates);
-    c.disorder.most_late = pick(std::vector<unsigned>{50, 500, 5000});
-    c.disorder.cut_node = random() % c.nodes;
-    const std::uint64_t from = kClearTransfers + random() % 20'000, kind = random() % 12;
-    if (kind < 2) {
-      c.disorder.cut_from = from;
-      c.disorder.cut_until = from + 156'250;  // a millisecond
-      ++cuts;
-    } else if (kind == 2 && c.tries != 0) {
-      c.disorder.cut_from = from;
-      c.disorder.cut_until = ~std::uint64_t{0};
-      ++dead;
-    }
-    c.behind_of_ten = pick(std::vector<unsigned>{0, 2, 5});
-    c.storm_one_in = pick(std::vector<unsigned>{0, 0, 0, 20});
-    c.given_one_in = pick(std::vector<unsigned>{0, 0, 10});
-    if (!c.disorder.any()) c.disorder.lost_one_in = 100;
-    c.disorder.seed = c.seed = seed;
+    const Case c = disordered_case(seed, transfers <= kFew);
+    cuts += c.disorder.cut_until == c.disorder.cut_from + 156'250;
+    dead += c.disorder.cut_until == ~std::uint64_t{0};
     compare_whole(c);
     compared += c.transfers;
   }

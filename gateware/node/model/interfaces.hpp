@@ -3,7 +3,7 @@
 // router, which it drives from registers.
 //
 // It is at rest when nothing has come to it or out of it for kRest cycles, no message or transfer of its own is under way, and memory owes it nothing. Then its
-// counters of visits alone go on, and it is not evaluated; before it is again, they are moved on.
+// counters of scans alone go on, and it is not evaluated; before it is again, they are moved on.
 #pragma once
 
 #include <array>
@@ -64,17 +64,17 @@ class NodeInterfaces {
  private:
   // Longer than anything goes on in it that is not seen: the longest vectors of eight branches are added up.
   static constexpr unsigned kRest = 512;
-  static constexpr std::uint64_t kVisits = 16;  // cycles: what visits do repeats itself
+  static constexpr std::uint64_t kScans = 16;  // cycles: what scans do repeats itself
   static constexpr unsigned kMailboxes = 0, kTransfers = 1, kReductions = 2;
 
-  // What goes on at rest, in units of visits, of rounds of them, and of cycles.
-  struct Visits {
+  // What goes on at rest, in units of scans, of rounds of them, and of cycles.
+  struct Scans {
     std::uint16_t message, message_round, block, block_round;
     std::uint8_t tree_clock;
   };
   static constexpr unsigned kSlots = 1024, kRounds = 4096;
-  Visits visits() const;
-  void set_visits(const Visits& visits);
+  Scans scans() const;
+  void set_scans(const Scans& scans);
   void wake() { still_ = 0; }
   void clock() {
     model_->clk_i = 0;
@@ -109,30 +109,30 @@ inline void NodeInterfaces::reset() {
   }
   m.rst_ni = 1;
   std::uint64_t cycles = 0;
-  for (; !m.ready_o || cycles % kVisits != 0; ++cycles) clock();
+  for (; !m.ready_o || cycles % kScans != 0; ++cycles) clock();
   for (std::uint64_t more = 0; more < kRest; ++more) clock();
-  // Visits are counted from when the tables are clear, and of reductions from the reset on: at cycle 0 all of them begin. The one of transfers that is due
+  // Scans are counted from when the tables are clear, and of reductions from the reset on: at cycle 0 all of them begin. The one of transfers that is due
   // in that cycle is of the slot before the first.
-  set_visits({0, 0, kSlots - 1, kRounds - 1, 0});
+  set_scans({0, 0, kSlots - 1, kRounds - 1, 0});
   still_ = kRest;
 }
 
-inline NodeInterfaces::Visits NodeInterfaces::visits() const {
+inline NodeInterfaces::Scans NodeInterfaces::scans() const {
   const auto& all = *model_->rootp;
-  return {all.node_interfaces__DOT__u_ni__DOT__u_packetizer__DOT__visit_q,
+  return {all.node_interfaces__DOT__u_ni__DOT__u_packetizer__DOT__scan_q,
           all.node_interfaces__DOT__u_ni__DOT__u_packetizer__DOT__round_q,
-          all.node_interfaces__DOT__u_ni__DOT__gen_transfers__DOT__u_transfers__DOT__visit_q,
+          all.node_interfaces__DOT__u_ni__DOT__gen_transfers__DOT__u_transfers__DOT__scan_q,
           all.node_interfaces__DOT__u_ni__DOT__gen_transfers__DOT__u_transfers__DOT__round_q,
           all.node_interfaces__DOT__u_reduce__DOT__u_reduce__DOT__clock_q};
 }
 
-inline void NodeInterfaces::set_visits(const Visits& visits) {
+inline void NodeInterfaces::set_scans(const Scans& scans) {
   auto& all = *model_->rootp;
-  all.node_interfaces__DOT__u_ni__DOT__u_packetizer__DOT__visit_q = visits.message;
-  all.node_interfaces__DOT__u_ni__DOT__u_packetizer__DOT__round_q = visits.message_round;
-  all.node_interfaces__DOT__u_ni__DOT__gen_transfers__DOT__u_transfers__DOT__visit_q = visits.block;
-  all.node_interfaces__DOT__u_ni__DOT__gen_transfers__DOT__u_transfers__DOT__round_q = visits.block_round;
-  all.node_interfaces__DOT__u_reduce__DOT__u_reduce__DOT__clock_q = visits.tree_clock;
+  all.node_interfaces__DOT__u_ni__DOT__u_packetizer__DOT__scan_q = scans.message;
+  all.node_interfaces__DOT__u_ni__DOT__u_packetizer__DOT__round_q = scans.message_round;
+  all.node_interfaces__DOT__u_ni__DOT__gen_transfers__DOT__u_transfers__DOT__scan_q = scans.block;
+  all.node_interfaces__DOT__u_ni__DOT__gen_transfers__DOT__u_transfers__DOT__round_q = scans.block_round;
+  all.node_interfaces__DOT__u_reduce__DOT__u_reduce__DOT__clock_q = scans.tree_clock;
 }
 
 inline bool NodeInterfaces::configure(const exanet_store* stores, std::size_t count) {
@@ -140,40 +140,40 @@ inline bool NodeInterfaces::configure(const exanet_store* stores, std::size_t co
   for (std::size_t i = 0; i < count; ++i) store(stores[i]);
   const auto nothing = [](const exanet_seen&) {};
   const std::uint64_t began = cycle_;
-  const Visits before = visits();
+  const Scans before = scans();
   for (unsigned left = kRest; left > 0; left -= stores_[0].empty() && stores_[1].empty()) {
     see(cycle_, nothing);
     edge();
   }
-  while ((cycle_ - began) % kVisits != 0) {
+  while ((cycle_ - began) % kScans != 0) {
     see(cycle_, nothing);
     edge();
   }
-  set_visits(before);
+  set_scans(before);
   cycle_ = began;
   still_ = kRest;
   return true;
 }
 
-// So many cycles at rest, a multiple of kVisits.
+// So many cycles at rest, a multiple of kScans.
 inline void NodeInterfaces::pass(std::uint64_t cycles) {
-  Visits to = visits();
-  const auto visit = [](std::uint16_t& slot, std::uint16_t& round, std::uint64_t visits) {
-    const std::uint64_t then = slot + visits;
+  Scans to = scans();
+  const auto scan = [](std::uint16_t& slot, std::uint16_t& round, std::uint64_t scans) {
+    const std::uint64_t then = slot + scans;
     round = static_cast<std::uint16_t>((round + then / kSlots) % kRounds);
     slot = static_cast<std::uint16_t>(then % kSlots);
   };
-  visit(to.message, to.message_round, cycles / 2);
-  visit(to.block, to.block_round, cycles / kVisits);
+  scan(to.message, to.message_round, cycles / 2);
+  scan(to.block, to.block_round, cycles / kScans);
   to.tree_clock = static_cast<std::uint8_t>(to.tree_clock + cycles);
-  set_visits(to);
+  set_scans(to);
 }
 
 inline void NodeInterfaces::catch_up(std::uint64_t cycle) {
   if (cycle == cycle_) return;
   const std::uint64_t missed = cycle - cycle_;
-  pass(missed / kVisits * kVisits);
-  for (std::uint64_t i = 0; i < missed % kVisits; ++i) clock();
+  pass(missed / kScans * kScans);
+  for (std::uint64_t i = 0; i < missed % kScans; ++i) clock();
   cycle_ = cycle;
 }
 

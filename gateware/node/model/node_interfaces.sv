@@ -93,8 +93,8 @@ module node_interfaces #(
   assign popped_slot_o = 10'(u_ni.u_packetizer.emit_q);
   assign framed_o = u_ni.u_packetizer.sends;
   assign framed_slot_o = 10'(u_ni.u_packetizer.emit_q);
-  assign fetched_o = u_ni.u_packetizer.approved_taken;
-  assign fetched_slot_o = 10'(u_ni.u_packetizer.approved.slot);
+  assign fetched_o = u_ni.u_packetizer.u_frames.approved_taken;
+  assign fetched_slot_o = 10'(u_ni.u_packetizer.u_frames.approved.slot);
   assign served_o = u_ni.gen_transfers.serve_valid;
   assign served_address_o = u_ni.gen_transfers.serve.from;
 endmodule

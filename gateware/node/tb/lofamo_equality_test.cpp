@@ -79,7 +79,7 @@ class Gateware {
     while (busy()) step();
     start_ = static_cast<Cycle>(network_.cycle());
     for (unsigned n = 0; n < kNodes; ++n)
-      for (unsigned d = 0; d < kDimensions; ++d) phases_[n].links[port(n, d)].told -= start_;
+      for (unsigned d = 0; d < kDimensions; ++d) phases_[n].links[port(n, d)].sent -= start_;
   }
 
   // Daemons' and interfaces' phases are given; those of links are what they are.
@@ -116,7 +116,7 @@ class Gateware {
         const std::uint64_t word = network_.tx_word(m, d);
         if (valid && magic_[n][d]) {
           Phase::Link& link = phases_[n].links[port(n, d)];
-          link.told = static_cast<Cycle>(network_.cycle()) - 1;
+          link.sent = static_cast<Cycle>(network_.cycle()) - 1;
           link.report = static_cast<unsigned>((word >> 7 & 7) + 1) % 5;
         }
         magic_[n][d] = valid && !magic_[n][d] && word == spec::kMagicWord;
@@ -254,11 +254,12 @@ TEST_CASE("lofamo: awareness in Verilated nodes and in the model, to the cycle")
     Gateware gateware(config, faults);
     for (Phase& phase : gateware.phases()) phase.daemon = draw(0, config.beat - 1), phase.ni = draw(0, config.beat - 1);
     const Cycle until = 8 * config.watchdog + 2000;
-    lofamo::Awareness model(*topology, config, gateware.phases(), faults);
+    EventQueue events;
+    lofamo::Awareness model(events, *topology, config, gateware.phases(), faults);
     model.run(until);
-    amid += model.amid() > 0;
+    amid += model.packets_cut() > 0;
     packets += model.packets();
-    if (model.amid() > 0) continue;
+    if (model.packets_cut() > 0) continue;
     std::vector<Fact> ours = gateware.run(until), theirs = model.facts();
     std::erase_if(theirs, [&](const Fact& f) { return f.at >= until; });
     std::sort(ours.begin(), ours.end(), before);

@@ -76,7 +76,7 @@ enum exn_phase { EXN_FREE = 0, EXN_VIRTUAL = 1, EXN_DONE = 2 };
 #define EXN_OFFLOAD_BIT(name) EXN_OFFLOAD_##name,
 enum exn_offload { EXN_OFFLOADS(EXN_OFFLOAD_BIT) EXN_OFFLOAD_COUNT };
 
-/* What a rank is to send and to receive of a broadcast, whole messages in stages (core/replay/schedule.hpp). */
+/* What a rank is to send and to receive of a broadcast, whole messages in stages (core/collectives/schedule.hpp). */
 struct exn_tree_question {
   uint32_t ranks, me, root; /* of the communicator, and this one's and the root's numbers there */
   uint32_t is_long; /* 1: of more bytes than an eager message has, 0: of fewer */

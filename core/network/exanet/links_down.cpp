@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Links that go down and come up again while packets are on their way.
+//
+// Problem: a packet's passage over a link is settled when it is granted, and it stands in the next buffer's list from then on, so a link that goes down has to
+// take packets back. Model: a link that is down is one of a class of its own (State::down_), whose outputs grant without credits and lose what they
+// grant, as long as it takes to read it out. What has been granted and is not whole at the other end by then is taken out of the list there; nobody
+// behind it is, for a line is a FIFO. Its room is free at once: nobody can use it before the link is up, and then both ends count anew. Credits that
+// are pending stay so, and go with the first control words of the line.
+// Limits: a packet whose beginning the next router has granted comes whole; the gateware fills it up, and marks it.
+#include <bit>
+#include <utility>
+
+#include "core/network/exanet/state.hpp"
+
+namespace exanet {
+
+using namespace exanet_state;
+
+void Part::set_output(Time now, std::uint32_t output_index, bool up) {
+  Output& output = outputs_[output_index];
+  if (up == (output.link_class < down_)) return;
+  output.link_class = static_cast<std::uint8_t>(output.link_class + (up ? -down_ : down_));
+  if (up)
+    output.wire_free = max(output.wire_free, now);
+  else
+    net_.parts_[far_part(output)]->lose_on_line(now, output.far_input);
+  for (std::uint32_t vc = 0; vc < channels_; ++vc)
+    if (CreditPool& pool = pools_[output_index * channels_ + vc]; pool.starved()) pool.last = kNone;
+  if ((output.waiting[0] | output.waiting[1]) != 0) wake(output, output_index, max(now, output.free_at));
+}
+
+// Of the buffers behind a link: what has not come whole.
+void Part::lose_on_line(Time now, std::uint32_t far_input) {
+  for (std::uint32_t i = 0; i < channels_ * (twin_ == 0 ? 1 : 2); ++i) {
+    Input& input = inputs_[far_input + i % channels_ + i / channels_ * twin_];
+    std::uint32_t before = kNone, index = input.front;
+    while (index != kNone && packets_[index].tail_in <= now) before = std::exchange(index, packets_[index].next);
+    if (index != kNone && before == kNone && input.multicast && packets_[index].route != 0)
+      before = std::exchange(index, packets_[index].next);  // copies of it have left
+    if (index == kNone) continue;
+    if (before == kNone)
+      withdraw(input);
+    else
+      packets_[before].next = kNone;
+    input.last = before;
+    CreditPool& pool = pools_[input.pool];
+    while (index != kNone) {
+      const std::uint32_t next = packets_[index].next;
+      pool.free_words += static_cast<std::int32_t>(router_.payload_words(packets_[index].payload_bytes));
+      ++pool.free_packets;
+      ++lost_;
+      report_lost(index, Status::kLinkDown);
+      index = next;
+    }
+  }
+}
+
+// The front asks for nothing any more, and is gone.
+void Part::withdraw(Input& input) {
+  if (input.output == kCopies) {
+    for (std::uint32_t rest = packets_[input.front].copies; rest != 0; rest &= rest - 1) {
+      const std::uint32_t index = input.first_output + static_cast<std::uint32_t>(std::countr_zero(rest));
+      forget(outputs_[index], index, input);
+    }
+  } else if (input.output < kDiscard) {
+    forget(outputs_[input.output], input.output, input);
+  }
+  if (adaptive_) cancel_decision(static_cast<std::uint32_t>(&input - inputs_));
+  input.front = input.output = kNone;
+  input.due = input.multicast = false;
+}
+
+// The front of an input is granted an output whose link is down.
+void Part::lose_front(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index) {
+  Input& input = inputs_[input_index];
+  PacketInFlight& packet = packets_[input.front];
+  const Time left = max(now + router_.cycle * router_.packet_words(input.front_words), packet.tail_in);
+  output.free_at = left + router_.output_gap;
+  forget(output, output_index, input);
+  if (may_reroute_) cancel_decision(input_index);
+  input.due = false;
+  ++lost_;
+  if (!input.multicast) return read_out(input, left, Status::kLinkDown);
+  // Other copies go on; what this one would have reached is not told apart.
+  packet.copies = static_cast<std::uint16_t>(packet.copies & ~(1u << (output_index - input.first_output)));
+  packet.route = 1;
+  packet.time = now;
+  if (packet.copies == 0) return read_out(input, left, Status::kLinkDown);
+  input.idle_at = left + router_.input_gap;
+}
+
+// The front of `input` leaves it for nowhere; its last word is read at `left`.
+void Part::read_out(Input& input, Time left, Status why) {
+  const std::uint32_t index = input.front, words = input.front_words;
+  input.idle_at = left + router_.input_gap;
+  input.front = packets_[index].next;
+  report_lost(index, why);
+  return_credit(input, words, left);
+  if (input.front != kNone) register_front(input);
+}
+
+void Part::report_lost(std::uint32_t packet_index, Status why) {
+  const PacketInFlight& c = packets_[packet_index];
+  const Packet packet{c.src, c.dst, c.payload_bytes, c.intra_port, c.priority, c.user, 0, 0, c.marked};
+  packets_.free(packet_index);
+  --in_flight_;
+  if (net_.links_fail_ && sink_.lost != nullptr) sink_.lost(sink_.self, packet, why, events_.now());
+}
+
+}  // namespace exanet

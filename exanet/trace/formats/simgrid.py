@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SimGrid's time-independent format (exanet/trace/simgrid.py)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from exanet.trace.formats import Choices, Format, LeftOut
+
+if TYPE_CHECKING:
+    from exanet.trace.folder import Trace
+
+
+def _write(trace: Trace, directory: Path, choices: Choices) -> LeftOut:
+    from exanet.trace import simgrid
+
+    return simgrid.write(trace, directory, choices.collectives, choices.rules)
+
+
+def _found(place: Path) -> Path | None:
+    from exanet.trace import simgrid
+
+    return simgrid.found(place)
+
+
+FORMAT = Format(
+    suffix=".simgrid",
+    name="SimGrid",
+    title="what SimGrid replays",
+    read_by="smpirun",
+    becomes="SimGrid's time-independent format, for `smpirun -replay FOLDER.simgrid/ranks.txt`: computing for hosts of 1 Gflop/s, "
+    "collectives as messages as in GOAL, waits by source, destination and tag.",
+    cannot_hold="Left out are probes, messages of a rank to itself, what making communicators sends, and one-sided calls; a collective "
+    "without blocking waits where it begins; receives from any rank or by any tag, and cancelled requests, are refused",
+    write=_write,
+    is_folder=True,
+    is_schedule=True,
+    found=_found,
+)
