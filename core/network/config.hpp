@@ -122,9 +122,8 @@ struct NetworkConfig {
   std::vector<LinkConfig> links;  // indexed by Topology::link_class
   LineFaults faults;  // of the ExaNet router's links, with credits that are repeated; not a key of machine files
   bool priority = false;  // packets of priority 1 may come: there are queues for them
+  bool rails_by_port = false;  // a packet takes the rail of the port that it enters by, in place of that of its pair
   bool links_fail = false;  // in the run, by Network::set_link(); not a key of machine files
-  bool rails_by_port =
-      false;  // the interface chooses each packet's rail by its intra-tile port; not a key of machine files
   bool notes = false;  // interfaces make use of what packets carry of congestion: Packet::notes, and the stamp
   std::optional<SwitchConfig> input_queued;  // the routers are input-queued switches in place of ExaNet routers
 };

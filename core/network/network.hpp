@@ -24,9 +24,7 @@ struct Packet {
   NodeId src;
   NodeId dst;  // or, until it is delivered, several nodes (core/topology/multicast.hpp), where the network multicasts()
   std::uint16_t payload_bytes;  // 0..max_payload_bytes
-  std::uint8_t
-      intra_port;  // both where it enters and where it leaves; with several rails those of rail 0 first, and it takes
-  // the rail that it enters by where NetworkConfig::rails_by_port, else the topology's or a routing's
+  std::uint8_t intra_port;  // both where it enters and where it leaves; with several rails those of rail 0 first
   std::uint8_t priority;  // class: 0 bulk, 1 priority, which has queues of its own and goes first
   std::uint64_t user;  // handed back on delivery
   // Payload words whose lower and upper half equals Magic, which the line of a link sends twice: docs/microarchitecture.md.
@@ -82,15 +80,12 @@ class Network {
   virtual void give_back(NodeId /*node*/, std::uint8_t /*intra_port*/, Time /*at*/) {}
 
   // From `now` on the link at this port, in both directions, carries nothing, or carries words again. What stands on the line when it goes down is lost, but for
-  // packets whose beginning the next router has granted already, which come whole; so is what a router sends by it until routes avoid it. Room
+  // packets whose beginning the ExaNet router has granted already, which come whole; so is what a router sends by it until routes avoid it. Room
   // beyond the link is known again with its first packet, as after a restart of the line. Contract: all queues stand at `now`, and no event runs but, in a
   // network in one part, the one that calls. Throws ConfigError where a network cannot do it.
   virtual void set_link(PortRef /*link*/, bool /*up*/, Time /*now*/) {
     throw ConfigError("fabric", "links of this network cannot fail in a run: take a model of its routers");
   }
-
-  // Routes of the topology are going to change: whoever has chosen one by now has done so. Contract as of set_link().
-  virtual void before_routes_change() {}
 
   // Carries packets to several nodes (core/topology/multicast.hpp), of which each copy is delivered.
   virtual bool multicasts() const { return false; }

@@ -40,7 +40,7 @@ inline std::uint32_t intra_ports_of(const Topology& topology, const RouterConfig
   return static_cast<std::uint32_t>(ports);
 }
 
-// Intra-tile ports of each rail, where packets say by theirs which rail they take; else 0.
+// Intra-tile ports of each rail, by which a packet says the rail that it takes; 0 where there is one, or the pair's is taken.
 inline std::uint32_t rail_ports_of(const Topology& topology, const NetworkConfig& config) {
   return config.rails_by_port && topology.rails() > 1 ? static_cast<std::uint32_t>(config.router.intra_ports) : 0;
 }

@@ -142,7 +142,8 @@ struct State {
   SwitchConfig config_;
   SwitchTiming timing_;
   std::vector<Time> pause_delay_;  // a pause; by link class
-  std::uint32_t intra_ports_, rail_ports_;  // of an endpoint, and of each rail where there are several; else 0
+  std::uint32_t intra_ports_,
+      rail_ports_;  // of an endpoint; and of each rail, where packets take that of their port, else 0
   std::uint32_t channels_, channel_step_, classes_, lanes_;
   std::uint8_t slot_port_[kMostSlots], slot_channel_[kMostSlots];  // within a switch; a division each otherwise
   std::uint8_t lane_class_[kMostLanes], lane_channel_[kMostLanes];

@@ -218,7 +218,7 @@ struct State {
   bool links_fail_ = false;  // in the run
   std::uint8_t down_ = 0;  // the first class of a link that is down; those of intra-tile ports are above
   std::uint32_t intra_ports_;  // of an endpoint; a switch has none
-  std::uint32_t rail_ports_;  // of each rail of one, where there are several; else 0
+  std::uint32_t rail_ports_;  // of each rail of one, where packets take the rail that they enter by; else 0
   std::uint32_t channels_, channel_step_;
   bool fixed_priority_, links_first_;
   bool

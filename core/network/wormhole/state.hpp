@@ -151,7 +151,8 @@ struct State {
   std::vector<std::uint8_t> part_of_;  // by node; empty when all are in one part
   SwitchConfig config_;
   WormholeTiming timing_;
-  std::uint32_t intra_ports_, rail_ports_;  // of an endpoint, and of each rail where there are several; else 0
+  std::uint32_t intra_ports_,
+      rail_ports_;  // of an endpoint; and of each rail, where packets take that of their port, else 0
   std::uint32_t channels_, channel_step_, classes_, lanes_, most_words_;
   std::int32_t entry_words_;  // of a class of an intra-tile port
   std::uint8_t serves_[kMostLanes] = {};  // by class and virtual channel of routing: lanes
