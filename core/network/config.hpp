@@ -123,6 +123,8 @@ struct NetworkConfig {
   LineFaults faults;  // of the ExaNet router's links, with credits that are repeated; not a key of machine files
   bool priority = false;  // packets of priority 1 may come: there are queues for them
   bool links_fail = false;  // in the run, by Network::set_link(); not a key of machine files
+  bool rails_by_port =
+      false;  // the interface chooses each packet's rail by its intra-tile port; not a key of machine files
   bool notes = false;  // interfaces make use of what packets carry of congestion: Packet::notes, and the stamp
   std::optional<SwitchConfig> input_queued;  // the routers are input-queued switches in place of ExaNet routers
 };

@@ -26,7 +26,7 @@ struct Packet {
   std::uint16_t payload_bytes;  // 0..max_payload_bytes
   std::uint8_t
       intra_port;  // both where it enters and where it leaves; with several rails those of rail 0 first, and it takes
-  // the rail that it enters by, unless a routing of its own chooses
+  // the rail that it enters by where NetworkConfig::rails_by_port, else the topology's or a routing's
   std::uint8_t priority;  // class: 0 bulk, 1 priority, which has queues of its own and goes first
   std::uint64_t user;  // handed back on delivery
   // Payload words whose lower and upper half equals Magic, which the line of a link sends twice: docs/microarchitecture.md.

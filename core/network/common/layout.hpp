@@ -40,9 +40,9 @@ inline std::uint32_t intra_ports_of(const Topology& topology, const RouterConfig
   return static_cast<std::uint32_t>(ports);
 }
 
-// Intra-tile ports of each rail, by which a packet says the rail that it takes; 0 where there is one.
-inline std::uint32_t rail_ports_of(const Topology& topology, const RouterConfig& router) {
-  return topology.rails() > 1 ? static_cast<std::uint32_t>(router.intra_ports) : 0;
+// Intra-tile ports of each rail, where packets say by theirs which rail they take; else 0.
+inline std::uint32_t rail_ports_of(const Topology& topology, const NetworkConfig& config) {
+  return config.rails_by_port && topology.rails() > 1 ? static_cast<std::uint32_t>(config.router.intra_ports) : 0;
 }
 
 struct PortsAndQueues {

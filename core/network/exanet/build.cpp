@@ -75,7 +75,7 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
       part_of_(part_of),
       router_(config.router),
       intra_ports_(intra_ports_of(topology, config.router)),
-      rail_ports_(rail_ports_of(topology, config.router)),
+      rail_ports_(rail_ports_of(topology, config)),
       channels_(static_cast<std::uint32_t>(config.router.virtual_channels)),
       channel_step_(channel_step(topology, config.router)),
       fixed_priority_(config.router.arbitration == RouterConfig::Arbitration::kFixedPriority),

@@ -18,7 +18,7 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
       config_(*config.input_queued),
       timing_(config, topology),
       intra_ports_(intra_ports_of(topology, config.router)),
-      rail_ports_(rail_ports_of(topology, config.router)),
+      rail_ports_(rail_ports_of(topology, config)),
       channels_(static_cast<std::uint32_t>(config.router.virtual_channels)),
       channel_step_(channel_step(topology, config.router)),
       classes_(static_cast<std::uint32_t>(config_.classes)),

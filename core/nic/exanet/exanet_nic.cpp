@@ -97,6 +97,7 @@ namespace {
 
 NetworkConfig with_interface(NetworkConfig network, const NiConfig& ni) {
   network.priority = true;  // acknowledgements
+  network.rails_by_port = rail_policy_kind(ni.rail_policy).spreads;
   network.notes = pacing_kind(ni.pacing).make != nullptr;
   if (ni.messages == NiConfig::Costs::kGateware) network.router = Messages::router(network.router);
   return network;
