@@ -31,8 +31,8 @@ struct FaultRate {
 
 class FaultPlan {
  public:
-  // "NODE", "NODE PORT", or one of the kinds that plan.cpp lists, as "links:NUMBER[:SEED]", from `at` on. Throws std::invalid_argument, saying what to do, on what names nothing, or
-  // asks for more than there is.
+  // "NODE", "NODE PORT", or one of the kinds that plan.cpp lists, as "links:NUMBER[:SEED]", from `at` on. Throws std::invalid_argument,
+  // saying what to do, on what names nothing, or asks for more than there is.
   void fail(const Topology& shape, const std::string& what, Time at = Time());
   void add(const FaultChange& change);
   // Every link or node by its rate, up to `until`. Each thing draws from a stream of its own, so a plan to a later time begins with this one.
