@@ -271,6 +271,11 @@ class NetworkInterface(Strict):
         description="What a unit that reduces takes: `reduction` and `reduction_word`, which is the default, or the gateware's own cycles, "
         "with its trees, results that come again and calls that do not agree; then `transfers` is `gateware`, too, and these two are 0.",
     )
+    tries: Count | None = Field(
+        default=None,
+        description="With `messages: gateware`: how often a message or block is retransmitted that is not answered, up to 15, before it is "
+        "given up and fails; for ever if not said.",
+    )
     pages: Bytes | None = Field(
         default=None,
         description="With `transfers: gateware`: addresses of transfers are translated by pages of this size, 4 KiB, 64 KiB or 2 MiB, and "
