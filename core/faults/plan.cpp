@@ -28,7 +28,7 @@ std::vector<Thing> things(const Topology& shape, bool links) {
   std::vector<Thing> found;
   for (NodeId node = 0; node < shape.node_count(); ++node) {
     if (switch_of(shape, node) != kNoNode) continue;
-    if (!links && (!shape.switched() || node >= shape.endpoint_count())) found.push_back({node, FaultChange::kWhole});
+    if (!links && (!shape.switched() || node >= shape.endpoint_count())) found.push_back({node, LinkStates::kNode});
     for (std::uint16_t port = 0; links && port < shape.port_count(node); ++port) {
       const PortRef far = shape.neighbour(node, port);
       if (far.node != kNoNode && switch_of(shape, far.node) == kNoNode &&
@@ -110,7 +110,7 @@ void FaultPlan::fail(const Topology& shape, const std::string& what, Time at) {
   for (NodeId node = 0; node < shape.node_count(); ++node) {
     const std::string name = shape.node_name(node);
     if (!what.starts_with(name)) continue;
-    if (what == name) return add({at, node, FaultChange::kWhole, false});
+    if (what == name) return add({at, node, LinkStates::kNode, false});
     for (std::uint16_t port = 0; port < shape.port_count(node); ++port)
       if (what.substr(name.size()) == " " + shape.port_name(node, port) && shape.neighbour(node, port).node != kNoNode)
         return add({at, node, port, false});
@@ -140,10 +140,7 @@ LinkStates FaultPlan::states_at(const Topology& shape, Time at) const {
   LinkStates states(shape);
   for (const FaultChange& change : changes_) {
     if (change.at > at) break;
-    if (change.port == FaultChange::kWhole)
-      states.set_node(change.node, change.up);
-    else
-      states.set_link(shape, change.node, change.port, change.up);
+    states.change(shape, change.node, change.port, change.up);
   }
   return states;
 }

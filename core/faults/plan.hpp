@@ -2,7 +2,7 @@
 // What fails in a run, and when: links and nodes, as a list, or drawn by rate from a seed.
 //
 // A plan is a list of changes in the order of time. That of a machine that is broken from the beginning, as `topology.failed` and `--fail` say it, has all of
-// them at time 0. Whoever runs the network applies the changes (core/faults/apply.hpp); nothing here knows of packets.
+// them at time 0. Whoever runs the network applies the changes (core/network/fault_driver.hpp); nothing here knows of packets.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,8 @@ namespace exanet {
 struct FaultChange {
   Time at;
   NodeId node = kNoNode;
-  std::uint16_t port = kWhole;  // of a link; kWhole: the node itself
+  std::uint16_t port = LinkStates::kNode;  // of a link; or the node itself
   bool up = false;
-
-  static constexpr std::uint16_t kWhole = 0xffff;
 };
 
 // Alternating renewal: each thing of a kind works for exponentially distributed times of the mean `between`, and is repaired after such times of the mean
@@ -33,8 +31,8 @@ struct FaultRate {
 
 class FaultPlan {
  public:
-  // "NODE", "NODE PORT", or one of the kinds that plan.cpp lists, as "links:NUMBER[:SEED]", from `at` on. Throws std::invalid_argument, saying what to do, on what names nothing, or
-  // asks for more than there is.
+  // "NODE", "NODE PORT", or one of the kinds that plan.cpp lists, as "links:NUMBER[:SEED]", from `at` on. Throws std::invalid_argument,
+  // saying what to do, on what names nothing, or asks for more than there is.
   void fail(const Topology& shape, const std::string& what, Time at = Time());
   void add(const FaultChange& change);
   // Every link or node by its rate, up to `until`. Each thing draws from a stream of its own, so a plan to a later time begins with this one.

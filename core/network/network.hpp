@@ -79,13 +79,17 @@ class Network {
   // Gives back the oldest slot that is taken at a port of PacketSink::gives_back, in the cycle that begins at `at`, not before now.
   virtual void give_back(NodeId /*node*/, std::uint8_t /*intra_port*/, Time /*at*/) {}
 
-  // From `now` on the link at this port, in both directions, carries nothing, or carries words again. What stands on the line when it goes down is lost, but for
-  // packets whose beginning the ExaNet router has granted already, which come whole; so is what a router sends by it until routes avoid it. Room
-  // beyond the link is known again with its first packet, as after a restart of the line. Contract: all queues stand at `now`, and no event runs but, in a
-  // network in one part, the one that calls. Throws ConfigError where a network cannot do it.
+  // From `now` on the link at this port, in both directions, carries nothing, or carries words again. What stands on the
+  // line when it goes down is lost, but for packets whose beginning the next router has granted already, which come
+  // whole; so is what a router sends by it until routes avoid it. Credits beyond the link are known again with its
+  // first packet, as after a restart of the line. Contract: NetworkConfig::links_fail; all queues stand at `now`, and no
+  // event runs but, in a network in one part, the one that calls. Throws ConfigError where a network cannot do it.
   virtual void set_link(PortRef /*link*/, bool /*up*/, Time /*now*/) {
     throw ConfigError("fabric", "links of this network cannot fail in a run: take a model of its routers");
   }
+
+  // Routes of the topology are going to change: whoever has chosen one by now has done so. Contract as of set_link().
+  virtual void before_routes_change() {}
 
   // Carries packets to several nodes (core/topology/multicast.hpp), of which each copy is delivered.
   virtual bool multicasts() const { return false; }

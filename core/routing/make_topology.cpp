@@ -67,8 +67,9 @@ std::unique_ptr<Topology> routed(std::unique_ptr<Topology> topology, const Topol
   const bool own =
       routing.empty() || routing == kMinimal || routing == kUpDown || (routing == kShortest && spec.kind == "graph");
   if (spec.follows && own) {
-    require(spec.failed.empty() && spec.rails == 1, "topology.failed",
-            "links that fail in the run know no failures from the beginning and no rails: take 'failed' and 'rails' out");
+    require(
+        spec.failed.empty() && spec.rails == 1, "topology.failed",
+        "links that fail in the run know no failures from the beginning and no rails: take 'failed' and 'rails' out");
     return blaming("topology.routing", [&] { return make_following(std::move(topology), routing != kUpDown); });
   }
   if (routing == kUpDown || !spec.failed.empty())

@@ -41,7 +41,8 @@ class Rerouted final : public WrappedTopology {
   std::uint16_t rails() const override { return 1; }  // an endpoint of several links is a router, which others may pass
   // An endpoint on a failed switch is lost with it.
   bool alive(NodeId node) const override {
-    return follows_ || (states_.alive(node) && (switch_of(*inner_, node) == kNoNode || states_.works(*inner_, node, 0)));
+    return follows_ ||
+           (states_.alive(node) && (switch_of(*inner_, node) == kNoNode || states_.works(*inner_, node, 0)));
   }
   bool shortest() const override { return false; }
   std::uint8_t virtual_channels() const override {

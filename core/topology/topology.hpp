@@ -132,7 +132,8 @@ struct TopologySpec {
   std::uint32_t rails = 1;  // planes of switches, with a link of each endpoint into each: rails.hpp
   bool both_channels =
       false;  // packets take the channel of their sign in short rings and meshes, too: as the gateware's
-  bool follows = false;  // routes follow states of links, where the routing is one of tables or of the topology's own. Not a key of machine files
+  bool follows =
+      false;  // routes follow states of links, where the routing is one of tables or of the topology's own. Not a key of machine files
   std::vector<std::pair<NodeId, std::uint32_t>> disabled =
       {};  // node and port; packets that would take them take another way, or are discarded: disabled_ports.hpp. Not a key of machine files
 };

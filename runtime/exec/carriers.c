@@ -45,7 +45,7 @@ CARRIER static int carry(void *argument) {
   const bool set = CALL(SYS_sigaltstack, &stack, 0, 0, 0) == 0 &&
                    CALL(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, 0, sizeof blocked) == 0 &&
                    call6(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, (long)carrier_begins,
-                         carrier_ends - carrier_begins, 0, 0) == 0;
+                         (long)((uintptr_t)carrier_ends - (uintptr_t)carrier_begins), 0, 0) == 0;
   const bool passed = set && exn_probe(PROBE_CALL) == PROBE_ANSWER;
   if (!passed) __atomic_store_n(&failed, 1, __ATOMIC_RELEASE);
   __atomic_fetch_add(&ready, 1, __ATOMIC_RELEASE);

@@ -29,12 +29,16 @@ class PartitionedNetwork : public NetworkModel {
   std::uint64_t packet_hops() const final;
   std::uint64_t in_flight() const final;
 
+  void before_routes_change() final { collect_all(); }
   void collect(std::size_t part) final;
   void finish(std::size_t, Time) override {}
   Time mailed(std::size_t part) const final;
   Time lookahead() const final;
 
  protected:
+  // Hands over what parts have sent each other in the last window, between windows.
+  void collect_all();
+
   std::unique_ptr<State> state_;
 };
 

@@ -49,6 +49,11 @@ void PartitionedNetwork<State>::collect(std::size_t part) {
 }
 
 template <typename State>
+void PartitionedNetwork<State>::collect_all() {
+  for (const auto& part : state_->parts_) part->collect();
+}
+
+template <typename State>
 Time PartitionedNetwork<State>::mailed(std::size_t part) const {
   return state_->parts_[part]->mail_.earliest();
 }

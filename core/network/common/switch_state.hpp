@@ -78,11 +78,11 @@ struct Cut {
   bool on_line(Time at) const { return at > from && at <= until; }
 };
 
-// Network::set_link() of switches. Contract of `State`: as of PartitionedNetwork, and parts have set_output(now, port, up) and collect().
+// Network::set_link() of switches, once parts have collected their mail. Contract of `State`: as of PartitionedNetwork, and parts have
+// set_output(now, port, up).
 template <typename State>
 void set_switch_link(State& state, PortRef link, bool up, Time now) {
   EXANET_CHECK(!state.cuts_.empty(), "a link changes where none was to fail", now.ps(), link.node, link.port);
-  for (const auto& part : state.parts_) part->collect();  // what one part has sent another is there before anything changes
   const std::uint32_t port = state.first_port(link.node) + link.port, far = state.ports_[port].far;
   EXANET_CHECK(far != kNone, "no link at this port", now.ps(), link.node, link.port);
   for (const std::uint32_t end : {port, far})

@@ -155,7 +155,10 @@ std::uint64_t CutThroughNetwork::lost() const {
   return packets;
 }
 
-void CutThroughNetwork::set_link(PortRef link, bool up, Time now) { set_switch_link(*state_, link, up, now); }
+void CutThroughNetwork::set_link(PortRef link, bool up, Time now) {
+  collect_all();
+  set_switch_link(*state_, link, up, now);
+}
 
 std::uint64_t CutThroughNetwork::discarded(NodeId node) const {
   return state_->discards_ ? state_->discarded_[node] : 0;

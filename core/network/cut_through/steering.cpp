@@ -22,7 +22,8 @@ class Part::View final : public CongestionView {
 
   std::uint32_t channel_words(NodeId node, Hop hop) const override {
     const std::uint32_t index = net_.nodes_[node].first_port + hop.port;
-    return (is_down(net_, node, hop.port) ? kDownWords : 0) + net_.queued_words_[index * net_.channels_ + hop.vc] + beyond(node, hop, net_.channel_step_);
+    return (is_down(net_, node, hop.port) ? kDownWords : 0) + net_.queued_words_[index * net_.channels_ + hop.vc] +
+           beyond(node, hop, net_.channel_step_);
   }
 
   bool has_credit(NodeId node, Hop hop) const override {

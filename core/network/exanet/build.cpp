@@ -107,7 +107,8 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
     for (const LinkConfig& link : config.links) links_.emplace_back(link, config.router, far);
   links_fail_ = config.links_fail;
   down_ = static_cast<std::uint8_t>(links_.size());
-  EXANET_CHECK(links_.size() < kIntraTile / 2, "more kinds of links than there are numbers", 0, links_.size(), kIntraTile);
+  EXANET_CHECK(links_.size() < kIntraTile / 2, "more kinds of links than there are numbers", 0, links_.size(),
+               kIntraTile);
   for (std::uint8_t link = 0; link < down_; ++link) links_.push_back(LinkTiming(links_[link]));
   build_ports(config);
   for (const Partition& part : parts)
@@ -309,8 +310,8 @@ void ExanetNetwork::give_back(NodeId node, std::uint8_t intra_port, Time at) {
 }
 
 void ExanetNetwork::set_link(PortRef link, bool up, Time now) {
+  collect_all();
   State& s = *state_;
-  for (const auto& part : s.parts_) part->collect();  // what one part has sent another is there before anything changes
   const std::uint32_t index = s.first_port(link.node) + link.port, far = s.far_outputs_[index];
   EXANET_CHECK(s.outputs_[index].far_input != kNone, "no link at this port", now.ps(), link.node, link.port);
   for (const std::uint32_t output : {index, far})

@@ -19,6 +19,7 @@ using namespace exanet_state;
 void Part::set_output(Time now, std::uint32_t output_index, bool up) {
   Output& output = outputs_[output_index];
   if (up == (output.link_class < down_)) return;
+  send_credits(now, output);  // those that would be settled later, as of now
   output.link_class = static_cast<std::uint8_t>(output.link_class + (up ? -down_ : down_));
   if (up)
     output.wire_free = max(output.wire_free, now);

@@ -110,7 +110,10 @@ std::uint64_t WormholeNetwork::lost() const {
   return packets;
 }
 
-void WormholeNetwork::set_link(PortRef link, bool up, Time now) { set_switch_link(*state_, link, up, now); }
+void WormholeNetwork::set_link(PortRef link, bool up, Time now) {
+  collect_all();
+  set_switch_link(*state_, link, up, now);
+}
 
 std::uint32_t WormholeNetwork::queued(NodeId node) const {
   const State& s = *state_;

@@ -276,17 +276,20 @@ void Part::set_output(Time now, std::uint32_t port, bool up) {
   net_.parts_[out.far_part]->mark_on_line(now, out.far);
 }
 
-// Of the packets in the buffer of an input: those of which not all has come.
+// Of the packets in the buffer of an input: those of which not all has come, and nothing has gone on.
 void Part::mark_on_line(Time now, std::uint32_t port) {
   const auto mark = [&](std::uint32_t index) {
     const Worm& worm = worms_[index];
+    if (worm.sent > 0) return;  // its packet may be another part's by now
     if (worm.known < worm.words || readable_[std::size_t{index} * net_.most_words_ + worm.known - 1u] > now)
       packets_[worm.packet].packet.marked = 1;
   };
   for (std::uint32_t lane = 0; lane < net_.lanes_; ++lane) {
-    const std::uint32_t index = net_.filling_[port * net_.lanes_ + lane];  // perhaps long gone, and the place another packet's
+    const std::uint32_t index =
+        net_.filling_[port * net_.lanes_ + lane];  // perhaps long gone, and the place another packet's
     if (index == kNone || worms_[index].input != port || worms_[index].lane != lane) continue;
-    if (worms_[index].known < worms_[index].words) packets_[worms_[index].packet].packet.marked = 1;
+    if (worms_[index].sent == 0 && worms_[index].known < worms_[index].words)
+      packets_[worms_[index].packet].packet.marked = 1;
   }
   const Node& node = net_.nodes_[net_.node_of_[port]];
   const std::uint32_t each = net_.lanes_ * (net_.voq_ ? node.ports : 1);

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Applies a plan of faults to a network and to the routes of its topology, change by change.
+//
+// Contract: apply(now) is called at each next(), as Network::set_link() wants it: by an event of the network's queue (run_on()), or, where the network is
+// divided among threads, between windows that end there. Routes that follow states of links (Topology::follow) do so `reaction` after each
+// change, as long as the fabric's manager needs; adaptive routings see at once which outputs are down.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/faults/plan.hpp"
+#include "core/network/network.hpp"
+
+namespace exanet {
+
+class FaultDriver {
+ public:
+  // All outlive the driver. Throws ConfigError where the network refuses.
+  FaultDriver(Network& network, Topology& topology, FaultPlan plan, Time reaction);
+  FaultDriver(const FaultDriver&) = delete;
+  FaultDriver& operator=(const FaultDriver&) = delete;
+
+  Time next() const;  // when something changes next: a link, or routes; Time::never(): nothing does
+  void apply(Time now);
+  void run_on(EventQueue& events);  // calls apply() by itself from now on; once
+
+  const LinkStates& states() const { return states_; }
+
+ private:
+  void change(const FaultChange& change, Time now);
+
+  Network& network_;
+  Topology& topology_;
+  FaultPlan plan_;
+  Time reaction_;
+  LinkStates states_, followed_;
+  std::size_t done_ = 0, noticed_ = 0;  // changes that have happened, and that routes know
+  EventQueue* events_ = nullptr;
+  std::uint32_t event_ = 0;
+};
+
+}  // namespace exanet

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// Links that go down and come up amid traffic, in every model of routers: packets arrive or are lost, each once, nothing stands still for ever, what is
+// offered long after the last repair moves as if nothing had happened, and threads change nothing.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/engine/random.hpp"
+#include "core/engine/windows.hpp"
+#include "core/network/exanet/exanet_harness.hpp"
+#include "core/network/fault_driver.hpp"
+#include "core/network/model.hpp"
+
+namespace exanet {
+
+namespace {
+
+using testing::published_fabric;
+
+struct Machine {
+  std::string name;
+  TopologySpec spec;
+  NetworkConfig config;
+};
+
+NetworkConfig config_of(const TopologySpec& spec, const std::string& switching) {
+  NetworkConfig config = published_fabric();
+  config.links_fail = true;
+  config.router.virtual_channels = std::max<std::int64_t>(2, make_topology(spec)->virtual_channels());
+  config.router.inter_fifo_words = 1024 * config.router.virtual_channels;
+  config.router.header_fifo_words = 256 * config.router.virtual_channels;
+  if (switching.empty()) return config;
+  config.input_queued = SwitchConfig{};
+  if (switching == "wormhole") config.input_queued->switching = "wormhole";
+  if (switching == "pause") config.input_queued->flow_control = SwitchConfig::FlowControl::kPause;
+  config.router.inter_fifo_words = 96 * config.router.virtual_channels;
+  return config;
+}
+
+std::vector<Machine> machines() {
+  std::vector<Machine> found;
+  for (const char* switching : {"", "cut-through", "pause", "wormhole"})
+    for (TopologySpec spec : {TopologySpec{"torus", {4, 4}}, TopologySpec{"fat-tree", {4, 4}},
+                              TopologySpec{"mesh", {4, 3}}, TopologySpec{"dragonfly", {2}}})
+      for (const char* routing : {"", "up-down", "adaptive"}) {
+        spec.routing = routing;
+        spec.follows = true;
+        try {
+          const NetworkConfig config = config_of(spec, switching);
+          EventQueue queue;
+          make_network(queue, *make_topology(spec), config, {});
+          found.push_back({std::string(switching) + " " + spec.kind + " " + routing, spec, config});
+        } catch (const std::exception&) {  // this routing is not for that topology
+        }
+      }
+  return found;
+}
+
+struct Outcome {
+  std::int64_t injected_ps = -1, tail_ps = -1;
+  bool lost = false;
+  bool operator==(const Outcome&) const = default;
+};
+
+// Packets between drawn endpoints at drawn times, over a network in parts.
+class Run final {
+ public:
+  Run(const Machine& machine, const FaultPlan& plan, Time reaction, unsigned parts, std::uint64_t seed,
+      std::uint32_t packets, Time span)
+      : topology_(make_topology(machine.spec)), outcomes_(packets) {
+    std::vector<std::uint8_t> part_of;
+    const NodeId nodes = topology_->node_count();
+    for (NodeId node = 0; parts > 1 && node < nodes; ++node)
+      part_of.push_back(static_cast<std::uint8_t>(node * parts / nodes));
+    std::vector<Partition> partitions;
+    for (unsigned part = 0; part < parts; ++part) {
+      ends_.push_back(std::make_unique<End>(End{*this, {}, {}, 0}));
+      partitions.push_back({&ends_[part]->queue, PacketSink{}});
+      PacketSink& sink = partitions.back().sink;
+      sink.self = ends_[part].get();
+      sink.delivered = [](void* self, const Packet& p, Time injected, Time tail) {
+        Outcome& outcome = static_cast<End*>(self)->run.outcomes_[p.user];
+        CHECK(outcome.tail_ps == -1);
+        CHECK_FALSE(outcome.lost);
+        outcome.injected_ps = injected.ps();
+        outcome.tail_ps = tail.ps();
+      };
+      sink.ready = [](void* self, NodeId node, std::uint8_t, std::uint8_t, Time) {
+        static_cast<End*>(self)->run.pump(node);
+      };
+      sink.lost = [](void* self, const Packet& p, Status why, Time) {
+        Outcome& outcome = static_cast<End*>(self)->run.outcomes_[p.user];
+        CHECK(outcome.tail_ps == -1);
+        CHECK_FALSE(outcome.lost);
+        CHECK(why != Status::kOk);
+        outcome.lost = true;
+      };
+    }
+    network_ = make_network_model(partitions, *topology_, machine.config, part_of);
+    waiting_.resize(topology_->endpoint_count());
+    for (NodeId e = 0; e < topology_->endpoint_count(); ++e) end_of_.push_back(part_of.empty() ? 0 : part_of[e]);
+    Random random(seed);
+    std::vector<Packet> drawn;
+    for (std::uint32_t i = 0; i < packets; ++i) {
+      const NodeId src = random.below(topology_->endpoint_count());
+      NodeId dst = random.below(topology_->endpoint_count() - 1);
+      dst += dst >= src;
+      packets_.push_back({src, dst, static_cast<std::uint16_t>(random.below(257)), 0, 0, i});
+      End& end = *ends_[end_of_[src]];
+      if (i == 0)
+        for (auto& other : ends_)
+          other->event = other->queue.add_handler(
+              [](void* self, Time, std::uint32_t packet, std::uint64_t) { static_cast<End*>(self)->run.offer(packet); },
+              other.get());
+      end.queue.schedule(Time::ps(static_cast<std::int64_t>(random.unit() * static_cast<double>(span.ps()))), end.event,
+                         i);
+    }
+    FaultDriver driver(*network_, *topology_, plan, reaction);
+    go(driver);
+  }
+
+  std::vector<Outcome> outcomes() const { return outcomes_; }
+  std::uint64_t lost() const {
+    return static_cast<std::uint64_t>(std::ranges::count_if(outcomes_, [](const Outcome& o) { return o.lost; }));
+  }
+  std::uint64_t discarded() const {
+    std::uint64_t sum = 0;
+    for (NodeId node = 0; node < topology_->node_count(); ++node) sum += network_->discarded(node);
+    return sum;
+  }
+
+ private:
+  struct End {
+    Run& run;
+    EventQueue queue;
+    std::vector<std::uint32_t> unused;
+    std::uint32_t event;
+  };
+
+  void go(FaultDriver& driver) {
+    std::vector<EventQueue*> queues;
+    for (auto& end : ends_) queues.push_back(&end->queue);
+    Windows windows(queues, *network_);
+    while (driver.next() != Time::never()) {
+      const Time at = driver.next();
+      windows.run_until(at);
+      check_conservation();
+      driver.apply(at);
+      check_conservation();
+    }
+    windows.run_until(Time::never());
+    check_conservation();
+    INFO(network_->deadlock());
+    CHECK(network_->in_flight() == 0);
+    CHECK(network_->lost() + discarded() == lost());
+  }
+
+  void check_conservation() const {
+    std::uint64_t gone = 0;
+    for (const Outcome& o : outcomes_) gone += o.lost || o.tail_ps >= 0;
+    CHECK(injected() == gone + network_->in_flight());
+  }
+  std::uint64_t injected() const {
+    std::uint64_t sum = 0;
+    for (const auto& queue : waiting_) sum += queue.injected;
+    return sum;
+  }
+
+  struct Queue {
+    std::deque<std::uint32_t> packets;
+    std::uint64_t injected = 0;
+  };
+
+  void offer(std::uint32_t packet) {
+    Queue& queue = waiting_[packets_[packet].src];
+    queue.packets.push_back(packet);
+    if (queue.packets.size() == 1) pump(packets_[packet].src);
+  }
+  void pump(NodeId node) {
+    Queue& queue = waiting_[node];
+    while (!queue.packets.empty() && network_->inject(packets_[queue.packets.front()])) {
+      queue.packets.pop_front();
+      ++queue.injected;
+    }
+  }
+
+  std::unique_ptr<Topology> topology_;
+  std::vector<Outcome> outcomes_;
+  std::vector<std::unique_ptr<End>> ends_;
+  std::vector<std::uint8_t> end_of_;
+  std::vector<Queue> waiting_;
+  std::vector<Packet> packets_;
+  std::unique_ptr<NetworkModel> network_;
+};
+
+constexpr std::uint32_t kPackets = 3000;
+constexpr Time kSpan = Time::us(300);
+
+// Drawn faults in the first third; all is repaired by half of the span.
+FaultPlan first_third(const Topology& shape, std::uint64_t seed, bool nodes) {
+  FaultPlan drawn, plan;
+  drawn.draw(shape, {true, Time::us(300), Time::us(10), seed}, Time::us(100));
+  if (nodes) drawn.draw(shape, {false, Time::us(400), Time::us(15), seed}, Time::us(100));
+  for (const FaultChange& change : drawn.changes()) plan.add(change);
+  for (const FaultChange& change : drawn.changes()) plan.add({Time::us(150), change.node, change.port, true});
+  return plan;
+}
+
+// Two that do not cut the network in parts.
+std::string two_links(TopologySpec spec) {
+  spec.follows = false;
+  for (int seed = 1;; ++seed) {
+    spec.failed = {"links:2:" + std::to_string(seed)};
+    try {
+      make_topology(spec);
+      return spec.failed[0];
+    } catch (const std::invalid_argument&) {
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("links that fail: packets arrive or are lost, each once, and nothing stands still") {
+  std::uint64_t lost = 0, runs = 0;
+  for (const Machine& machine : machines()) {
+    CAPTURE(machine.name);
+    const auto shape = make_topology(machine.spec);
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      CAPTURE(seed);
+      const FaultPlan plan = first_third(*shape, seed, seed == 3);
+      const Run run(machine, plan, Time::ns(500), 1, seed, kPackets, kSpan);
+      lost += run.lost();
+      ++runs;
+      // Long after the repair packets take the time that they take without faults, but for what others are in their way.
+      const Run whole(machine, {}, Time(), 1, seed, kPackets, kSpan);
+      CHECK(whole.lost() == 0);
+      std::uint64_t same = 0, late = 0;
+      for (std::uint32_t i = 0; i < kPackets; ++i) {
+        const Outcome now = run.outcomes()[i], then = whole.outcomes()[i];
+        if (then.injected_ps < Time::us(200).ps()) continue;
+        ++late;
+        CHECK_FALSE(now.lost);
+        same += now == then;
+      }
+      CHECK(late > 100);
+      CHECK(same * 100 >= late * 98);
+    }
+  }
+  CHECK(runs >= 60);
+  CHECK(lost > runs);  // the faults did hit something
+}
+
+TEST_CASE("links that fail: threads change nothing") {
+  for (const Machine& machine : machines()) {
+    if (machine.spec.routing == "adaptive" && machine.config.input_queued) continue;  // one thread alone
+    if (machine.name.starts_with("pause")) continue;
+    CAPTURE(machine.name);
+    const FaultPlan plan = first_third(*make_topology(machine.spec), 5, true);
+    const Run one(machine, plan, Time::ns(500), 1, 5, kPackets, kSpan);
+    for (const unsigned parts : {2u, 3u}) {
+      CAPTURE(parts);
+      const Run more(machine, plan, Time::ns(500), parts, 5, kPackets, kSpan);
+      CHECK(one.outcomes() == more.outcomes());
+    }
+  }
+}
+
+TEST_CASE("links that fail at the beginning: routes are those of a machine that is broken from the beginning") {
+  for (Machine machine : machines()) {
+    if (machine.spec.routing == "adaptive") continue;
+    CAPTURE(machine.name);
+    const auto shape = make_topology(machine.spec);
+    const std::string failed = two_links(machine.spec);
+    CAPTURE(failed);
+    FaultPlan plan;
+    plan.fail(*shape, failed);
+    const Run live(machine, plan, Time(), 1, 9, kPackets, kSpan);
+    CHECK(live.lost() == 0);
+    machine.spec.follows = false;
+    machine.spec.failed = {failed};
+    const Run broken(machine, {}, Time(), 1, 9, kPackets, kSpan);
+    CHECK(live.outcomes() == broken.outcomes());
+  }
+}
+
+}  // namespace exanet
