@@ -257,12 +257,12 @@ TEST_CASE("over flows: what a link that is down loses completes with a status, a
     while (!queue.empty() && queue.next_time() <= until) queue.run_one();
   };
   const auto transfer = [&](NodeId src, NodeId dst, std::uint64_t bytes, std::uint64_t user) {
-    RdmaTransfer t;
+    RdmaTransfer t{};
     t.src = src, t.dst = dst, t.bytes = bytes, t.acknowledged = true, t.user = user;
     nic.post(t);
   };
   const auto message = [&](NodeId src, NodeId dst, std::uint64_t user) {
-    PacketizerMessage m;
+    PacketizerMessage m{};
     m.src = src, m.dst = dst, m.bytes = 16, m.user = user;
     nic.post(m);
   };
