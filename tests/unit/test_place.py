@@ -38,17 +38,17 @@ def test_a_clock_that_the_tool_has_not_read_is_a_fault(placing: ModuleType) -> N
 def test_what_was_placed_is_kept_and_not_placed_again(placing: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = placing.Frequency(123.5, 156.25)
     monkeypatch.setattr(placing, "place", lambda part, folder: found)
-    assert placing.kept_or_placed("link", tmp_path) == found
+    assert placing.kept_or_placed("link", placing.passed.Kept(tmp_path)) == found
     monkeypatch.setattr(placing, "place", lambda part, folder: pytest.fail("placed again"))
-    assert placing.kept_or_placed("link", tmp_path) == found
+    assert placing.kept_or_placed("link", placing.passed.Kept(tmp_path)) == found
     with pytest.raises(pytest.fail.Exception):
-        placing.kept_or_placed("router", tmp_path)
+        placing.kept_or_placed("router", placing.passed.Kept(tmp_path))
 
 
 def test_what_takes_long_is_placed_where_it_is_named(
     placing: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(placing, "kept_or_placed", lambda name, folder: placing.Frequency(200.0, 156.25))
+    monkeypatch.setattr(placing, "kept_or_placed", lambda name, kept: placing.Frequency(200.0, 156.25))
     short = [name for name, part in placing.PARTS.items() if not part.long]
     assert {"link", "router", "ni-gather"} <= set(short) and "router-2x3" not in short
     for words, wanted in (([], short), (["router-2x3", "ni-blocks"], ["router-2x3", "ni-blocks"]), (["--long"], list(placing.PARTS))):
