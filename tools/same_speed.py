@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-MEASURE = ("--warm-up", "20 us", "--packet-bytes", "512")
+MEASURE = ("--warm-up", "20 us")
 
 
 def online(pattern: str, ranks: int, rounds: int, ranks_as: str = "packed", machine: str = "exanest") -> list[str]:
