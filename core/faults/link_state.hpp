@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which nodes and links of a machine work: a bit for each port, so that whoever looks for routes can ask cheaply.
 //
-// Model: a link works or it does not, in both directions alike; it works while neither it nor one of the nodes at its ends has failed. What a state means for
-// packets is the network's (Network::set_link), what it means for routes the topology's (core/routing/rerouted.hpp).
+// Model: a link works or it does not, in both directions alike; it works while neither it nor one of the nodes at its
+// ends has failed. What a state means for packets is the network's (Network::set_link), what it means for routes the
+// topology's (core/routing/rerouted.hpp).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ class LinkStates {
 
   static constexpr std::uint16_t kNode = 0xffff;  // in place of a port: the node itself
 
-  // A node, or the link at a port of it, fails or works again. Contract: `shape` is the one that the states were made for.
+  // A node, or the link at a port of it, fails or works again. Contract: `shape` is the one that the states were made
+  // for.
   void change(const Topology& shape, NodeId node, std::uint16_t port, bool up) {
     if (port == kNode)
       dead_[node] = !up;

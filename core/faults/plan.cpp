@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads and draws plans of faults.
 //
-// Problem: `--fail`, `topology.failed` and plans over time name the same things, and drawn faults must be the same whatever else is drawn. Model: changes in a
-// vector that is kept in the order of time; a stream of random numbers for each drawn thing (core/engine/random.hpp). Limits: names are looked for one by one,
-// which is quick enough for what a person lists; failures are independent of each other.
+// Problem: `--fail`, `topology.failed` and plans over time name the same things, and drawn faults must be the same
+// whatever else is drawn. Model: changes in a vector that is kept in the order of time; a stream of random numbers for
+// each drawn thing (core/engine/random.hpp). Limits: names are looked for one by one, which is quick enough for what a
+// person lists; failures are independent of each other.
 #include "core/faults/plan.hpp"
 
 #include <algorithm>
@@ -79,7 +80,8 @@ void fail_at_random(FaultPlan& plan, const Topology& shape, bool links, const st
   for (const Thing& thing : drawn(shape, links, number, seed)) plan.add({at, thing.node, thing.port, false});
 }
 
-// What "NAME:FIGURES" stands for: adds to the plan what fails, from `at` on, and works again. Throws std::invalid_argument, saying what to do.
+// What "NAME:FIGURES" stands for: adds to the plan what fails, from `at` on, and works again. Throws
+// std::invalid_argument, saying what to do.
 struct Kind {
   const char* name;
   void (*add)(FaultPlan& plan, const Topology& shape, const std::string& figures, Time at);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What fails in a run, and when: links and nodes, as a list, or drawn by rate from a seed.
 //
-// A plan is a list of changes in the order of time. That of a machine that is broken from the beginning, as `topology.failed` and `--fail` say it, has all of
-// them at time 0. Whoever runs the network applies the changes (core/network/fault_driver.hpp); nothing here knows of packets.
+// A plan is a list of changes in the order of time. That of a machine that is broken from the beginning, as
+// `topology.failed` and `--fail` say it, has all of them at time 0. Whoever runs the network applies the changes
+// (core/network/fault_driver.hpp); nothing here knows of packets.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ struct FaultChange {
   bool up = false;
 };
 
-// Alternating renewal: each thing of a kind works for exponentially distributed times of the mean `between`, and is repaired after such times of the mean
-// `repair`; zero: never.
+// Alternating renewal: each thing of a kind works for exponentially distributed times of the mean `between`, and is
+// repaired after such times of the mean `repair`; zero: never.
 struct FaultRate {
   bool links = true;  // between routers; else nodes: switches where there are any
   Time between, repair;
@@ -31,11 +32,12 @@ struct FaultRate {
 
 class FaultPlan {
  public:
-  // "NODE", "NODE PORT", or one of the kinds that plan.cpp lists, as "links:NUMBER[:SEED]", from `at` on. Throws std::invalid_argument,
-  // saying what to do, on what names nothing, or asks for more than there is.
+  // "NODE", "NODE PORT", or one of the kinds that plan.cpp lists, as "links:NUMBER[:SEED]", from `at` on. Throws
+  // std::invalid_argument, saying what to do, on what names nothing, or asks for more than there is.
   void fail(const Topology& shape, const std::string& what, Time at = Time());
   void add(const FaultChange& change);
-  // Every link or node by its rate, up to `until`. Each thing draws from a stream of its own, so a plan to a later time begins with this one.
+  // Every link or node by its rate, up to `until`. Each thing draws from a stream of its own, so a plan to a later time
+  // begins with this one.
   void draw(const Topology& shape, const FaultRate& rate, Time until);
 
   bool empty() const { return changes_.empty(); }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Applies a plan of faults to a network and to the routes of its topology, change by change.
 //
-// Contract: apply(now) is called at each next(), as Network::set_link() wants it: by an event of the network's queue (run_on()), or, where the network is
-// divided among threads, between windows that end there. Routes that follow states of links (Topology::follow) do so `reaction` after each
-// change, as long as the fabric's manager needs; adaptive routings see at once which outputs are down.
+// Contract: apply(now) is called at each next(), as Network::set_link() wants it: by an event of the network's queue
+// (run_on()), or, where the network is divided among threads, between windows that end there. Routes that follow states
+// of links (Topology::follow) do so `reaction` after each change, as long as the fabric's manager needs; adaptive
+// routings see at once which outputs are down.
 #pragma once
 
 #include <cstddef>

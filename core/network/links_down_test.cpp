@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links that go down and come up amid traffic, in every model of routers: packets arrive or are lost, each once, nothing stands still for ever, what is
-// offered long after the last repair moves as if nothing had happened, and threads change nothing.
+// Links that go down and come up amid traffic, in every model of routers: packets arrive or are lost, each once,
+// nothing stands still for ever, what is offered long after the last repair moves as if nothing had happened, and
+// threads change nothing.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -70,7 +71,7 @@ struct Outcome {
 class Run final {
  public:
   Run(const Machine& machine, const FaultPlan& plan, Time reaction, unsigned parts, std::uint64_t seed,
-      std::uint32_t packets, Time span)
+      std::uint32_t packets, Time span, bool by_events = false)
       : topology_(make_topology(machine.spec)), outcomes_(packets) {
     std::vector<std::uint8_t> part_of;
     const NodeId nodes = topology_->node_count();
@@ -120,7 +121,7 @@ class Run final {
                          i);
     }
     FaultDriver driver(*network_, *topology_, plan, reaction);
-    go(driver);
+    by_events ? go_by_events(driver) : go(driver);
   }
 
   std::vector<Outcome> outcomes() const { return outcomes_; }
@@ -157,6 +158,15 @@ class Run final {
     INFO(network_->deadlock());
     CHECK(network_->in_flight() == 0);
     CHECK(network_->lost() + discarded() == lost());
+  }
+
+  // The driver as an event of the only queue, as under programs.
+  void go_by_events(FaultDriver& driver) {
+    EventQueue& queue = ends_.at(0)->queue;
+    driver.run_on(queue);
+    while (!queue.empty()) queue.run_one();
+    check_conservation();
+    CHECK(network_->in_flight() == 0);
   }
 
   void check_conservation() const {
@@ -236,7 +246,8 @@ TEST_CASE("links that fail: packets arrive or are lost, each once, and nothing s
       const Run run(machine, plan, Time::ns(500), 1, seed, kPackets, kSpan);
       lost += run.lost();
       ++runs;
-      // Long after the repair packets take the time that they take without faults, but for what others are in their way.
+      // Long after the repair packets take the time that they take without faults, but for what others are in their
+      // way.
       const Run whole(machine, {}, Time(), 1, seed, kPackets, kSpan);
       CHECK(whole.lost() == 0);
       std::uint64_t same = 0, late = 0;
@@ -253,6 +264,17 @@ TEST_CASE("links that fail: packets arrive or are lost, each once, and nothing s
   }
   CHECK(runs >= 60);
   CHECK(lost > runs);  // the faults did hit something
+}
+
+TEST_CASE("links that fail by events of the queue: the same as between windows") {
+  for (const Machine& machine : machines()) {
+    CAPTURE(machine.name);
+    const FaultPlan plan = first_third(*make_topology(machine.spec), 4, true);
+    const Run windows(machine, plan, Time::ns(500), 1, 4, kPackets, kSpan);
+    const Run events(machine, plan, Time::ns(500), 1, 4, kPackets, kSpan, true);
+    CHECK(windows.lost() > 0);
+    CHECK(windows.outcomes() == events.outcomes());
+  }
 }
 
 TEST_CASE("links that fail: threads change nothing") {

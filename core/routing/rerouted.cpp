@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A topology whose packets go round what has failed, or by up*/down* altogether.
 //
-// Problem: a topology's arithmetic for the next hop knows nothing of failed links and nodes. Where its own way to the destination is intact, a
-// packet takes it, in its own virtual channels. Where it is not, the packet goes by up*/down* (core/topology/route_tables.hpp) over what is left, in one
-// channel more, until it comes to a router from which the own way is intact. Once on an intact way it stays on it, so packets change
-// from the channel of up*/down* to those of the own ways and never back: both are free of cycles, and no cycle leads through both.
+// Problem: a topology's arithmetic for the next hop knows nothing of failed links and nodes. Where its own way to the
+// destination is intact, a packet takes it, in its own virtual channels. Where it is not, the packet goes by up*/down*
+// (core/topology/route_tables.hpp) over what is left, in one channel more, until it comes to a router from which the
+// own way is intact. Once on an intact way it stays on it, so packets change from the channel of up*/down* to those of
+// the own ways and never back: both are free of cycles, and no cycle leads through both.
 //
 // With the routing "up-down" all packets take up*/down* routes, in one virtual channel.
 //
-// One that follows states of links works its tables out anew with each change. Limits: tables, so at most 8192 routers; endpoints that are cut off send and
-// get nothing; what is said of cycles holds for the routes of one state, not for packets on routes of two.
+// One that follows states of links works its tables out anew with each change. Limits: tables, so at most 8192 routers;
+// endpoints that are cut off send and get nothing; what is said of cycles holds for the routes of one state, not for
+// packets on routes of two.
 #include "core/routing/rerouted.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records that input-queued switches have in common, whatever their switching: sets of inputs, queues, packets in flight and injection ports.
+// Records that input-queued switches have in common, whatever their switching: sets of inputs, queues, packets in
+// flight and injection ports.
 //
 // A class of packets and a virtual channel together are a lane. An input and a virtual channel together are a slot.
 #pragma once
@@ -69,17 +70,18 @@ void deliver_packet(const PacketSink& sink, Packets& packets, std::uint32_t inde
   if (sink.delivered != nullptr) sink.delivered(sink.self, delivered.packet, delivered.injected, now);
 }
 
-// The ends of a link that can go down (Network::set_link): whether the output there is, and of the input the times at which came, or would have come, what
-// stood on the line when the link last went down. Such packets are marked: what is missing of them is filled up, so that they leave room behind them as
-// whole ones do, and they are lost at their destination. What an output that is down sends is gone at once.
+// The ends of a link that can go down (Network::set_link): whether the output there is, and of the input the times at
+// which came, or would have come, what stood on the line when the link last went down. Such packets are marked: what is
+// missing of them is filled up, so that they leave room behind them as whole ones do, and they are lost at their
+// destination. What an output that is down sends is gone at once.
 struct Cut {
   bool down = false;
   Time from = Time::never(), until = Time::never();
   bool on_line(Time at) const { return at > from && at <= until; }
 };
 
-// Network::set_link() of switches, once parts have collected their mail. Contract of `State`: as of PartitionedNetwork, and parts have
-// set_output(now, port, up).
+// Network::set_link() of switches, once parts have collected their mail. Contract of `State`: as of PartitionedNetwork,
+// and parts have set_output(now, port, up).
 template <typename State>
 void set_switch_link(State& state, PortRef link, bool up, Time now) {
   EXANET_CHECK(!state.cuts_.empty(), "a link changes where none was to fail", now.ps(), link.node, link.port);

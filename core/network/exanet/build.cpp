@@ -98,7 +98,7 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
     throw ConfigError(
         "threads", "a routing that looks at the queues of far routers runs on one thread: use one thread, or ugal-l");
   check_fifos(config.router);
-  multicasts_ = topology.multicasts() && topology.routing() == nullptr;
+  multicasts_ = topology.multicasts() && topology.routing() == nullptr && !config.links_fail;
   for (NodeId node = 0; node < topology.node_count(); ++node)
     multicasts_ = multicasts_ && topology.port_count(node) + (node < endpoints_ ? intra_ports_ : 0u) <= kMostCopyPorts;
   const RouterTiming endpoint = topology.switched() ? router_.at_endpoint() : router_;
@@ -310,8 +310,9 @@ void ExanetNetwork::give_back(NodeId node, std::uint8_t intra_port, Time at) {
 }
 
 void ExanetNetwork::set_link(PortRef link, bool up, Time now) {
-  collect_all();
   State& s = *state_;
+  EXANET_CHECK(s.links_fail_, "a link changes where none was to fail", now.ps(), link.node, link.port);
+  collect_all();
   const std::uint32_t index = s.first_port(link.node) + link.port, far = s.far_outputs_[index];
   EXANET_CHECK(s.outputs_[index].far_input != kNone, "no link at this port", now.ps(), link.node, link.port);
   for (const std::uint32_t output : {index, far})

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Links that go down and come up again while packets are on their way.
 //
-// Problem: a packet's passage over a link is settled when it is granted, and it stands in the next buffer's list from then on, so a link that goes down has to
-// take packets back. Model: a link that is down is one of a class of its own (State::down_), whose outputs grant without credits and lose what they
-// grant, as long as it takes to read it out. What has been granted and is not whole at the other end by then is taken out of the list there; nobody
-// behind it is, for a line is a FIFO. Its room is free at once: nobody can use it before the link is up, and then both ends count anew. Credits that
-// are pending stay so, and go with the first control words of the line.
-// Limits: a packet whose beginning the next router has granted comes whole; the gateware fills it up, and marks it.
-#include <bit>
+// Problem: a packet's passage over a link is settled when it is granted, and it stands in the next buffer's list from
+// then on, so a link that goes down has to take packets back. Model: a link that is down is one of a class of its own
+// (State::down_), whose outputs grant without credits and lose what they grant, as long as it takes to read it out.
+// What has been granted and is not whole at the other end by then is taken out of the list there; nobody behind it is,
+// for a line is a FIFO. Its room is free at once: nobody can use it before the link is up, and then both ends count
+// anew. Credits that are pending stay so, and go with the first control words of the line. Limits: a packet whose
+// beginning the next router has granted comes whole; the gateware fills it up, and marks it. A network whose links may
+// fail makes no copies of packets, for nobody could say whom a lost one would have reached.
 #include <utility>
 
 #include "core/network/exanet/state.hpp"
@@ -36,8 +37,6 @@ void Part::lose_on_line(Time now, std::uint32_t far_input) {
     Input& input = inputs_[far_input + i % channels_ + i / channels_ * twin_];
     std::uint32_t before = kNone, index = input.front;
     while (index != kNone && packets_[index].tail_in <= now) before = std::exchange(index, packets_[index].next);
-    if (index != kNone && before == kNone && input.multicast && packets_[index].route != 0)
-      before = std::exchange(index, packets_[index].next);  // copies of it have left
     if (index == kNone) continue;
     if (before == kNone)
       withdraw(input);
@@ -58,36 +57,22 @@ void Part::lose_on_line(Time now, std::uint32_t far_input) {
 
 // The front asks for nothing any more, and is gone.
 void Part::withdraw(Input& input) {
-  if (input.output == kCopies) {
-    for (std::uint32_t rest = packets_[input.front].copies; rest != 0; rest &= rest - 1) {
-      const std::uint32_t index = input.first_output + static_cast<std::uint32_t>(std::countr_zero(rest));
-      forget(outputs_[index], index, input);
-    }
-  } else if (input.output < kDiscard) {
-    forget(outputs_[input.output], input.output, input);
-  }
+  if (input.output < kDiscard) forget(outputs_[input.output], input.output, input);
   if (adaptive_) cancel_decision(static_cast<std::uint32_t>(&input - inputs_));
   input.front = input.output = kNone;
-  input.due = input.multicast = false;
+  input.due = false;
 }
 
 // The front of an input is granted an output whose link is down.
 void Part::lose_front(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index) {
   Input& input = inputs_[input_index];
-  PacketInFlight& packet = packets_[input.front];
-  const Time left = max(now + router_.cycle * router_.packet_words(input.front_words), packet.tail_in);
+  const Time left = max(now + router_.cycle * router_.packet_words(input.front_words), packets_[input.front].tail_in);
   output.free_at = left + router_.output_gap;
   forget(output, output_index, input);
   if (may_reroute_) cancel_decision(input_index);
   input.due = false;
   ++lost_;
-  if (!input.multicast) return read_out(input, left, Status::kLinkDown);
-  // Other copies go on; what this one would have reached is not told apart.
-  packet.copies = static_cast<std::uint16_t>(packet.copies & ~(1u << (output_index - input.first_output)));
-  packet.route = 1;
-  packet.time = now;
-  if (packet.copies == 0) return read_out(input, left, Status::kLinkDown);
-  input.idle_at = left + router_.input_gap;
+  read_out(input, left, Status::kLinkDown);
 }
 
 // The front of `input` leaves it for nowhere; its last word is read at `left`.
