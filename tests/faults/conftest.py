@@ -41,8 +41,9 @@ class Ended:
 
     @property
     def messages(self) -> list[str]:
-        """Our own lines on stderr, without progress and tables."""
-        return [line for line in self.err.splitlines() if re.match(r"exanet: (?!starting|running|finishing)|.*: error: ", line)]
+        """Our own messages on stderr, without progress and tables. One may stand in a line that an MPI has begun to say."""
+        ours = re.compile(r"(?<![^ ])exanet: (?!starting|running|finishing).*|^.*: error: .*")
+        return [found.group() for line in self.err.splitlines() if (found := ours.search(line))]
 
 
 @dataclass
