@@ -97,7 +97,7 @@ def test_comments_of_the_rtl_are_of_what_the_layouts_have() -> None:
     path = ROOT / "spec/packet.yaml"
     spec, _ = module("layouts").load(path, {"layouts.header.length": "as it was"})
     assert [field["meaning"] for field in spec["layouts"]["header"]["fields"] if field["name"] == "length"] == ["as it was"]
-    with pytest.raises(ValueError, match="has no layouts.header.lenght"):
+    with pytest.raises(ValueError, match=r"has no layouts\.header\.lenght"):
         module("layouts").load(path, {"layouts.header.lenght": "as it was"})
 
 
