@@ -46,7 +46,10 @@ PACKAGE_CORE = (
     f'{SANITIZED} -B build/tests -DEXANET_FOLDER_AT_ONCE=ON {CORE} -DEXANET_SANITIZED_FOLDERS="$(python tools/sanitized.py {CLEAN})"'
 )
 CORE_TESTS = "build/sanitized" if LONG else "build/tests"
-GATEWARE = f"{CMAKE} -B build/gateware -DCMAKE_BUILD_TYPE=Release -DEXANET_PYTHON=OFF -DEXANET_GATEWARE=ON -DEXANET_VARIANTS={'ON' if LONG else 'OFF'} {CORE}"
+GATEWARE = (
+    f"{CMAKE} -B build/gateware -DCMAKE_BUILD_TYPE=Release -DEXANET_PYTHON=OFF {CORE}"
+    f" -DEXANET_GATEWARE=ON -DEXANET_VARIANTS={'ON' if LONG else 'OFF'}"
+)
 TIDY = f"{CMAKE} -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DEXANET_FOLDER_AT_ONCE=ON"
 KARMA = "from exanet.karma import board, interface\nwith board.Bench(board.ONE), interface.Bench(): pass"
 
@@ -65,9 +68,14 @@ def pytest(name: str, *, tries: int = 1) -> str:
 PARTS = [
     Part("lint-format", "tools/format.sh --dry-run --Werror"),
     Part("lint-python", "ruff check . && ruff format --check . && mypy"),
-    Part("lint-gateware", "python gateware/lint.py"),
+    Part("lint-gateware", f"python gateware/lint.py {FOUND}"),
     Part("package", "tools/setup.sh package", share=1),
-    Part("core-build", f'{WHOLE_CORE if LONG else PACKAGE_CORE} && cmake --build {CORE_TESTS} -j "$JOBS"', needs=("package",), share=0.5),
+    Part(
+        "core-build",
+        f'{WHOLE_CORE if LONG else PACKAGE_CORE} && cmake --build {CORE_TESTS} -j "$JOBS" --target tests',
+        needs=("package",),
+        share=0.5,
+    ),
     Part("karma-model", f"python -P -c '{KARMA}'", needs=("package",)),
     Part("pytest-mpi", pytest("mpi", tries=2), needs=("package",), limit_s=3000),
     Part("pytest-unit", pytest("unit", tries=2), needs=("package", "karma-model"), busy=0.5),
@@ -75,7 +83,7 @@ PARTS = [
     Part("pytest-validation", pytest("validation"), needs=("package", "karma-model")),
     Part(
         "core-tests",
-        f"ctest --test-dir {CORE_TESTS} --output-on-failure && python tools/sanitized.py --passed {CLEAN}",
+        f"ctest --test-dir {CORE_TESTS} --verbose && python tools/sanitized.py --passed {CLEAN}",
         needs=("core-build",),
     ),
     Part("gateware-build", f'{GATEWARE} && cmake --build build/gateware -j "$JOBS" --target gateware_tests', needs=("package",), share=0.5),
