@@ -151,8 +151,8 @@ def cpp_fields(traces: Traces) -> str:
         "// SPDX-License-Identifier: Apache-2.0",
         f"// {NOTE}",
         "//",
-        "// Reads the fields of each form of record, in their order, each below its limit. stream.cpp alone includes it, so that its loop over records has",
-        "// the readers of all fields inline.",
+        "// Reads the fields of each form of record, in their order, each below its limit. stream.cpp alone includes it, so",
+        "// that its loop over records has the readers of all fields inline.",
         "#pragma once",
         "",
     ]
