@@ -35,7 +35,7 @@ CMAKE = "cmake -S . -G Ninja -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++"
 FOUND = "--keep build/kept" + ("" if LONG else " --recorded gateware/recorded.json")
 CLEAN = "--keep build/kept" + ("" if LONG else " --recorded tests/recorded.json")
 # The package's build has compiled the core with the compiler of that name.
-CORE = '-DEXANET_CORE="$(realpath build/cp3*/libexanet_core.a)"'
+CORE = '-DEXANET_CORE="$(realpath build/cp3*-abi3-*/libexanet_core.a)"'
 SANITIZED = (
     f"{CMAKE} -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 -DCMAKE_C_FLAGS=-O1"
     " -DEXANET_TESTS=ON -DEXANET_PYTHON=OFF -DEXANET_SANITIZE=address,undefined"
