@@ -8,17 +8,25 @@ namespace exanet {
 
 using namespace cut_through_state;
 
+namespace {
+
+std::size_t checked_parts(std::size_t parts, const NetworkConfig& config) {
+  if (parts > 1 && config.input_queued->flow_control == SwitchConfig::FlowControl::kPause)
+    throw ConfigError("threads",
+                      "flow_control is pause: such switches run on one thread, for pauses within an instant have an "
+                      "order; take --threads 1");
+  return parts;
+}
+
+}  // namespace
+
 State::State(const std::vector<Partition>& parts, const Topology& topology, const NetworkConfig& config,
              const std::vector<std::uint8_t>& part_of)
-    : SwitchNetwork(parts.size(), topology, config, part_of),
+    : SwitchNetwork(checked_parts(parts.size(), config), topology, config, part_of),
       most_words_(static_cast<std::int32_t>(most_packet_words(config.router))),
       pauses_(config_.flow_control == SwitchConfig::FlowControl::kPause),
       may_reroute_(routing_ != nullptr && routing_->may_reroute()),
       discards_(queue_action_kind(config.router.queue_action).discards) {
-  if (parts.size() > 1 && pauses_)
-    throw ConfigError("threads",
-                      "flow_control is pause: such switches run on one thread, for pauses within an instant have an "
-                      "order; take --threads 1");
   enters_in_time_ = enters_in_time_ || pauses_;
   lane_words_ = static_cast<std::int32_t>(config.router.inter_fifo_words / lanes_);
   output_fifo_words_ =
