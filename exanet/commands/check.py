@@ -19,11 +19,12 @@ def command(
     failed: Failed = None,
     topology: Topology = None,
     channels: Annotated[
-        int | None, typer.Option("--channels", help="As if a link had only so many virtual channels: what the others are for.")
+        int | None,
+        typer.Option("--channels", help="Check with only this many virtual channels a link, e.g. to see what the others prevent."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print data instead of sentences.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of sentences.")] = False,
 ) -> None:
-    """Prove that a machine's routing is free of deadlock, or print the cycle of channels and exit with 1."""
+    """Prove that a machine's routing is free of deadlock. Otherwise print the cycle of channels and exit with 1."""
     with lightly.imports():
         from exanet.machine.deadlock import check
         from exanet.machine.variant import variant
@@ -39,7 +40,7 @@ def command(
         on = f"{verdict.links} directed links with {verdict.virtual_channels} virtual channel{'s' * (verdict.virtual_channels > 1)}"
         if verdict.miniatures:
             sizes = ", ".join(str(nodes) for nodes in verdict.miniatures)
-            typer.echo(f"{described.name}: too many pairs to look at; looked at a ring of each dimension, on networks of {sizes} nodes")
+            typer.echo(f"{described.name}: too many pairs to check; checked a ring of each dimension on networks of {sizes} nodes")
         if verdict.cycle:
             typer.echo(f"{described.name}: packets can wait for each other in a cycle, on {on} ({routes} routes):")
             for (node, port, vc), (follower, _, _) in zip(verdict.cycle, verdict.cycle[1:] + verdict.cycle[:1], strict=True):

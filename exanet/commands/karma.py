@@ -25,13 +25,13 @@ _MOST_CYCLES = 400
 
 
 def command(
-    interface: Annotated[bool, typer.Option("--ni", help="Measure the network interface in place of the network IP.")] = False,
+    interface: Annotated[bool, typer.Option("--ni", help="Measure the network interface instead of the network IP.")] = False,
     line_cycles: Annotated[
         int | None,
         typer.Option(
             "--line",
             metavar="CYCLES",
-            help=f"Latency of transceiver and line, to {_MOST_CYCLES} cycles of {CYCLE_NS} ns ({LINE_CYCLES}; with --ni {NI_LINE_CYCLES}).",
+            help=f"Latency of the line in cycles, up to {_MOST_CYCLES} of {CYCLE_NS} ns ({LINE_CYCLES}; with --ni {NI_LINE_CYCLES}).",
             show_default=False,
         ),
     ] = None,
@@ -40,7 +40,7 @@ def command(
         typer.Option(
             "--memory",
             metavar="CYCLES",
-            help=f"With --ni: cycles until memory answers, 1 to {_MOST_CYCLES} ({NI_MEMORY_CYCLES}).",
+            help=f"With --ni: latency of memory in cycles, 1 to {_MOST_CYCLES} ({NI_MEMORY_CYCLES}).",
             show_default=False,
         ),
     ] = None,
@@ -49,18 +49,18 @@ def command(
         typer.Option(
             "--torus",
             metavar="SIDES",
-            help=f"Torus of the LO|FA|MO table, its sides with x between them ({'x'.join(map(str, TORUS))}).",
+            help=f"Torus of the LO|FA|MO table, as sides with x between them ({'x'.join(map(str, TORUS))}).",
             show_default=False,
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print data instead of tables.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for report.html (the plots) and summary.json; by default none.")
     ] = None,
 ) -> None:
-    """Measure the network IP with its bench KARMA, Verilated: latency, bandwidth, a hop's nanoseconds, and who hears of a fault, when.
+    """Measure the Verilated network IP with its test bench KARMA: latency, bandwidth, time of a hop, and when nodes learn of a fault.
 
-    With --ni the network interface, and its model beside it: where each cycle of a message, a write and a read goes, streams, and options.
+    With --ni, measure the network interface and its model: where each cycle of a message, a write and a read goes, streams, and options.
     """
     with lightly.imports():
         from exanet.directory import result_directory
@@ -97,7 +97,7 @@ def _or(given: int | None, default: int) -> int:
 def _check(option: str, cycles: int | None, *, least: int) -> None:
     """Raises InputError for a number of cycles that no bench has."""
     if cycles is not None and not least <= cycles <= _MOST_CYCLES:
-        raise InputError(f"{option} {cycles}: give from {least} to {_MOST_CYCLES} cycles of {CYCLE_NS} ns")
+        raise InputError(f"{option} {cycles}: give from {least} to {_MOST_CYCLES} of {CYCLE_NS} ns")
 
 
 def _sides(text: str) -> list[int]:

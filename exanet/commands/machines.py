@@ -16,18 +16,18 @@ from exanet.errors import InputError
 
 def command(
     name: Annotated[
-        str | None, typer.Argument(help="A machine's name or file; without it, all machines are listed. `new`: write a file to begin with.")
+        str | None, typer.Argument(help="A machine's name or file; by default all machines are listed. `new` writes a new machine file.")
     ] = None,
-    file: Annotated[str | None, typer.Argument(metavar="[NEW]", help="Behind `new`: the new machine's name; its file is NEW.yaml.")] = None,
+    file: Annotated[str | None, typer.Argument(metavar="[NEW]", help="After `new`: the new machine's name; the file is NEW.yaml.")] = None,
     topology: Annotated[
-        str | None, typer.Option("--topology", metavar="KIND:SHAPE", help="Another shape for the machine, e.g. mesh:8,4,2.")
+        str | None, typer.Option("--topology", metavar="KIND:SHAPE", help="Replace the topology, e.g. by mesh:8,4,2.")
     ] = None,
-    svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw its network, as a picture in this file.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print data instead of tables.")] = False,
+    svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw the network as an SVG picture in this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """List the machines, or describe one: size, memory, links, diameter, bisection, and every constant with its source; or draw it.
+    """List the machines, or describe one: size, memory, links, diameter, bisection, and every constant with its source.
 
-    exanet machines new NAME writes NAME.yaml, a network with a comment on each key, to begin with.
+    `exanet machines new NAME` writes NAME.yaml, a machine file to start from, with a comment on each key.
     """
     if name == "new":
         return _begin(file, topology is not None or svg is not None or as_json)

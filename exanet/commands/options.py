@@ -19,26 +19,26 @@ Topology = Annotated[
     typer.Option(
         "--topology",
         metavar="KIND:SHAPE",
-        help=f"Another shape for the machine, e.g. torus:16,16,16 or dragonfly:13; kinds: {registries.topologies()}.",
+        help=f"Replace the topology, e.g. by torus:16,16,16 or dragonfly:13. Kinds: {registries.topologies()}.",
     ),
 ]
-Routing = Annotated[str | None, typer.Option("--routing", help=f"Other routes than the machine's: {registries.routings()}.")]
+Routing = Annotated[str | None, typer.Option("--routing", help=f"Replace the routing: {registries.routings()}.")]
 Rails = Annotated[
     int | None,
-    typer.Option("--rails", metavar="LINKS", help="Links of each endpoint, each into switches of its own, in place of the machine's."),
+    typer.Option("--rails", metavar="LINKS", help="Links of each endpoint, each into a separate plane of switches."),
 ]
 Failed = Annotated[
     list[str] | None,
-    typer.Option("--fail", metavar="WHAT", help="A node or link that has failed, or how many at random: links:3:SEED, nodes:1:SEED."),
+    typer.Option("--fail", metavar="WHAT", help="A failed node or link by name, or random ones: links:3:SEED, nodes:1:SEED."),
 ]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the results; by default a new one here.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the results; by default a new folder in the current one.")]
 LevelOfPrograms = Annotated[
     str,
-    typer.Option("--level", help="How messages move: packet, or flow (long ones at fair rates: a first answer, docs/flow.md)."),
+    typer.Option("--level", help="packet, or flow (long messages at fair rates: faster, less accurate; see docs/flow.md)."),
 ]
 MapSeed = Annotated[int, typer.Option("--seed", help="Seed of --map random.")]
-Report = Annotated[bool, typer.Option("--report/--no-report", help="Make report.html.")]
-Json = Annotated[bool, typer.Option("--json", help="Print data instead of a table.")]
+Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")]
 
 

@@ -17,14 +17,18 @@ from exanet.commands import single
 def command(
     words: Annotated[
         list[str],
-        typer.Argument(metavar="COMMAND [ARGS]...", help="What starts the program, e.g. mpiexec -n 8 ./solver; write -- before it."),
+        typer.Argument(
+            metavar="COMMAND [ARGS]...", help="The command that starts the program, e.g. mpiexec -n 8 ./solver; write -- before it."
+        ),
     ],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the trace; by default a new one here.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing of the trace.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for the trace; by default a new folder in the current one.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing about the trace.")] = False,
 ) -> None:
-    """Record a program's MPI calls under its own MPI, without the simulator, for `exanet replay`; its exit code becomes this one's.
+    """Record a program's MPI calls under its own MPI, without the simulator, for `exanet replay`. Exits with the command's code.
 
-    The trace is that of `exanet run --record`, with the host's times. MPICH and Open MPI 4 and 5, programs in C, Fortran and Python.
+    The trace is that of `exanet run --record`, with the host's times. For MPICH and Open MPI 4 and 5; programs in C, Fortran and Python.
 
     \b
     exanet record -o trace -- mpiexec -n 8 ./solver

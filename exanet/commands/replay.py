@@ -18,21 +18,21 @@ Traces = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="TRACE[:KEY=VALUE,...]...",
-        help="Folders of `exanet run --record`; several run together, each on nodes of its own. Keys of each: start, map, compute, "
-        "and a collective with its algorithm. None where there are jobs.",
+        help="Folders of traces. Several run together, each on its own nodes. Keys: start, map, compute, "
+        "and a collective with its algorithm. Optional with --job.",
     ),
 ]
-Mapping = Annotated[str, typer.Option("--map", help=f"Which rank on which node: {KINDS}.")]
-Compute = Annotated[float, typer.Option("--compute", metavar="FACTOR", help="Computing, times so much of what was recorded.")]
+Mapping = Annotated[str, typer.Option("--map", help=f"Placement of ranks on nodes: {KINDS}.")]
+Compute = Annotated[float, typer.Option("--compute", metavar="FACTOR", help="Factor on the recorded computing time.")]
 Collective = Annotated[
     str | None,
-    typer.Option("--collective", metavar="NAME=ALGORITHM,...", help="Algorithms of collectives in the place of those that the rules say."),
+    typer.Option("--collective", metavar="NAME=ALGORITHM,...", help="Algorithms of collectives, instead of those that the rules choose."),
 ]
 Rules = Annotated[
     str | None,
     typer.Option(
         "--rules",
-        help="Whose rules say which algorithms the other collectives take: mpich or open-mpi; by default those of the MPI that "
+        help="Rules that choose the algorithms of other collectives: mpich or open-mpi; by default those of the MPI that "
         "recorded the trace.",
     ),
 ]
@@ -41,14 +41,14 @@ Jobs = Annotated[
     typer.Option(
         "--job",
         metavar="NAME:KEY=VALUE,...",
-        help="A synthetic program beside the traces, as of `exanet sim jobs`; keys: ranks, bytes, rounds, pause, start, map. "
-        f"Several run together. Programs: {registries.programs()}; with the key algorithm a collective of MPI, as of --collective, "
-        "called again and again.",
+        help="A synthetic program beside the traces, as in `exanet sim jobs`. Keys: ranks, bytes, rounds, pause, start, map. "
+        f"Several run together. Programs: {registries.programs()}; with the key algorithm, a collective of MPI as in --collective, "
+        "called repeatedly.",
     ),
 ]
 Alone = Annotated[
     bool,
-    typer.Option("--alone", help="Of several programs replay each by itself, too, on the same nodes: how much they slow each other."),
+    typer.Option("--alone", help="Also replay each of several programs alone on the same nodes, to show how much they slow each other."),
 ]
 
 
@@ -68,9 +68,9 @@ def command(
     report: Report = True,
     quiet: Quiet = False,
 ) -> None:
-    """Replay recorded programs on a machine: their calls, their dependencies, and their computing, without the programs.
+    """Replay recorded programs on a machine, without the programs: their calls, dependencies and computing.
 
-    The results are those of `exanet run`: the same tables, summary and page. Of several programs there is a table of their run times.
+    Results are those of `exanet run`: the same tables, summary and report. With several programs, there is also a table of their run times.
 
     \b
     exanet run -m exanest -n 16 --record trace -- lmp -in in.lj

@@ -14,22 +14,24 @@ from exanet.commands.options import LevelOfPrograms, MachineOption, MapSeed, Out
 from exanet.errors import InputError
 from exanet.run.placement import KINDS
 
-Ranks = Annotated[int, typer.Option("--ranks", "-n", help="Number of MPI ranks; one core each.")]
+Ranks = Annotated[int, typer.Option("--ranks", "-n", help="Number of MPI ranks, one for each core.")]
 Program = Annotated[
-    list[str], typer.Argument(metavar="PROGRAM [ARGS]...", help="The program, unmodified, and its arguments; write -- before it.")
+    list[str], typer.Argument(metavar="PROGRAM [ARGS]...", help="The unmodified program and its arguments; write -- before it.")
 ]
-Mapping = Annotated[str, typer.Option("--map", help=f"Which rank on which node: {KINDS}.")]
+Mapping = Annotated[str, typer.Option("--map", help=f"Placement of ranks on nodes: {KINDS}.")]
 Compute = Annotated[
-    str, typer.Option("--compute", help="Virtual time that computing takes: off, measured (CPU time here), or a factor on that.")
+    str,
+    typer.Option(
+        "--compute", help="Virtual time of computing: off (none), measured (CPU time on this host), or a factor on that CPU time."
+    ),
 ]
-Mpi = Annotated[str, typer.Option("--mpi", help="The program's MPI: auto, mpich, openmpi; none for one of libexanet alone.")]
+Mpi = Annotated[str, typer.Option("--mpi", help="The program's MPI: auto, mpich, openmpi, or none for a program that uses only libexanet.")]
 QuietWithTables = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no tables.")]
 Fabric = Annotated[
-    str, typer.Option("--fabric", help="What carries the packets: model, or gateware (routers and links in Verilator, cycle by cycle).")
+    str,
+    typer.Option("--fabric", help="Simulate the network by the model, or by the gateware (Verilated routers and links, cycle by cycle)."),
 ]
-FabricThreads = Annotated[
-    int, typer.Option("--fabric-threads", help="Threads that step the nodes of --fabric gateware; the results are the same.")
-]
+FabricThreads = Annotated[int, typer.Option("--fabric-threads", help="Threads for --fabric gateware; results do not depend on it.")]
 Record = Annotated[
     Path | None, typer.Option("--record", metavar="FOLDER", help="Record the program's MPI calls in this folder, for `exanet replay`.")
 ]
@@ -38,7 +40,7 @@ Collective = Annotated[
     typer.Option(
         "--collective",
         metavar="bcast=ALGORITHM",
-        help="How MPI_Bcast goes, in the place of the MPI library's own choice: a tree, as of `exanet replay`, e.g. LLF, GLF, binary.",
+        help="Algorithm of MPI_Bcast instead of the MPI library's choice, as in `exanet replay`, e.g. bcast=LLF.",
     ),
 ]
 Offload = Annotated[
@@ -46,14 +48,14 @@ Offload = Annotated[
     typer.Option(
         "--offload",
         metavar="allreduce=on,...",
-        help="Collectives that the network interfaces carry out, where the machine's can: allreduce, barrier, bcast, reduce, or all.",
+        help="Collectives for the network interfaces, if the machine's support them: allreduce, barrier, bcast, reduce, or all.",
     ),
 ]
 RanksAs = Annotated[
     str,
     typer.Option(
         "--ranks-as",
-        help="What the ranks are on this host: auto (packed where possible); packed (in one address space, faster); processes.",
+        help="How ranks run on this host: packed (in one address space, faster), processes, or auto (packed if possible).",
     ),
 ]
 
@@ -77,7 +79,7 @@ def command(
     offload: Offload = None,
     ranks_as: RanksAs = "auto",
 ) -> None:
-    """Run a program on a simulated machine; its exit code becomes this one's."""
+    """Run a program on a simulated machine. Exits with the program's code."""
     with lightly.imports():
         from exanet.gateware.fabric import FABRICS
         from exanet.mpi import detect

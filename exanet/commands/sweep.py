@@ -16,29 +16,36 @@ from exanet.errors import InputError
 
 
 def command(
-    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="The sweep, as a YAML file; see docs/sweep.md.")] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="The sweep as a YAML file; see docs/sweep.md.")] = None,
     machines: Annotated[str | None, typer.Option("--machine", "-m", metavar="NAME,...", help="Machines: names or files.")] = None,
-    traffic: Annotated[str | None, typer.Option("--traffic", metavar="NAME,...", help="Traffic, as `exanet sim` takes it.")] = None,
+    traffic: Annotated[str | None, typer.Option("--traffic", metavar="NAME,...", help="Traffic patterns of `exanet sim`.")] = None,
     loads: Annotated[
-        str | None, typer.Option("--load", metavar="LOAD,...", help="Offered loads, or saturation: the highest that is accepted.")
+        str | None, typer.Option("--load", metavar="LOAD,...", help="Offered loads, or saturation (find the highest accepted load).")
     ] = None,
-    seeds: Annotated[str | None, typer.Option("--seed", metavar="SEED,...", help="Seeds; the page shows their mean.")] = None,
+    seeds: Annotated[str | None, typer.Option("--seed", metavar="SEED,...", help="Seeds; the report shows means over them.")] = None,
     axes: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="AXIS=VALUE,...", help="Any other axis, or a constant of the machines: --set 'router.inter_fifo=512 words'."
+            "--set", metavar="AXIS=VALUE,...", help="Another axis, or a constant of the machines, e.g. 'router.inter_fifo=512 words'."
         ),
     ] = None,
-    sample: Annotated[int | None, typer.Option("--sample", help="Run so many combinations, drawn at random, instead of all.")] = None,
+    sample: Annotated[int | None, typer.Option("--sample", help="Run this many random combinations instead of all.")] = None,
     cluster: Annotated[
-        str, typer.Option("--cluster", help="Where to run: local, a Dask scheduler's address (tcp://…), or slurm, pbs, … by dask-jobqueue.")
+        str,
+        typer.Option(
+            "--cluster", help="Where to run: local, the address of a Dask scheduler (tcp://…), or slurm, pbs, … through dask-jobqueue."
+        ),
     ] = "local",
-    workers: Annotated[int, typer.Option("--workers", help="Processes of a local cluster, or jobs to ask a batch system for.")] = 2,
-    script: Annotated[bool, typer.Option("--script", help="Print the job that a batch system would be given, and run nothing.")] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the results; one with a sweep is gone on with.")] = None,
+    workers: Annotated[int, typer.Option("--workers", help="Number of local processes, or of jobs for a batch system.")] = 2,
+    script: Annotated[
+        bool, typer.Option("--script", help="Print the job that would be submitted to a batch system, and run nothing.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for the results. If it holds an interrupted sweep, the sweep continues.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")] = False,
 ) -> None:
-    """Simulate many machines, traffics, loads and seeds; give the same command again to go on after a stop."""
+    """Simulate many machines, traffic patterns, loads and seeds. To continue an interrupted sweep, give the same command again."""
     with lightly.imports():
         from exanet.machine.located import Located, Mark, parse_list
         from exanet.sweep import cluster as clusters

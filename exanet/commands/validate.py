@@ -15,14 +15,14 @@ from exanet.commands import single
 
 
 def command(
-    only: Annotated[str | None, typer.Option("--only", metavar="ID,...", help="Measure these rows only.")] = None,
-    long: Annotated[bool, typer.Option("--long", help="Measure those as well that take minutes: large networks.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print data instead of a table.")] = False,
+    only: Annotated[str | None, typer.Option("--only", metavar="ID,...", help="Measure only these rows.")] = None,
+    long: Annotated[bool, typer.Option("--long", help="Also measure rows that take minutes: large networks.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Measure published figures again, on the simulated machines and in the gateware.
+    """Measure published figures again, on simulated machines and in the gateware.
 
-    A prediction passes within 5 %, and is off beyond that, with its cause. Rows without their tool are skipped. Exit code 1 if a row
-    fails, 2 if nothing could be measured, 0 otherwise.
+    A prediction passes if it is within 5 %; otherwise it is off, and its cause is given. Rows without their tool are
+    skipped. The exit code is 1 if a row fails, 2 if nothing could be measured, 0 otherwise.
     """
     from rich.console import Console
 

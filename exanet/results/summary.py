@@ -60,7 +60,7 @@ def _carried(meta: Mapping[str, Any]) -> str:
 
 def _headline(summary: Mapping[str, Any], wall_s: float) -> str:
     virtual_ps, asked = summary["virtual_ps"], summary["run"]
-    slowdown = f", {_ratio(wall_s * 1e12 / virtual_ps)} the machine's" if virtual_ps and wall_s else ""
+    slowdown = f", slowdown {_ratio(wall_s * 1e12 / virtual_ps)}" if virtual_ps and wall_s else ""
     where = f"{asked.get('ranks', len(summary['ranks']))} ranks on {escape(str(asked.get('machine_name', 'the machine')))}"
     how = "".join(f", {key} {escape(str(asked[key]))}" for key in ("map", "compute") if key in asked)
     by = f", {escape(str(asked['mpi']))}" if asked.get("mpi") else ""
@@ -81,7 +81,7 @@ def _headline(summary: Mapping[str, Any], wall_s: float) -> str:
 
 
 def _ratio(slowdown: float) -> str:
-    return f"{slowdown:.0f} times" if slowdown >= 10 else f"{slowdown:.2g} times"
+    return f"{slowdown:.0f}x" if slowdown >= 10 else f"{slowdown:.2g}x"
 
 
 def _table(title: str, *columns: str) -> Table:

@@ -55,12 +55,12 @@ def resolve(
     if choice == "processes":
         return None, ""
     if choice == "auto" and measured:
-        return None, "computing is measured, and what the kernel does for a common memory map would be, too"
+        return None, "computing is measured, and a common address space would add the kernel's work for it to the measurement"
     if choice == "auto" and pages:
-        return None, "the machine has 'ni.pages', and which memory a rank is given again would depend on the others in a common memory map"
+        return None, "the machine has 'ni.pages', and in a common address space the pages of a rank would depend on the other ranks"
     asked = os.environ.get("EXANET_CARRIERS", "0")
     if not re.fullmatch(r"\d{1,3}", asked, re.ASCII):
-        raise InputError(f"EXANET_CARRIERS={asked}: give how many threads are to run packed ranks, e.g. 2, or 0 for none")
+        raise InputError(f"EXANET_CARRIERS={asked}: give the number of threads that run packed ranks, e.g. 2, or 0 for none")
     try:
         _check_host(ranks * _MAPPINGS_OF_RANK[mpi], library)
         return _follow(detect.find_program(command[0]), list(command)), ""

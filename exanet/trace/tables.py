@@ -32,7 +32,7 @@ def show(trace: Trace, found: Mapping[str, pl.DataFrame], console: Console) -> N
     _print(console, "Calls", found["by_call"], {"call": str, "calls": count_text, "bytes": bytes_text, "took_ps": time_text})
     _print(
         console,
-        "Messages, from so long",
+        "Messages, by size in bytes (from)",
         found["by_size"],
         {"lower_bytes": bytes_text, "messages": count_text, "bytes": bytes_text},
     )
@@ -40,7 +40,7 @@ def show(trace: Trace, found: Mapping[str, pl.DataFrame], console: Console) -> N
     _print(console, "Ranks", found["by_rank"], ranks)
     heaviest = found["matrix"].sort("bytes", "src", "dst", descending=[True, False, False])
     over_time = {"from_ps": time_text, "calls": count_text, "bytes": bytes_text, "call": str, "took_ps": time_text}
-    _print(console, "Phases, and the call that takes longest", _tenths(found["phases"]), over_time)
+    _print(console, "Phases (from), with the call that takes the longest", _tenths(found["phases"]), over_time)
     _print(console, "Pairs", heaviest, {"src": str, "dst": str, "messages": count_text, "bytes": bytes_text})
 
 

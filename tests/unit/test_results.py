@@ -324,7 +324,7 @@ def test_terminal_summary_fits_80_columns(side: int) -> None:
     console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
     summary.show(synthetic_run(side), synthetic_meta(side**3), console)
     lines = console.export_text().splitlines()
-    assert lines[0].startswith("48.3 ms of virtual time, 6.2 s of wall time, 129 times")
+    assert lines[0].startswith("48.3 ms of virtual time, 6.2 s of wall time, slowdown 129x")
     assert max(map(len, lines)) <= 80
     assert not any("…" in line for line in lines)
     shown = [line.split()[0] for line in lines if re.match(r"(\d+|least|median|most)\b", line) and "%" in line]

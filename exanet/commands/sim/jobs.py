@@ -16,12 +16,12 @@ Jobs = Annotated[
     typer.Option(
         "--job",
         metavar="NAME:KEY=VALUE,...",
-        help="A program that runs to its end, e.g. stencil-3d:bytes=4KiB,rounds=10; keys: ranks, bytes, rounds, pause, priority. "
+        help="A job that runs to its end, e.g. stencil-3d:bytes=4KiB,rounds=10. Keys: ranks, bytes, rounds, pause, priority. "
         f"Several run together. Programs: {registries.programs()}.",
     ),
 ]
-Mapping = Annotated[str, typer.Option("--map", help=f"Endpoints of the jobs: {registries.mappings()}.")]
-Nic = Annotated[str, typer.Option("--nic", help=f"Network interfaces that ranks send through: {registries.nics()}.")]
+Mapping = Annotated[str, typer.Option("--map", help=f"Placement of jobs on endpoints: {registries.mappings()}.")]
+Nic = Annotated[str, typer.Option("--nic", help=f"Network interfaces of the ranks: {registries.nics()}.")]
 
 
 def command(
@@ -40,7 +40,7 @@ def command(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Jobs that run to their end, each on endpoints of its own: when they finish, and what their messages took."""
+    """Simulate jobs to their end, each on its own endpoints: when they finish, and how long their messages take."""
     with lightly.imports():
         from exanet import level as levels
         from exanet.machine.variant import variant

@@ -19,17 +19,15 @@ def command(
     traffic: Traffic = "uniform",
     loads: Annotated[
         str,
-        typer.Option("--load", metavar="LOAD,...", help="Offered loads, each measured for itself; 1 fills a link of each sender."),
+        typer.Option("--load", metavar="LOAD,...", help="Offered loads, each measured separately; 1 fills a link of each sender."),
     ] = _DEFAULT_LOADS,
     packets: PacketBytes = None,
     arrivals: Annotated[
         str, typer.Option("--arrivals", help="How packets are created: poisson, bernoulli, or bursts[:PACKETS].")
     ] = "poisson",
-    priority: Annotated[
-        float, typer.Option("--priority", help="Share of the packets that overtake the others in routers; shown by itself.")
-    ] = 0.0,
+    priority: Annotated[float, typer.Option("--priority", help="Share of packets with priority in routers; reported separately.")] = 0.0,
     warm_up: Annotated[
-        str, typer.Option("--warm-up", help="Simulated time before anything is measured; auto: until latency has settled.")
+        str, typer.Option("--warm-up", help="Simulated time before the measured window; auto: until latency has settled.")
     ] = "auto",
     measure: Annotated[str, typer.Option("--measure", help="Simulated time of the measured window.")] = "100 us",
     seed: Seed = 1,
@@ -37,14 +35,12 @@ def command(
     routing: Routing = None,
     rails: Rails = None,
     failed: Failed = None,
-    threads: Annotated[
-        int, typer.Option("--threads", help="Processors to use for each load; the results are the same for any number.")
-    ] = 1,
+    threads: Annotated[int, typer.Option("--threads", help="Threads for each load; results do not depend on it.")] = 1,
     output: Output = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Single packets at offered loads: accepted load, latency, link use and fairness of each."""
+    """Simulate single packets at offered loads: accepted load, latency, link use and fairness."""
     with lightly.imports():
         from exanet.machine.variant import variant
         from exanet.sim import run, tables

@@ -34,7 +34,7 @@ def command(
         typer.Option(
             "--message",
             metavar="SIZE",
-            help=f"Their size, by default 64 KiB, or sizes as in data centres: {registries.flow_sizes()}.",
+            help=f"Size of the messages (default 64 KiB), or a distribution from data centres: {registries.flow_sizes()}.",
         ),
     ] = None,
     traffic: Traffic = "uniform",
@@ -43,26 +43,29 @@ def command(
         typer.Option(
             "--load",
             metavar="LOAD,...",
-            help="Offered loads, each measured for itself; 1 fills a link of each sender. By default all messages are sent at once.",
+            help="Offered loads, each measured separately; 1 fills a link of each sender. By default all messages are sent at once.",
         ),
     ] = None,
     level: Level = "packet",
-    rounds: Annotated[int, typer.Option("--rounds", help="Messages of each sender, each sent when the one before has arrived.")] = 1,
+    rounds: Annotated[int, typer.Option("--rounds", help="Messages of each sender; each is sent when the previous one has arrived.")] = 1,
     sharing: Annotated[
         str,
         typer.Option(
-            "--sharing", help="Flow level: max-min, what the network can carry; fifo, what senders get of it who give all they can."
+            "--sharing", help="Flow level: max-min (fair shares of what the network can carry) or fifo (shares of greedy senders)."
         ),
     ] = "max-min",
-    grain: Annotated[str, typer.Option("--grain", help="Flow level: events within this time are taken together.")] = "1 ns",
+    grain: Annotated[str, typer.Option("--grain", help="Flow level: events within this time are handled together.")] = "1 ns",
     pace: Annotated[
-        str, typer.Option("--pace", help="Packet level: free, as fast as the network takes them; fair, at the flow level's rates.")
+        str,
+        typer.Option(
+            "--pace", help="Packet level: send packets as fast as the network accepts them (free), or at the flow level's rates (fair)."
+        ),
     ] = "free",
     packets: PacketBytes = None,
     warm_up: Annotated[
-        str, typer.Option("--warm-up", help="At a load: simulated time before anything is measured; auto: a quarter of --measure.")
+        str, typer.Option("--warm-up", help="With --load: simulated time before the measured window; auto: a quarter of --measure.")
     ] = "auto",
-    measure: Annotated[str, typer.Option("--measure", help="At a load: simulated time of the measured window.")] = "4 ms",
+    measure: Annotated[str, typer.Option("--measure", help="With --load: simulated time of the measured window.")] = "4 ms",
     seed: Seed = 1,
     topology: Topology = None,
     routing: Routing = None,
@@ -72,7 +75,7 @@ def command(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Whole messages, sent all at once or at a load: when they arrive, and how much later than in an empty network."""
+    """Simulate whole messages, all at once or at a load: when they arrive, and their delay against an empty network."""
     with lightly.imports():
         from exanet import level as levels
         from exanet.machine.variant import variant

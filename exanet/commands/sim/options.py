@@ -12,10 +12,10 @@ from exanet import registries
 Traffic = Annotated[str, typer.Option("--traffic", help=f"Who sends to whom: {registries.patterns()}.")]
 Level = Annotated[
     str,
-    typer.Option("--level", help="packet: every packet and hop; flow: messages at the rates of fair sharing, up to millions of endpoints."),
+    typer.Option("--level", help="packet (every packet and hop), or flow (messages at fair rates, for up to millions of endpoints)."),
 ]
 PacketBytes = Annotated[
     str | None,
-    typer.Option("--packet-bytes", metavar="SIZE", help="Payload of a packet, e.g. 64 or 1KiB; by default the machine's largest."),
+    typer.Option("--packet-bytes", metavar="SIZE", help="Payload of a packet, e.g. 64 or 1KiB; by default the largest of the machine."),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn; the same seed gives the same files.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of all random choices; the same seed gives the same files.")]

@@ -20,21 +20,21 @@ _SCHEDULES = formats.schedules()
 def command(
     source: Annotated[Path, typer.Argument(metavar="FROM", help=f"{_SOURCES[0].upper()}{_SOURCES[1:]}.")],
     target: Annotated[
-        Path, typer.Argument(metavar="TO", help=f"A file {_FILES}, a folder {_FOLDERS}; of what is no trace the folder of one.")
+        Path, typer.Argument(metavar="TO", help=f"A file {_FILES} or a folder {_FOLDERS}; if FROM is not a trace, the folder for one.")
     ],
     collective: Annotated[
         str | None,
         typer.Option(
             "--collective",
             metavar="NAME=ALGORITHM,...",
-            help=f"To {_SCHEDULES}: algorithms of collectives, as for `exanet replay`.",
+            help=f"To {_SCHEDULES}: algorithms of collectives, as in `exanet replay`.",
         ),
     ] = None,
     rules: Annotated[
         str | None,
         typer.Option(
             "--rules",
-            help=f"To {_SCHEDULES}: whose rules say which algorithms the other collectives take, as for `exanet replay`.",
+            help=f"To {_SCHEDULES}: rules that choose the algorithms of other collectives, as in `exanet replay`.",
         ),
     ] = None,
 ) -> None:

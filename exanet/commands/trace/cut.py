@@ -15,10 +15,14 @@ from exanet.errors import InputError
 def command(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="The folder of a trace.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the part.")],
-    after: Annotated[int, typer.Option("--after", metavar="N", help="From behind the N-th blocking collective on MPI_COMM_WORLD on.")] = 0,
-    until: Annotated[int | None, typer.Option("--until", metavar="N", help="Up to the N-th, which is in the part; by default all.")] = None,
+    after: Annotated[
+        int, typer.Option("--after", metavar="N", help="Start after the N-th blocking collective on MPI_COMM_WORLD; 0: from the start.")
+    ] = 0,
+    until: Annotated[
+        int | None, typer.Option("--until", metavar="N", help="End with the N-th, which is included; by default the end of the trace.")
+    ] = None,
 ) -> None:
-    """Cut a part out of a trace: what lies between two collectives that all ranks take part in.
+    """Copy a part of a trace: the calls between two collectives of all ranks.
 
     \b
     exanet trace cut trace -o steps --after 3 --until 10

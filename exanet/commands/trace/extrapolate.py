@@ -15,16 +15,16 @@ from exanet.errors import InputError
 def command(
     traces: Annotated[
         list[Path],
-        typer.Argument(metavar="TRACE [SMALLER]", help="The folder of a trace, and of the same program's on another number of ranks."),
+        typer.Argument(metavar="TRACE [SMALLER]", help="The folder of a trace, and optionally of a smaller one of the same program."),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the larger trace.")],
-    ranks: Annotated[int, typer.Option("--ranks", "-n", metavar="N", help="Its ranks, more than have been recorded.")],
+    ranks: Annotated[int, typer.Option("--ranks", "-n", metavar="N", help="Number of ranks of the larger trace.")],
     grid: Annotated[
         str | None,
-        typer.Option("--grid", metavar="AxB", help="How its ranks are laid out, where that is not a copy of the trace's own grid."),
+        typer.Option("--grid", metavar="AxB", help="The grid of its ranks; by default the trace's grid, enlarged."),
     ] = None,
 ) -> None:
-    """Make a trace of more ranks than have run, of a program whose pattern is regular.
+    """Create a trace with more ranks than have run, for a program with a regular pattern.
 
     Ranks are a row, or a grid of two or three directions that is found; each rank of a larger one makes the calls of the recorded rank in
     its place, with neighbours of its own. From one trace, sizes and computing of a rank stay as they are; from two they follow the number

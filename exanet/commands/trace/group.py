@@ -19,7 +19,7 @@ app.command(name="convert", help=formats.help_text())(convert.command)
 
 @app.callback()
 def _describe() -> None:
-    """Look into a trace that `exanet run --record` or `exanet record` has made, cut it, or convert it.
+    """Inspect, cut, merge, extrapolate or convert a trace of `exanet run --record` or `exanet record`.
 
     \b
     exanet trace stats trace

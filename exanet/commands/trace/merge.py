@@ -13,10 +13,10 @@ from exanet.errors import InputError
 
 
 def command(
-    traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", help="Folders of traces of equally many ranks, in their order.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the whole.")],
+    traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", help="Folders of traces with the same number of ranks, in order.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the merged trace.")],
 ) -> None:
-    """Put traces one behind the other: each rank goes on with the next one's calls. (Beside each other: exanet replay A B.)
+    """Concatenate traces: each rank continues with the calls of the next trace. (To run them side by side: exanet replay A B.)
 
     \b
     exanet trace merge steps steps steps -o longer

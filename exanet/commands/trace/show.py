@@ -13,12 +13,12 @@ from exanet.errors import InputError
 
 
 def command(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="The folder that `exanet run --record` has made.")],
-    rank: Annotated[int, typer.Option("--rank", help="Of which rank.")] = 0,
-    first: Annotated[int, typer.Option("--first", help="From which call on, counted from 1.")] = 1,
-    count: Annotated[int, typer.Option("--count", help="So many calls.")] = 100,
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="The folder of a trace.")],
+    rank: Annotated[int, typer.Option("--rank", help="The rank whose calls are printed.")] = 0,
+    first: Annotated[int, typer.Option("--first", help="The first call to print, counted from 1.")] = 1,
+    count: Annotated[int, typer.Option("--count", help="The number of calls to print.")] = 100,
 ) -> None:
-    """Print a rank's calls, a line each: when it began, what it took, the call, and its arguments."""
+    """Print a rank's calls, one on each line: start time, duration, name and arguments."""
     with lightly.imports():
         from exanet.trace import folder, tables
 

@@ -15,11 +15,11 @@ from exanet.errors import InputError
 
 
 def command(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="The folder that `exanet run --record` has made.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the tables as Parquet, and a page.")] = None,
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="The folder of a trace.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the tables (Parquet) and a page with plots.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Count a trace's calls and bytes: by call, by the size of messages, by rank, from whom to whom, and over time."""
+    """Count a trace's calls and bytes by call, by message size, by rank, by pair of ranks, and over time."""
     with lightly.imports():
         from rich.console import Console
 
