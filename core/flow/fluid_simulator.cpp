@@ -192,7 +192,7 @@ void FluidSimulator::route(NodeId node, double step_s) {
       if (branch.bits <= kDust * fifo.bits) continue;
       const double share = branch.bits / fifo.bits;
       router_.ask(output(branch.target, step_s), share);
-      if (branch.target < sources_) router_.ask(room(branch.target), share);
+      if (branch.target < sources_) router_.ask(space(branch.target), share);
     }
   };
   for (std::uint32_t i = first_input_[node]; i < first_input_[node + 1]; ++i)
@@ -222,7 +222,7 @@ std::uint32_t FluidSimulator::output(FifoId target, double step_s) {
   return output_slot_[id];
 }
 
-std::uint32_t FluidSimulator::room(FifoId target) {
+std::uint32_t FluidSimulator::space(FifoId target) {
   Fifo& fifo = fifos_[target];
   if (fifo.mark != solving_) {
     fifo.mark = solving_;
@@ -325,15 +325,15 @@ void FluidSimulator::advance_mark(Moving& m, Time step) {
   const bool emptied = branch.share > 1 - kDust;
   if (!emptied && m.ahead > fifo.out && m.ahead > kDust * packet_bits_) {
     m.ahead = std::min(m.ahead - fifo.out, fifo.bits);
-    m.pace = fifo.out;
+    m.rate = fifo.out;
     return;
   }
-  // Through a FIFO that holds nobody back it goes as it came; out of its sender, at the pace of what went before it, or of the link.
+  // Through a FIFO that holds nobody back it goes as it came; out of its sender, at the rate of what went before it, or of the link.
   if (!emptied)
     m.passed = fifo.out > 0 ? std::min(1.0, m.ahead / fifo.out) : 0;
   else if (m.mark == 0)
     m.passed = std::min(
-        1.0, m.ahead / (m.pace > 0 ? m.pace : bits_in(network_.capacity(resource(branch.target)), step.ps() * 1e-12)));
+        1.0, m.ahead / (m.rate > 0 ? m.rate : bits_in(network_.capacity(resource(branch.target)), step.ps() * 1e-12)));
   if (++m.mark == m.length) return arrive_mark(m, step);
   const Fifo& next = fifos_[branch.target];
   m.ahead = std::max(0.0, next.bits - (1 - m.passed) * next.in);

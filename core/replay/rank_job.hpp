@@ -46,7 +46,7 @@ class RankJob : public RankProgram {
   bool in_step_ = false, finished_ = false;
 };
 
-// Of a program of core/workload, as library_carrier.cpp carries it where jobs are alone.
+// Of a program of core/workload, as library_transport.cpp carries it where jobs are alone.
 class RankPattern final : public RankJob {
  public:
   RankPattern(const Program& program, std::uint64_t rounds, RankId first, RankId rank, Library& library)

@@ -42,7 +42,7 @@ bool asks(std::uint8_t code) { return code >= EXANET_TRACE_Test && code <= EXANE
 }  // namespace
 
 RankReplay::RankReplay(const ReplayProgram& program, const NiConfig& interface, RankId first, RankId rank,
-                       Library& library, Communicators& communicators, ActiveWords& words, RankPlaces& places)
+                       Library& library, Communicators& communicators, ActiveMessages& words, RankPlaces& places)
     : program_(program),
       rules_(selection_rules(program.rules)),
       test_step_(Time::ps(std::max<std::int64_t>(interface.test_step.ps(), 1))),
@@ -144,7 +144,7 @@ bool RankReplay::satisfied() {
   return all && (!synchronising_ && call_.form != EXANET_TRACE_SYNCHRONISE ? true : synchronised());
 }
 
-// A call that asks in vain, or that takes so long.
+// A test of what has not completed, or that takes so long.
 void RankReplay::pass(Time step) { until_ = library_.clock(id_) + step; }
 
 Communicator& RankReplay::communicator(std::uint32_t number) {

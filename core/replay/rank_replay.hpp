@@ -19,7 +19,7 @@ class RankReplay final : public RankProgram {
  public:
   // `rank` is the program's, whose rank 0 is `first` among those of all programs.
   RankReplay(const ReplayProgram& program, const NiConfig& interface, RankId first, RankId rank, Library& library,
-             Communicators& communicators, ActiveWords& words, RankPlaces& places);
+             Communicators& communicators, ActiveMessages& words, RankPlaces& places);
 
   Time resume() override;
   bool finished() const override { return finished_; }

@@ -46,7 +46,7 @@ class DrawnWays final : public Routing {
 
 namespace routings {
 
-RoutingKind random_way() {
+RoutingKind random_route() {
   return {"random", "one of the shortest, drawn once for each pair of endpoints; on fat trees",
           [](const Topology& t) -> std::unique_ptr<Routing> { return std::make_unique<DrawnWays>(t, false); }};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carrying out a message plan, at packet level (packet_messages.cpp) or at flow level (flow_messages.cpp), and what is told of it: the
+// Carrying out a message plan, at packet level (packet_messages.cpp) or at flow level (flow_messages.cpp), and what is reported of it: the
 // same figures of both.
 #pragma once
 

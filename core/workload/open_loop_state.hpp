@@ -32,7 +32,7 @@ struct OpenLoop::State {
     std::uint32_t arrival = 0;
     Tally tally;
     Overtaking overtaking;
-    std::vector<Delivery> early;  // what the network has told of before this step's end, and is delivered after it
+    std::vector<Delivery> early;  // what the network has reported before this step's end, and is delivered after it
 
     void offer(std::uint32_t source_index, Time now);
     void advance(Source& source);

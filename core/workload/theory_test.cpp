@@ -130,7 +130,7 @@ TEST_CASE(
     // Waiting is small at this load, and never negative.
     CHECK(r.latency_ns >= r.zero_load_ns * 0.999);
     CHECK(r.latency_ns < 1.6 * r.zero_load_ns);
-    // Where all senders are alike, none gets more through than the busiest link has room for.
+    // Where all senders are alike, none gets more through than the busiest link has capacity for.
     if (spec.kind != "jellyfish" && spec.kind != "mesh")
       CHECK(measure(spec, "uniform", 1.5 / std::max(0.7, most), 3, Time::us(60)).accepted_load * most < 1.03);
   }

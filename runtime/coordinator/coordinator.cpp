@@ -171,7 +171,7 @@ void Coordinator::record(const MessageRecord& message) {
 // -- virtual time -----------------------------------------------------------------------------------------------------------------
 
 void Coordinator::start_virtual() {
-  engine_.set_instant(false);
+  engine_.set_zero_cost(false);
   __atomic_store_n(&region_->phase, EXN_VIRTUAL, __ATOMIC_RELEASE);
   for (RankId r = 0; r < ranks(); ++r) region_->sooner |= region_.rank(r).sooner;
   reckon();
@@ -410,7 +410,7 @@ void Coordinator::finish_virtual() {
   // Packets still in flight and late events end in their own time.
   while (!events_.empty() && !stopping()) events_.run_one();
   if (stopping()) return;
-  engine_.set_instant(true);
+  engine_.set_zero_cost(true);
   tell_progress();
   __atomic_store_n(&region_->phase, EXN_DONE, __ATOMIC_RELEASE);
   for (RankId r = 0; r < ranks(); ++r) {

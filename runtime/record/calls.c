@@ -42,15 +42,15 @@ static const struct known_call known_calls[EXANET_MPI_CALL_COUNT] = {EXANET_TRAC
 
 /* The handles of this thread's present call. */
 static __thread uint64_t *handles;
-static __thread long handle_count, handle_room;
+static __thread long handle_count, handle_space;
 
 static void keep_handle(uint64_t handle) {
-  if (handle_count == handle_room) {
-    const long room = handle_room ? 2 * handle_room : 16;
+  if (handle_count == handle_space) {
+    const long room = handle_space ? 2 * handle_space : 16;
     uint64_t *grown = realloc(handles, sizeof *grown * (size_t)room);
     if (grown == NULL) return;
     handles = grown;
-    handle_room = room;
+    handle_space = room;
   }
   handles[handle_count++] = handle;
 }

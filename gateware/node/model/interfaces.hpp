@@ -46,7 +46,7 @@ class NodeInterfaces {
     for (unsigned w = 0; w < flit.raw.size(); ++w) model_->flit_i[port][w] = flit.raw[w];
     wake();
   }
-  void give_room(unsigned port, std::uint32_t credit, std::uint64_t cycle) {
+  void give_space(unsigned port, std::uint32_t credit, std::uint64_t cycle) {
     catch_up(cycle);
     model_->credit_i[port] = credit;
     wake();

@@ -142,7 +142,7 @@ class NodeParts {
     return flit;
   }
   std::uint32_t discarded() const { return router_->discarded_o; }
-  std::uint32_t room(unsigned i) const { return router_->credit_o[kInter + i][0]; }
+  std::uint32_t space(unsigned i) const { return router_->credit_o[kInter + i][0]; }
 
  private:
   static constexpr unsigned kValidWord = 4;

@@ -97,7 +97,7 @@ class Both {
         const spec::Flit ours = parts_[n].ejected(i);
         CHECK(flit.valid() == ours.valid());
         if (flit.valid() != 0) CHECK(flit.raw == ours.raw);
-        CHECK(whole.credit_o[i] == parts_[n].room(i));
+        CHECK(whole.credit_o[i] == parts_[n].space(i));
         if (flit.valid() != 0 && sink_[n][i].accept(flit)) {
           CHECK(sink_[n][i].sound());
           ++arrived_;

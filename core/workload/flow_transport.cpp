@@ -6,16 +6,16 @@
 
 #include "core/flow/flow_simulator.hpp"
 #include "core/units/check.hpp"
-#include "core/workload/carrier.hpp"
 #include "core/workload/link_use.hpp"
+#include "core/workload/transport.hpp"
 
 namespace exanet {
 
 namespace {
 
-class FlowCarrier final : public MessageCarrier {
+class FlowTransport final : public MessageTransport {
  public:
-  explicit FlowCarrier(const CarrierSetup& setup)
+  explicit FlowTransport(const TransportSetup& setup)
       : topology_(setup.topology),
         network_(setup.topology, setup.network, setup.packet_bytes),
         flows_(network_, Time::ns(1)),
@@ -26,7 +26,7 @@ class FlowCarrier final : public MessageCarrier {
         next_start_(setup.topology.endpoint_count()),
         stats_(network_.link_count()) {
     event_ = queue_.add_handler([](void* self, Time now, std::uint32_t flow,
-                                   std::uint64_t) { static_cast<FlowCarrier*>(self)->arrive(flow, now); },
+                                   std::uint64_t) { static_cast<FlowTransport*>(self)->arrive(flow, now); },
                                 this);
   }
 
@@ -62,7 +62,7 @@ class FlowCarrier final : public MessageCarrier {
   FlowSimulator flows_;
   EventQueue& queue_;
   const std::vector<NodeId> endpoints_;
-  CarrierListener& listener_;
+  TransportListener& listener_;
   std::uint16_t packet_bytes_;
   std::uint32_t event_ = 0;
   std::vector<Sent> sent_;  // by flow
@@ -72,7 +72,7 @@ class FlowCarrier final : public MessageCarrier {
   std::uint64_t packets_ = 0, packet_hops_ = 0;
 };
 
-void FlowCarrier::advance() {
+void FlowTransport::advance() {
   // Ranks that go on at the same moment send at the same moment: rates are found once for all of them.
   Time next = queue_.empty() ? Time::never() : queue_.next_time();
   if (next <= flows_.now()) return;
@@ -85,7 +85,7 @@ void FlowCarrier::advance() {
   }
 }
 
-void FlowCarrier::arrive(FlowId flow, Time now) {
+void FlowTransport::arrive(FlowId flow, Time now) {
   const Sent sent = sent_[flow];
   const std::uint64_t packets = std::max<std::uint64_t>((sent.bytes + packet_bytes_ - 1) / packet_bytes_, 1);
   network_.route(sent.src, sent.dst, path_);
@@ -101,7 +101,7 @@ void FlowCarrier::arrive(FlowId flow, Time now) {
   listener_.arrived(sent.message, now);
 }
 
-std::vector<LinkStats> FlowCarrier::link_counts() const {
+std::vector<LinkStats> FlowTransport::link_counts() const {
   std::vector<LinkStats> counts;
   each_link(topology_,
             [&](NodeId node, std::uint16_t port, NodeId) { counts.push_back(stats_[network_.link(node, port)]); });
@@ -110,8 +110,8 @@ std::vector<LinkStats> FlowCarrier::link_counts() const {
 
 }  // namespace
 
-std::unique_ptr<MessageCarrier> make_flow_carrier(const CarrierSetup& setup) {
-  return std::make_unique<FlowCarrier>(setup);
+std::unique_ptr<MessageTransport> make_flow_transport(const TransportSetup& setup) {
+  return std::make_unique<FlowTransport>(setup);
 }
 
 }  // namespace exanet
