@@ -25,10 +25,10 @@ from schedule import Part
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 LIMIT_S = 4000
-"""For all parts together, on a slow machine that others use, too: what hangs then is told of and killed, and the rest still reported."""
+"""For all parts together, on a slow machine that others use, too: what hangs then is named and killed, and the rest still reported."""
 # Not python -m: the installed package is tested, not the folder of its sources.
 PYTEST = "pytest --durations=20 --basetemp=build/tmp/pytest-"
-# Where real programs, processes and signals meet a busy host, a test that fails is run once more; both tries are told of.
+# Where real programs, processes and signals meet a busy host, a test that fails is run once more; both tries are reported.
 TWICE = "pytest --reruns 1 --durations=20 --basetemp=build/tmp/pytest-"
 LONG = bool(os.environ.get("EXANET_TEST_LONG"))
 # The compiler by the name by which the package is built: the gateware's build takes the core from there.
@@ -53,7 +53,7 @@ KARMA = "from exanet.karma import board, interface\nwith board.Bench(board.ONE),
 # In the order in which they are started, where they need not wait: what is soon known first, then long chains.
 PARTS = [
     Part("lint-format", "tools/format.sh --dry-run --Werror"),
-    Part("lint-python", "ruff check . && ruff format --check . && mypy"),
+    Part("lint-python", "ruff check . && ruff format --check . && mypy && python tools/words.py"),
     Part("lint-gateware", "python gateware/lint.py"),
     Part("package", "tools/setup.sh package", share=1),
     Part("core-build", f'{SANITIZED} && cmake --build build/sanitized -j "$JOBS"', share=0.5),

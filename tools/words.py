@@ -91,7 +91,14 @@ def find(rules: Rules, path: str, lines: list[str]) -> Iterator[tuple[str, int]]
         inside = not folders or any(path.startswith(f"{folder}/") for folder in folders)
         if inside and all(allowed.phrases for allowed in exceptions):
             here[word] = [phrase for allowed in exceptions for phrase in allowed.phrases]
+    whole = "\n".join([path, *lines]).lower()
+    here = {word: phrases for word, phrases in here.items() if word.split()[0] in whole}  # spares most lines the rest
+    if not here:
+        return
+    first = re.compile("|".join(word.split()[0] for word in here), re.IGNORECASE)
     for number, line in enumerate([path, *lines]):
+        if not first.search(line):
+            continue
         text = normal(line)
         for word, phrases in here.items():
             if (needle := normal(word)) in text:

@@ -209,7 +209,7 @@ bool RankWindows::heard(const TraceRecord& call) {
   Target& target = targets_[w.window];
   if (call.code == EXANET_TRACE_Win_start) return take_all(target.posts, w.started);
   const bool ends = call.code == EXANET_TRACE_Win_wait || call.code == EXANET_TRACE_Win_test;
-  if (!ends || (call.flags & EXANET_TRACE_IN_VAIN) != 0) return true;
+  if (!ends || (call.flags & EXANET_TRACE_EMPTY) != 0) return true;
   return take_all(target.completes, w.exposed);
 }
 

@@ -150,7 +150,7 @@ nb::dict check(const nb::dict& topology, std::uint8_t channels, const nb::object
   if (small) subjects.push_back(t.get());
   nb::list named, looked_at;
   for (const Topology* subject : subjects) {
-    const auto tell = [&](double share) {
+    const auto report = [&](double share) {
       const nb::gil_scoped_acquire acquire;
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
       if (!progress.is_none()) progress(share);
@@ -158,7 +158,7 @@ nb::dict check(const nb::dict& topology, std::uint8_t channels, const nb::object
     std::vector<Channel> cycle;
     {
       const nb::gil_scoped_release release;
-      cycle = cycle_on(*subject, channels, tell);
+      cycle = cycle_on(*subject, channels, report);
     }
     looked_at.append(subject->node_count());
     for (const Channel& c : cycle)

@@ -330,7 +330,7 @@ def publish(directory: Path, files: Mapping[str, bytes], *, fresh: bool = False)
     while fresh and directory.exists():
         directory = _next_number(directory)
     there = directory.is_dir()
-    # Of a long name only a part: the whole of it may leave no room for more.
+    # Of a long name only a part: the whole of it may leave no space for more.
     beside = directory / f".new.{os.getpid()}" if there else directory.absolute().with_name(f".{directory.name[:40]}.{os.getpid()}")
     try:
         beside.mkdir(parents=True)
@@ -338,7 +338,7 @@ def publish(directory: Path, files: Mapping[str, bytes], *, fresh: bool = False)
             (beside / name).write_bytes(content)
         if not there:
             return _rename(beside, directory, fresh)
-        # Until the new summary.json is there (it comes last), a reader is told that the folder is not whole.
+        # Until the new summary.json is there (it comes last), a reader sees that the folder is not whole.
         (directory / "summary.json").unlink(missing_ok=True)
         for name in files:
             if name != "summary.json":

@@ -83,9 +83,9 @@ class Coordinator final : private Host {
     bool asleep = false;  // and nothing has woken it yet
     bool held = false;  // waits for all others at the start or the end: completions do not wake it
     bool ended = false;
-    std::uint32_t blocking = 0;  // 1 + waits in vain before this one
+    std::uint32_t blocking = 0;  // 1 + empty waits before this one
     Time clock, wake_at;
-    std::uint32_t generation = 0;  // of sleeps: tells a stale wake-up event
+    std::uint32_t generation = 0;  // of sleeps: shows that a wake-up event is stale
     std::vector<Stored> completions;
   };
 
@@ -114,7 +114,7 @@ class Coordinator final : private Host {
   void wake(std::uint32_t* word, int most = 1);
   void give_turn(exn_rank& slot);
   void finish_virtual();
-  void tell_progress();
+  void report_progress_to_ranks();
   bool deadlocked() const;
   // free_time.cpp
   void run_free(std::uint32_t until_state);

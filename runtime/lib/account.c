@@ -19,7 +19,7 @@ THREAD_LOCAL uint64_t counted_cpu_ps; /* CPU time of this thread at the last cal
 THREAD_LOCAL uint64_t uncounted_from_ps;
 
 static uint64_t thread_cpu_ps(const struct exanet_ni *ni) {
-  if (exn_is_carried(ni)) return ni->carriers->cpu_ns(ni->rank) * 1000u;
+  if (exn_runs_on_worker(ni)) return ni->workers->cpu_ns(ni->rank) * 1000u;
   struct timespec now;
   syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &now);  /* not the interposed one */
   return ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec) * 1000u;

@@ -14,12 +14,12 @@
 
 #define EXN_LOOKS_PLAIN 2u
 #define EXN_LOOKS 64u
-#define EXN_LOOKS_AT_MOST 4096u /* after a wait in vain */
+#define EXN_LOOKS_AT_MOST 4096u /* after an empty wait */
 #define EXN_STEPS_PER_CALL 16u /* of a one-sided one: a request, its answer, and the pieces they are cut into */
 
 void exn_looks_begin(struct exanet_ni *ni, enum exanet_call_kind kind) {
   const bool one_sided = kind == EXANET_CALL_ONE_SIDED;
-  exn_polls.vain = 0;
+  exn_polls.empty = 0;
   exn_polls.window_ps = EXN_FIRST_WINDOW_PS;
   if (kind == EXANET_CALL_TEST) return;
   if (kind == EXANET_CALL_BLOCKING && !ni->one_sided) {

@@ -116,7 +116,7 @@ TEST_CASE("a wait ends at the completion's time however many looks came before i
   CHECK(seen == std::vector<std::uint64_t>(4, seen[0]));
 }
 
-TEST_CASE("many calls that each wait in vain are no deadlock") {
+TEST_CASE("many calls that each find nothing are no deadlock") {
   Machine m(1);
   m.run([](exanet_ni* ni, std::uint32_t) {
     exanet_start(ni);

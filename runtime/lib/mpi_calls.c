@@ -21,7 +21,7 @@ void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind
   if (exn_call.depth++ > 0) return;
   noted = exanet_program_threads() > 0;
   if (noted) {
-    exn_let_roused_go_first();
+    exn_let_woken_go_first();
     exn_thread_enters_mpi(ni, exn_call.testing > 0);
   }
   exn_account_enter(ni);

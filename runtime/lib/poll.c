@@ -13,7 +13,7 @@
 
 #include "runtime/lib/ni.h"
 
-#define EXN_VAIN 16u
+#define EXN_EMPTY 16u
 #define EXN_SPARE 3u /* with one, some ends of MPI_Ireduce on 3 to 17 ranks came a window late; with three, none did */
 #define EXN_FEW 4u /* 500 us of waiting, in windows of 16 us and more */
 
@@ -136,7 +136,7 @@ static int take(struct exanet_ni *ni, struct exanet_completion *out, int max) {
     exn_polls.fresh = true;
     exn_polls.spare = ni->rounds ? EXN_SPARE : 0;
     exn_polls.window_ps = EXN_FIRST_WINDOW_PS;
-    exn_polls.vain = 0;
+    exn_polls.empty = 0;
     ni->idle_polls = 0;
   }
   return n;
@@ -145,10 +145,10 @@ static int take(struct exanet_ni *ni, struct exanet_completion *out, int max) {
 /* Moves the clock to the next completion or to `until`, whichever is earlier; asks the simulator unless it has already said enough. */
 static void wait_until(struct exanet_ni *ni, uint64_t until, bool blocking) {
   if (exanet_program_threads()) {
-    exn_let_roused_go_first();
-    const uint64_t nap = exn_next_nap();
-    if (nap < until) until = nap > ni->clock_ps ? nap : ni->clock_ps;
-    if (nap != UINT64_MAX) blocking = false;
+    exn_let_woken_go_first();
+    const uint64_t sleep_end = exn_next_sleep_end();
+    if (sleep_end < until) until = sleep_end > ni->clock_ps ? sleep_end : ni->clock_ps;
+    if (sleep_end != UINT64_MAX) blocking = false;
   }
   const union exn_completion *next = front(ni);
   const uint64_t at = next && next->header.time_ps < until ? next->header.time_ps : until, before = ni->clock_ps;
@@ -165,19 +165,19 @@ static void wait_until(struct exanet_ni *ni, uint64_t until, bool blocking) {
   ni->idle_ps = 0;
   if (exanet_program_threads()) {
     exn_wake_nappers(ni);
-    exn_let_roused_go_first(); /* they read the clock, which the caller is about to charge */
+    exn_let_woken_go_first(); /* they read the clock, which the caller is about to charge */
   }
 }
 
-static void in_vain(struct exanet_ni *ni) {
-  ++exn_polls.vain;
-  if (!exn_testing()) exn_wait_was_in_vain(exn_polls.vain > EXN_FEW);
+static void count_empty(struct exanet_ni *ni) {
+  ++exn_polls.empty;
+  if (!exn_testing()) exn_wait_was_empty(exn_polls.empty > EXN_FEW);
   exn_look_again(ni);
 }
 
-/* Of a rank with several threads it is asked only once it has waited in vain for long. */
+/* Of a rank with several threads it is asked only once its waits have been empty for long. */
 static bool waits_for_ever(const struct exanet_ni *ni) {
-  return !ni->multithreaded || (exn_polls.vain > EXN_VAIN && exn_others_wait_for_ever());
+  return !ni->multithreaded || (exn_polls.empty > EXN_EMPTY && exn_others_wait_for_ever());
 }
 
 static int poll_virtual(struct exanet_ni *ni, struct exanet_completion *out, int max) {
@@ -201,7 +201,7 @@ static int poll_virtual(struct exanet_ni *ni, struct exanet_completion *out, int
     if (exn_polls.window_ps < EXN_LAST_WINDOW_PS) exn_polls.window_ps *= 2;
   }
   const int n = take(ni, out, max);
-  if (n == 0) in_vain(ni);
+  if (n == 0) count_empty(ni);
   return n;
 }
 
@@ -224,15 +224,15 @@ int exanet_poll(struct exanet_ni *ni, struct exanet_completion *out, int max) {
 int exanet_wait(struct exanet_ni *ni, struct exanet_completion *out, int max, uint64_t timeout_ps) {
   exn_account_enter(ni);
   const uint64_t end = timeout_ps > UINT64_MAX / 2 - ni->clock_ps ? UINT64_MAX / 2 : ni->clock_ps + timeout_ps;
-  int n, patience = 20;
+  int n, tries_left = 20;
   while ((n = take(ni, out, max)) == 0) {
     if (exn_virtual(ni)) {
       if (ni->clock_ps >= end) break;
       wait_until(ni, end, true);
-      ++exn_polls.vain;
+      ++exn_polls.empty;
     } else {
-      /* Time stands still: a real millisecond of patience stands for any finite timeout. */
-      if (timeout_ps != UINT64_MAX && patience-- == 0) break;
+      /* Time stands still: a real millisecond of waiting stands for any finite timeout. */
+      if (timeout_ps != UINT64_MAX && tries_left-- == 0) break;
       exn_free_wait(ni);
     }
   }

@@ -4,7 +4,7 @@
 // Problem: threads of a rank share its clock, and each call moves it. If the host decided which of two threads comes first, no run would repeat;
 // and threads that spin for a lock or for each other's completions would take the processors from the ranks that they wait for.
 //
-// Model: a thread that enters an MPI call takes the token, and keeps it, also outside MPI, until it polls in vain while others have something to do, or sleeps.
+// Model: a thread that enters an MPI call takes the token, and keeps it, also outside MPI, until its polls are empty while others have something to do, or sleeps.
 // The next one is of those that wait for it the first in the order of their creation, counted from the one that had it last; those that have
 // something to do come before those that only look again. It is handed on when no other thread is on its way there. The others sleep meanwhile.
 //
@@ -49,7 +49,7 @@ void exn_token_unlock(void) {
 /* Who had it last is the last one. */
 static uint32_t place(const struct exn_thread *thread) { return thread->order - last - 1; }
 
-/* Who asks goes before who waits, even in vain: its next question is what moves the clock. */
+/* Who asks goes before who waits, even if it gets nothing: its next question is what moves the clock. */
 enum { CANNOT_LOOK, WAITS, ASKS, WANTS_LOCK, HAS_WORK };
 static unsigned merit(const struct exn_thread *thread) {
   if (thread->at_lock) return WANTS_LOCK;
@@ -89,7 +89,7 @@ static void pass_on(const struct exn_thread *me) {
   syscall(SYS_futex, &next->go, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-static uint64_t patience_with(const struct exn_thread *thread, bool in_poll) {
+static uint64_t limit_with(const struct exn_thread *thread, bool in_poll) {
   if (!thread->in_mpi) return EXN_OUTSIDE_NS;
   return in_poll && thread->looked ? EXN_SPUN_NS : EXN_INSIDE_NS;
 }
@@ -99,7 +99,7 @@ static void hold(const struct exn_thread *thread) { syscall(SYS_tgkill, getpid()
 
 static void look_after_holder(const struct exn_thread *me) {
   struct exn_thread *t = exn_token_holder;
-  if (!t || exn_thread_may_act(t, patience_with(t, me->in_poll))) return;
+  if (!t || exn_thread_may_act(t, limit_with(t, me->in_poll))) return;
   __atomic_store_n(&exn_token_holder, NULL, __ATOMIC_RELEASE);
   if (t->in_mpi && me->in_poll) hold(t);
 }
