@@ -142,7 +142,7 @@ class Reductions final : public OperationMachine<Operation<ReductionDescriptor>>
   }
 
   // A pass a part, as long as its words, but at least until a sum can be read by the next pass; then its words go to the packet. What comes
-  // in packets is taken whole before. (docs/gateware.md#reductions has the cycles of 8 and of 512 bytes.)
+  // in packets is taken whole before. (docs/gateware/reductions.md has the cycles of 8 and of 512 bytes.)
   Time combining(const Reduction::Unit& unit, bool has_nodes_below) const {
     constexpr std::int64_t kLeast = 9;
     const std::int64_t words = context_.router.words(unit.parts[0].bytes.size());

@@ -53,8 +53,9 @@ def found(folder: Path) -> Found:
 
 
 def measured_in_docs(heading: str) -> dict[str, list[str]]:
-    """Cells of a table of docs/gateware.md, by the first one of each row; `heading` begins its first line."""
-    text = (ROOT / "docs/gateware.md").read_text()
+    """Cells of a table of the pages of docs/gateware, by the first one of each row; `heading` begins its first line."""
+    pages = [path.read_text() for path in (ROOT / "docs/gateware").glob("*.md")]
+    (text,) = [page for page in pages if f"| {heading}" in page]
     rows = text[text.index(f"| {heading}") :].split("\n\n")[0].splitlines()[2:]
     cells = [[cell.strip(" *") for cell in row.strip("|").split("|")] for row in rows]
     return {first: rest for first, *rest in cells}
