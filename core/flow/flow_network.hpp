@@ -3,7 +3,7 @@
 //
 // A resource is one direction of a link, or an endpoint's port into its router, or out of it, one for each rail. Its capacity is what it
 // carries of payload in packets of the given size: header, footer, framing and pauses are taken off by the same figures as at packet level (core/network/zero_load).
-// Ways are those of the topology's routing function, walked when a flow starts; nothing about pairs is stored. Where routing draws lots, all
+// Routes are those of the topology's routing function, walked when a flow starts; nothing about pairs is stored. Where routing draws lots, all
 // flows between two endpoints take one drawn way, while packets would spread over many.
 //
 // Links go down and come up (set_link): routes are the topology's, whatever the links' state, and works() says whether a route can be used.

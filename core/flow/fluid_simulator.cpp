@@ -125,7 +125,7 @@ bool FluidSimulator::release(FlowId id) {
   }
   const auto hops = static_cast<std::uint32_t>(route_.size() - 2);
   hops_ += hops;
-  ++ways_;
+  ++routes_;
   const double volume = network_.volume_bits(flow.bytes);
   moving_of_[id] = static_cast<std::uint32_t>(moving_.size());
   moving_.push_back({id, static_cast<std::uint32_t>(places_.size()), hops + 1, volume, 0, 0, Time()});
@@ -455,10 +455,10 @@ void FluidSimulator::check_conserved() const {
   double standing = 0, left = 0, volumes = 0;
   std::uint64_t here = 0;
   for (const Moving& m : moving_) {
-    double on_the_way = 0;
-    for (std::uint32_t p = m.first; p < m.first + m.length; ++p) on_the_way += places_[p].bits;
-    check_whole(m, on_the_way);
-    left += on_the_way;
+    double in_flight = 0;
+    for (std::uint32_t p = m.first; p < m.first + m.length; ++p) in_flight += places_[p].bits;
+    check_whole(m, in_flight);
+    left += in_flight;
     volumes += m.volume;
     here += m.mark < m.length;
   }
@@ -470,9 +470,9 @@ void FluidSimulator::check_conserved() const {
   EXANET_CHECK(here == under_way(), "messages have been lost or doubled", now_.ps(), here, under_way());
 }
 
-void FluidSimulator::check_whole(const Moving& m, double on_the_way) const {
-  EXANET_CHECK(std::abs(m.volume - m.delivered - on_the_way) <= kDust * m.volume,
-               "some of a message has been lost or doubled", now_.ps(), m.flow, on_the_way);
+void FluidSimulator::check_whole(const Moving& m, double in_flight) const {
+  EXANET_CHECK(std::abs(m.volume - m.delivered - in_flight) <= kDust * m.volume,
+               "some of a message has been lost or doubled", now_.ps(), m.flow, in_flight);
 }
 
 }  // namespace exanet

@@ -97,7 +97,7 @@ class FluidSimulator final : public Flows {
   void erase(std::size_t index);
   void add_use(const Moving& moving, std::vector<double>& use) const;
   void own_route(const Moving& moving, std::vector<ResourceId>& route) const;
-  void check_whole(const Moving& moving, double on_the_way) const;
+  void check_whole(const Moving& moving, double in_flight) const;
   void close_gaps();
 
   std::uint32_t links_, channels_, sources_, sinks_;  // sources_, sinks_: the first of them among FIFOs

@@ -101,7 +101,7 @@ class NicListener {
 };
 
 // Pages that interfaces have looked up, one or two for each packet at each end and one for each end, and those that they did not know.
-struct PageFigures {
+struct PageStatistics {
   std::uint64_t lookups = 0, walks = 0;
 };
 
@@ -129,7 +129,7 @@ class Nic {
   virtual const Network& network() const = 0;
   virtual std::uint64_t packets() const = 0;  // injected, acknowledgements included
   virtual std::uint64_t payload_bytes() const = 0;  // of these packets
-  virtual PageFigures pages() const { return {}; }  // where addresses are translated
+  virtual PageStatistics pages() const { return {}; }  // where addresses are translated
   virtual std::uint64_t active() const = 0;  // descriptors whose completions are not all there
 };
 

@@ -55,7 +55,7 @@ RankReplay::RankReplay(const ReplayProgram& program, const NiConfig& interface, 
       stream_(program.streams[rank]),
       activities_(library, id_, first),
       windows_(activities_, words, rank) {
-  figures_.calls.resize(256);
+  statistics_.calls.resize(256);
 }
 
 Time RankReplay::resume() {
@@ -92,7 +92,7 @@ void RankReplay::charge_inside(std::uint32_t parts) {
 void RankReplay::begin() {
   const Time computed = scaled(call_.compute);
   inside_left_ = scaled(call_.inside);
-  figures_.compute += computed + inside_left_;
+  statistics_.compute += computed + inside_left_;
   library_.clock(id_) += computed;
   began_ = library_.clock(id_);
   const bool staged = call_.form == EXANET_TRACE_COLLECTIVE || call_.form == EXANET_TRACE_CREATE ||
@@ -122,13 +122,13 @@ void RankReplay::end() {
   charge_inside(1);
   until_ = Time::never();
   in_call_ = false;
-  ReplayedCall& figures = figures_.calls[call_.code];
-  ++figures.calls;
-  figures.time += library_.clock(id_) - began_;
+  ReplayedCall& call = statistics_.calls[call_.code];
+  ++call.calls;
+  call.time += library_.clock(id_) - began_;
   if (call_.form != EXANET_TRACE_ENDING) return;
   finished_ = true;
-  figures_.clock = library_.clock(id_);
-  figures_.library = library_.library_time(id_);
+  statistics_.clock = library_.clock(id_);
+  statistics_.library = library_.library_time(id_);
   library_.end(id_);
 }
 

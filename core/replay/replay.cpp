@@ -85,8 +85,8 @@ class Replay::State final : public LibraryUser {
   ReplayResult summarize() {
     ReplayResult r;
     for (const auto& rank : ranks) {
-      r.ranks.push_back(rank->figures());
-      r.finished = max(r.finished, rank->figures().clock);
+      r.ranks.push_back(rank->statistics());
+      r.finished = max(r.finished, rank->statistics().clock);
       r.calls += rank->calls();
     }
     r.reductions = library.engine().reductions();

@@ -76,7 +76,7 @@ struct ReplayResult {
   Time finished;  // the last rank
   std::vector<ReplayedRank> ranks;  // of the programs, one after the other
   std::uint64_t calls = 0, events = 0, reductions = 0;  // those of the interfaces
-  PageFigures pages;
+  PageStatistics pages;
   QueueTable queues;  // empty at flow level
   double cpu_s = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures of a topology's shape, in links. Distances are those between endpoints.
+// Measures of a topology's shape, in links. Distances are those between endpoints.
 #pragma once
 
 #include <cstdint>

@@ -174,7 +174,7 @@ TEST_CASE("diameter, mean distance and bisection of known shapes") {
        5,
        (7 * 2 + 24 * 4 + 256 * 5) / 287.0,
        20},  // up, across, down; 4 * 5 pairs of groups
-      // To F1, 2 + 2 + 1, from F1. A node's 127 ways: 2.5 on the torus, 0.75 at either end or, in its own QFDB, altogether.
+      // To F1, 2 + 2 + 1, from F1. A node's 127 routes: 2.5 on the torus, 0.75 at either end or, in its own QFDB, altogether.
       {{"qfdb-torus", {4, 4, 2}}, 7, (128 * 2.5 + 124 * 1.5 + 4 * 0.75) / 127, 16},
   };
   for (const Known& k : known) {

@@ -76,7 +76,7 @@ struct ClosedLoopResult {
   std::vector<JobResult> jobs;
   std::uint64_t packets = 0, packet_hops = 0, events = 0;
   double mean_hops = 0, packet_ns = 0;  // links passed; injection to delivery (0 at flow level), mean over packets
-  PageFigures pages;
+  PageStatistics pages;
   double cpu_s = 0;
   std::vector<LinkUse> links;  // in the whole run
   QueueTable queues;

@@ -106,7 +106,7 @@ class LibraryTransport final : public MessageTransport, private Host {
                  in_flight, engine_.operations());
   }
   Totals totals() const override { return {packets_, model_->packet_hops(), packet_ps_}; }
-  PageFigures pages() const override { return engine_.nic().pages(); }
+  PageStatistics pages() const override { return engine_.nic().pages(); }
   std::vector<LinkStats> link_counts() const override { return exanet::link_counts(topology_, *model_); }
   const NetworkModel* model() const override { return model_; }
 

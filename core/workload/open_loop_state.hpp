@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // State of an open loop between its events: sources, parts that run on a thread each, and the measured window. For open_loop.cpp, which runs
-// it, and open_loop_summary.cpp, which makes figures of it.
+// it, and open_loop_summary.cpp, which makes statistics of it.
 #pragma once
 
 #include <cstdint>

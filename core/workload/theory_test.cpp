@@ -84,7 +84,7 @@ TEST_CASE(
 
 namespace {
 
-// Of one direction of each link, packets under uniform traffic for each packet that an endpoint sends, by counting all ways.
+// Of one direction of each link, packets under uniform traffic for each packet that an endpoint sends, by counting all routes.
 std::vector<double> channel_loads(const Topology& topology) {
   const std::uint32_t endpoints = topology.endpoint_count();
   std::vector<std::uint32_t> first{0};
@@ -107,7 +107,7 @@ std::vector<double> channel_loads(const Topology& topology) {
 }  // namespace
 
 TEST_CASE(
-    "on every topology each link carries what counting all ways says, and none accepts more than its busiest link "
+    "on every topology each link carries what counting all routes says, and none accepts more than its busiest link "
     "carries") {
   for (const TopologySpec& spec : every_topology()) {
     CAPTURE(spec.kind);

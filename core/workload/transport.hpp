@@ -50,7 +50,7 @@ class MessageTransport {
   // Once no event is left: nothing is under way. Throws ConfigError when a message has failed on the network.
   virtual void check_done() const = 0;
   virtual Totals totals() const = 0;
-  virtual PageFigures pages() const { return {}; }  // of interfaces that translate addresses
+  virtual PageStatistics pages() const { return {}; }  // of interfaces that translate addresses
   virtual std::vector<LinkStats> link_counts() const = 0;  // in the order of each_link()
   virtual const NetworkModel* model() const { return nullptr; }  // none at flow level
 };

@@ -142,7 +142,7 @@ class Simulator {
   }
 
   nb::dict results() const {
-    const RunFigures run = figures();
+    const RunStatistics run = statistics();
     nb::dict d = run_results(run);
     d["summary"] = summary(run);
     d["mpi_calls"] = mpi_calls();
@@ -172,8 +172,8 @@ class Simulator {
   }
   Control control() const { return Control(get()); }
 
-  RunFigures figures() const {
-    RunFigures run{
+  RunStatistics statistics() const {
+    RunStatistics run{
         *topology_, record_.network, record_.statistics, record_.packets, record_.payload_bytes, record_.events, {}};
     for (RankId r = 0; r < get().ranks(); ++r) {
       const exn_rank& slot = get().rank(r);
@@ -182,7 +182,7 @@ class Simulator {
     return run;
   }
 
-  nb::dict summary(const RunFigures& run) const {
+  nb::dict summary(const RunStatistics& run) const {
     const Region& region = get();
     nb::dict d = run_summary(run);
     d["wall_s"] = wall_s_;

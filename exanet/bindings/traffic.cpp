@@ -119,7 +119,7 @@ nb::dict topology_drawing(const nb::dict& machine) {
   return d;
 }
 
-// Of a topology's own ways; with `channels` above 0, packets that ask for a higher virtual channel than there are get the highest.
+// Of a topology's own routes; with `channels` above 0, packets that ask for a higher virtual channel than there are get the highest.
 std::vector<Channel> cycle_on(const Topology& t, std::uint8_t channels, const CheckProgress& progress) {
   if (channels == 0) return find_dependency_cycle(t, {}, progress);
   const auto route = [&](NodeId at, NodeId dst) {
@@ -135,7 +135,7 @@ std::vector<Channel> cycle_on(const Topology& t, std::uint8_t channels, const Ch
 nb::dict check(const nb::dict& topology, std::uint8_t channels, const nb::object& progress) {
   const std::unique_ptr<Topology> t = make_topology(topology_spec(topology));
   if (channels > 0 && t->routing() != nullptr)
-    throw ConfigError("channels", "fewer channels can be tried on a topology's own ways only: leave the routing out");
+    throw ConfigError("channels", "fewer channels can be tried on a topology's own routes only: leave the routing out");
   const std::vector<NodeId> ends = representative_endpoints(*t);
   constexpr double kMost = 2e9;  // pairs, some minutes
   const bool small = static_cast<double>(ends.size()) * static_cast<double>(ends.size()) <= kMost;

@@ -272,8 +272,8 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
         "compute_percent": _share(ranks, "compute_ps"),
         "wait_percent": _share(ranks, "wait_ps"),
         "library_percent": _share(ranks, "library_ps"),
-        "packet_latency": latency_figures(tables["latency"], "packet"),
-        "message_latency": latency_figures(tables["latency"], "message"),
+        "packet_latency": latency_statistics(tables["latency"], "packet"),
+        "message_latency": latency_statistics(tables["latency"], "message"),
         "hottest_links": hottest.select(busiest).to_dicts(),
         "energy": energy.totals(tables["energy"].to_dicts(), _delivered(results)["payload_bytes"]),
         "run": asked(meta),
@@ -290,7 +290,7 @@ def _share(ranks: pl.DataFrame, column: str) -> float:
     return 100.0 * int(ranks[column].sum()) / whole if whole else 0.0
 
 
-def latency_figures(latency: pl.DataFrame, kind: str) -> dict[str, float | int]:
+def latency_statistics(latency: pl.DataFrame, kind: str) -> dict[str, float | int]:
     """Percentiles of one histogram, interpolated within a bucket; the maximum is the upper edge of the highest bucket in use."""
     rows = latency.filter(pl.col("kind") == kind)
     if rows.is_empty():

@@ -37,7 +37,7 @@ static inline struct exanet_ni *exanet_virtual_ni(void) {
 bool exanet_in_program_time(void);
 /* The program's time: picoseconds since the process began. */
 uint64_t exanet_now_ps(void);
-/* Outside virtual time: a sleep or wait is over that lasted until this time of the program's time. */
+/* Outside virtual time: a sleep or wait is over that lasted until this point of the program's time. */
 void exanet_passed_until(uint64_t ps);
 /* The part of the program's time that is not the rank's clock: at least so much. */
 void exanet_still_until(uint64_t ps);

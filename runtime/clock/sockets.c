@@ -22,7 +22,7 @@
 
 #include "beside.h"
 
-/* After so many patient looks the user is warned who waits for whom. */
+/* After so many polls a warning says who waits for whom. */
 #define POLLS_UNTIL_WARNING 25
 
 /* MPICH asks its launcher by this one, which answers by itself; -1 where there is none. */

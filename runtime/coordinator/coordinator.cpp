@@ -123,7 +123,7 @@ void Coordinator::run() {
 RunRecord Coordinator::record() {
   RunRecord record(ranks());
   record.statistics = std::move(statistics_);
-  record.network = network_figures(*topology_, engine_.nic().network());
+  record.network = network_statistics(*topology_, engine_.nic().network());
   for (RankId r = 0; r < ranks(); ++r) record.clocks[r] = ranks_[r].clock;
   record.packets = packets();
   record.payload_bytes = engine_.nic().payload_bytes();
@@ -371,26 +371,26 @@ void Coordinator::wake_first() {
   released_ns_ = host_ns();
   const std::uint32_t workers = __atomic_load_n(&region_->workers, __ATOMIC_ACQUIRE);
   std::uint32_t* later = region_.due();
-  std::size_t direct = 0, carried = 0, left = 0;
+  std::size_t direct = 0, on_workers = 0, left = 0;
   for (const RankId r : due_) {
     const bool descheduled = workers > 0 && __atomic_load_n(&region_.rank(r).place, __ATOMIC_ACQUIRE) ==
                                                 static_cast<std::uint32_t>(EXN_DESCHEDULED);
-    const bool first = direct + carried < at_once_;
+    const bool first = direct + on_workers < at_once_;
     if (first && !descheduled) {
       first_[direct++] = r;
       continue;
     }
-    carried += first;
+    on_workers += first;
     later[left++] = r;
   }
   std::reverse(later, later + left);
   __atomic_store_n(&region_->running, static_cast<std::uint32_t>(due_.size()), __ATOMIC_SEQ_CST);
   __atomic_store_n(&region_->due, rounds_.rounds << 32 | left, __ATOMIC_SEQ_CST);
   for (std::size_t i = 0; i < direct; ++i) give_turn(region_.rank(first_[i]));
-  if (calls_ != nullptr && carried > 0 && calls_->carried()) --carried;  // by the worker that this runs on
-  if (carried > 0) {
-    const std::uint32_t asleep = exn_call_workers(region_.get(), static_cast<std::uint32_t>(carried));
-    const bool needed = calls_ == nullptr || !calls_->carried() || round_ns >= kWakingRoundNs;
+  if (calls_ != nullptr && on_workers > 0 && calls_->on_worker()) --on_workers;  // by the worker that this runs on
+  if (on_workers > 0) {
+    const std::uint32_t asleep = exn_call_workers(region_.get(), static_cast<std::uint32_t>(on_workers));
+    const bool needed = calls_ == nullptr || !calls_->on_worker() || round_ns >= kWakingRoundNs;
     if (asleep > 0 && needed) wake(&region_->worker_turn, static_cast<int>(asleep));
   }
 }

@@ -9,13 +9,13 @@
  * the next one. That is a switch in user space. Whatever needs the rank's own process returns it to that: workers have system calls
  * dispatched to user space (Linux 5.11, prctl(2)), and a call, a fault, or a turn that takes long is a signal, whose handler lays down all
  * registers (EXN_RETURNING) and wakes the owning process, which goes on from there with sigreturn: it makes the call, or meets the fault again, as itself. With
- * its next wait the rank may be carried again. Calls that concern nothing but memory are made in place.
+ * its next wait a worker may take the rank again. Calls that concern nothing but memory are made in place.
  *
  * The simulator, where it is in the host, is one more of them: a thread of the host owns it, and the worker that ends a round goes on as it.
  *
  * Progress does not depend on workers. A rank that waits is woken by its turn and its futex as any other, and its owning process goes on with
  * its registers if no worker has them. All waits here end by themselves. The simulator gives turns on when nothing moves (coordinator.cpp), the
- * host returns ranks to their processes that run for long, and gives the workers up when one cannot be interrupted.
+ * host returns ranks that run for long to their processes, and gives the workers up when one cannot be interrupted.
  *
  * While a rank is away, its owning process blocks all signals and looks every OWNER_LOOK_NS whether there are any. A rank that returns to its process in most of
  * its turns stays there for a while, which doubles each time.
@@ -181,7 +181,7 @@ bool exn_make_owner_stack(struct context *c) {
   return true;
 }
 
-/* In the rank's own process: whether it may be carried from here on. */
+/* In the rank's own process: whether a worker may take it from here on. */
 static bool may_leave(struct context *c) {
   if (!__atomic_load_n(&exn_team.region->workers, __ATOMIC_RELAXED)) return false;
   if (c->own_turns_left > 0) {

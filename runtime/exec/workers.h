@@ -24,7 +24,7 @@ void exn_workers_leave_simulator(void);
 /* The value of an entry "NAME=value" of the environment, or NULL. */
 const char *exn_variable(char **variables, const char *name);
 
-/* Returns ranks to their own processes that have run for long without a wait. Gives the workers up when that does not help. */
+/* Returns ranks that have run for long without a wait to their own processes. Gives the workers up when that does not help. */
 void exn_workers_check(void);
 /* The rank's process has been stopped: it must not run elsewhere. */
 void exn_workers_recall(uint32_t rank);

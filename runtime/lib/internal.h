@@ -117,7 +117,7 @@ struct exanet_awaited {
 /* Collectives that the run takes from the MPI library, a bit of enum exn_offload (shm.h) each. */
 uint32_t exanet_offloaded(const struct exanet_ni *ni);
 
-/* MPI_Abort(code) was called: reports it to the simulator, which ends the run and reports it. */
+/* MPI_Abort(code) was called: notifies the simulator, which ends the run and reports it. */
 void exanet_abort(struct exanet_ni *ni, int code);
 
 /* A forked child is no rank: drops the interface without touching the region. exanet_process_ni() returns NULL in this process from then on. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What a packed rank finds of its host's workers (runtime/exec/worker.c): the address of an exn_workers in its auxiliary vector. What it
- * executes anew has another vector, and so never believes that it could be carried. */
+ * executes anew has another vector, and so never believes that a worker could take it. */
 #ifndef EXANET_LIB_SWITCH_H
 #define EXANET_LIB_SWITCH_H
 
@@ -15,7 +15,7 @@ struct exn_simulator_calls {
   /* Sleeps as the simulator does, for at most `ns`, unless it has been called meanwhile. True: it was called. On return the calling thread's
    * kernel may be another one than before. */
   bool (*wait)(int64_t ns);
-  bool (*carried)(void); /* the caller is on a worker, which looks for a rank to run when the simulator waits */
+  bool (*on_worker)(void); /* the caller is on a worker, which looks for a rank to run when the simulator waits */
   void (*wake)(uint32_t *word, int most); /* a futex's sleepers */
   bool (*copy)(void *to, const void *from, size_t bytes); /* false: one of the two is not mapped, or not so */
 };

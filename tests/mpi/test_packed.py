@@ -65,9 +65,9 @@ def test_patterns_give_the_same_bytes(exanet_run: Runner, mpich: Stack, tmp_path
     assert_same(exanet_run, mpich, ranks, [program, pattern, "2", "20"])
 
 
-def test_ranks_go_home_and_back(exanet_run: Runner, stack: Stack, compiled: Callable[..., Path]) -> None:
+def test_ranks_return_to_their_process_and_back(exanet_run: Runner, stack: Stack, compiled: Callable[..., Path]) -> None:
     """For signals, faults, calls of the kernel and long computing, from wherever they run."""
-    packed = assert_same(exanet_run, stack, 4, [compiled("carried", "-Wl,--no-as-needed", "-lm")], timeout=100)
+    packed = assert_same(exanet_run, stack, 4, [compiled("on_workers", "-Wl,--no-as-needed", "-lm")], timeout=100)
     facts = json.loads((packed.folder / "run.json").read_text())
     assert ("no_worker_threads" in facts) != (facts["worker_threads"] > 0)
     assert (facts["turns_on_workers"] > 0) == (facts["worker_threads"] > 0)
@@ -224,7 +224,7 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   for (int round = 0; round < 40; round++) {
     for (long i = 0; i < 200000; i++) x = x * 1.0000001 + 1e-9;
-    if (round % 4 == 0) getppid(); /* for which a carried rank goes home */
+    if (round % 4 == 0) getppid(); /* for which a rank on a worker returns to its own process */
     MPI_Barrier(MPI_COMM_WORLD);
   }
   MPI_Finalize();
@@ -233,7 +233,7 @@ int main(int argc, char **argv) {
 """
 
 
-def test_what_carried_ranks_compute_is_measured(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
+def test_what_ranks_on_workers_compute_is_measured(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
     """As in processes: a tenth of it or so is the host's noise, and here twice as much is allowed."""
     (tmp_path / "computes.c").write_text(COMPUTES)
     subprocess.run([mpich.compiler, "-O1", "-o", tmp_path / "computes", tmp_path / "computes.c"], check=True)

@@ -80,7 +80,7 @@ def test_ugal_carries_what_minimal_routing_cannot() -> None:
         (("--fail", "(9,9,9)"), "neither a node nor one of its links"),
         (("--fail", "links:1600"), "this machine has 1536"),
         (("--channels", "9"), "from 1 to 8"),
-        (("--routing", "valiant", "--channels", "1"), "own ways only"),
+        (("--routing", "valiant", "--channels", "1"), "own routes only"),
         (("--topology", "hypercube:16"), "check a smaller shape"),
     ],
 )

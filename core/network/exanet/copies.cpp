@@ -24,7 +24,7 @@ void Part::plan_copies(PacketInFlight& packet, const Input& input) const {
   packet.copies = static_cast<std::uint16_t>(copies.ports | std::uint32_t{copies.here} << own);
   packet.copies_vc = copies.channels;
   packet.copies_due = 0;
-  if (packet.copies == 0) packet.output = kDiscard;  // all ways are disabled
+  if (packet.copies == 0) packet.output = kDiscard;  // all outputs are disabled
 }
 
 void Part::ask_copies(Input& input) {

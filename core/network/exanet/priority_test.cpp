@@ -107,7 +107,7 @@ TEST_CASE("priority: queues for it change nothing for bulk") {
   }
 }
 
-TEST_CASE("priority: on ways of a routing that looks at the network nothing is lost, and bulk is passed") {
+TEST_CASE("priority: on routes of a routing that looks at the network nothing is lost, and bulk is passed") {
   NetworkConfig config = with_priority();
   config.router.virtual_channels = 3;
   Bench bench(TopologySpec{.kind = "torus", .shape = {4, 4}, .routing = "adaptive"}, config);

@@ -48,7 +48,7 @@ class ExanetNic final : public Nic, GatewareListener {
   const Network& network() const override { return *network_; }
   std::uint64_t packets() const override { return context_.packets; }
   std::uint64_t payload_bytes() const override { return context_.payload_bytes; }
-  PageFigures pages() const override { return model_ ? model_->pages() : PageFigures{}; }
+  PageStatistics pages() const override { return model_ ? model_->pages() : PageStatistics{}; }
   std::uint64_t active() const override { return context_.active; }
 
  private:

@@ -99,7 +99,7 @@ void ModelInterfaces::map_pages(std::size_t nodes) {
   for (NodeId node = 0; node < nodes; ++node) pages.set_root(node, GatewareShape::kDomain, tables_.root());
 }
 
-PageFigures ModelInterfaces::pages() const {
+PageStatistics ModelInterfaces::pages() const {
   if (!sender_) return {};
   return {sender_->pages().lookups(), sender_->pages().walks()};
 }

@@ -46,12 +46,14 @@ struct Node {
   unsigned held = 0;  // ports at which it gives back none by itself, a bit each
   unsigned given[kIntra] = {};  // that it gives back there
 
-  bool owes() const {
+  bool has_pending() const {
     return std::any_of(std::begin(slots), std::end(slots), [](unsigned n) { return n != 0; });
   }
 
-  bool at_rest() const { return sending == 0 && !owes() && interfaces_at_rest() && parts.at_rest(); }
-  bool router_at_rest() const { return sending == 0 && !owes() && interfaces_at_rest() && parts.router_at_rest(); }
+  bool at_rest() const { return sending == 0 && !has_pending() && interfaces_at_rest() && parts.at_rest(); }
+  bool router_at_rest() const {
+    return sending == 0 && !has_pending() && interfaces_at_rest() && parts.router_at_rest();
+  }
 
 #if EXANET_INTERFACES
   bool interfaces_at_rest() const { return interfaces.at_rest(); }
@@ -186,7 +188,7 @@ void exanet_nodes::drive(Node& node) {
   Word word;
   for (unsigned p = 0; p < kInter; ++p)
     if (node.in[p] != kNone && lines_[node.in[p]].take(cycle_, word)) node.parts.receive(p, word);
-  for (unsigned i = 0; node.owes() && i < kIntra; ++i) {
+  for (unsigned i = 0; node.has_pending() && i < kIntra; ++i) {
     if (node.given[i] == 0 || node.slots[i] == 0) continue;
     --node.given[i];
     --node.slots[i];

@@ -48,10 +48,10 @@ enum exn_state {
 
 /* Where a packed rank's registers are, and who may go on with it. */
 enum exn_place {
-  EXN_IN_OWN_PROCESS = 0,                    /* in its own process */
-  EXN_DESCHEDULED,                         /* laid down while it sleeps: whoever sees its turn may take it */
-  EXN_ON_WORKER,                        /* on a worker */
-  EXN_RETURNING,                      /* interrupted on a worker: its own process goes on with it */
+  EXN_IN_OWN_PROCESS = 0, /* in its own process */
+  EXN_DESCHEDULED, /* laid down while it sleeps: whoever sees its turn may take it */
+  EXN_ON_WORKER, /* on a worker */
+  EXN_RETURNING, /* interrupted on a worker: its own process goes on with it */
 };
 
 /* What simulator_wake says. */
