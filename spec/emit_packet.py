@@ -140,13 +140,27 @@ def cpp(spec: dict[str, Any], layouts: list[Layout]) -> str:
     return "\n".join([*out, "", "}  // namespace exanet::spec", ""])
 
 
-def markdown(spec: dict[str, Any], layouts: list[Layout]) -> str:
-    out = ["<!-- SPDX-License-Identifier: Apache-2.0 -->", f"<!-- {NOTE} -->", "# Packets, link words and port records", ""]
-    out += ["Bit 0 is the lowest; each row of a picture is 32 bits. The widths are argued for in "]
-    out[-1] += "[ADR 5](../adr/0005-packet-layout.md)."
-    out += ["", "| constant | value | meaning |", "|---|---|---|"]
-    for name, item in spec["constants"].items():
-        out.append(f"| `{name}` | {format(item['value'], '#x') if 'bits' in item else item['value']} | {item['meaning']} |")
+def markdown(spec: dict[str, Any], layouts: list[Layout]) -> dict[str, str]:
+    """Each page by its name. Raises ValueError when a layout or an enum is not on exactly one page."""
+    for kind in ("layouts", "enums"):
+        shown = sorted(name for page in spec["pages"].values() for name in page[kind])
+        if shown != sorted(spec[kind]):
+            raise ValueError(f"spec/packet.yaml: pages have the {kind} {', '.join(shown)}; each has to be on one page")
+    by_name = {layout.name: layout for layout in layouts}
+    first = next(iter(spec["pages"]))
+    return {
+        name: markdown_page(page, [by_name[layout] for layout in page["layouts"]], spec, with_constants=name == first)
+        for name, page in spec["pages"].items()
+    }
+
+
+def markdown_page(page: dict[str, Any], layouts: list[Layout], spec: dict[str, Any], *, with_constants: bool) -> str:
+    out = ["<!-- SPDX-License-Identifier: Apache-2.0 -->", f"<!-- {NOTE} -->", f"# {page['title']}", "", page["about"], ""]
+    out += ["Bit 0 is the lowest bit. Each row of a picture is 32 bits."]
+    if with_constants:
+        out += ["", "| constant | value | meaning |", "|---|---|---|"]
+        for name, item in spec["constants"].items():
+            out.append(f"| `{name}` | {format(item['value'], '#x') if 'bits' in item else item['value']} | {item['meaning']} |")
     for layout in layouts:
         out += ["", f"## {layout.name} ({layout.bits} bit)", "", layout.meaning, "", *picture(layout), ""]
         out += ["| bits | field | meaning |", "|---|---|---|"]
@@ -154,9 +168,9 @@ def markdown(spec: dict[str, Any], layouts: list[Layout]) -> str:
             span = f"{field.high}:{field.low}" if field.high > field.low else str(field.low)
             name = f"`{field.name}`" + (f" {field.count} of {field.bits}" if field.count > 1 else "")
             out.append(f"| {span} | {name} | {field.meaning} |")
-    for name, item in spec["enums"].items():
+    for name in page["enums"]:
         out += ["", f"## {name}", "", "| value | name | meaning |", "|---|---|---|"]
-        out += [f"| {i} | {value['name']} | {value['meaning']} |" for i, value in enumerate(item["values"])]
+        out += [f"| {i} | {value['name']} | {value['meaning']} |" for i, value in enumerate(spec["enums"][name]["values"])]
     return "\n".join([*out, ""])
 
 

@@ -254,7 +254,9 @@ def section(record: Record, header: Layout | None) -> list[str]:
         out[-1] += f" Bits {header.bits - 1}:0 are the {link}" + (":" if layout.fields else ", and all.")
     if not layout.fields:
         return out
-    out += ["", *picture(layout, header.bits if header else 0), "", "| bits | field | meaning |", "|---|---|---|"]
+    if any(field.bits < 64 for field in layout.fields):  # otherwise a picture shows nothing
+        out += ["", *picture(layout, header.bits if header else 0)]
+    out += ["", "| bits | field | meaning |", "|---|---|---|"]
     for field in layout.fields:
         kind = record.kinds.get(field.name, {})
         note = next((f" ({kind[key]})" for key in ("enum", "flags", "layout") if key in kind), "")
@@ -262,24 +264,33 @@ def section(record: Record, header: Layout | None) -> list[str]:
     return out
 
 
-def markdown(records: Records) -> str:
-    out = ["<!-- SPDX-License-Identifier: Apache-2.0 -->", f"<!-- {NOTE} -->", "# Descriptors and completions", ""]
-    out += [
-        "A process posts work to its network interface as descriptors and gets completions back, each through a ring of 64-byte slots.",
-        "Bit 0 is the lowest bit of the first byte; each row of a picture is 32 bits. The same records are C structures in",
-        "`exanet/descriptors.h`, C++ ones in `core/spec/descriptors.hpp`, and packed structures in",
+def markdown(records: Records) -> dict[str, str]:
+    """Each page by its name: of descriptors, with what both have, and of completions."""
+    descriptors, completions = records.families
+    about = [
+        "A process posts work to its network interface as descriptors, and the interface returns completions. Both pass through a ring of",
+        "64-byte slots. Bit 0 is the lowest bit of the first byte. Each row of a picture is 32 bits. The same records are C structures in",
+        "`exanet/descriptors.h`, C++ structures in `core/spec/descriptors.hpp`, and packed structures in",
         "`gateware/common/rtl/exanet_descriptor_pkg.sv`.",
     ]
-    out += ["", "| constant | value | meaning |", "|---|---|---|"]
-    out += [f"| `{name}` | {item['value']} | {item['meaning']} |" for name, item in records.constants.items()]
-    for layout in records.layouts:
-        out += section(layout, None)
-    for family in records.families:
-        out += section(family.header, None)
-        for record in family.records:
-            out += section(record, family.header.layout)
-    for names in records.enums:
-        out += table(names, False)
-    for names in records.flags:
-        out += table(names, True)
-    return "\n".join([*out, ""])
+    constants = ["", "| constant | value | meaning |", "|---|---|---|"]
+    constants += [f"| `{name}` | {item['value']} | {item['meaning']} |" for name, item in records.constants.items()]
+    common = [line for layout in records.layouts for line in section(layout, None)]
+    kind = f"{completions.name}_kind"
+    enums = {names.name: table(names, False) for names in records.enums}
+    ends = [line for name, lines in enums.items() if name != kind for line in lines]
+    ends += [line for names in records.flags for line in table(names, True)]
+    other = "[Completions](completions.md) have their own page."
+    back = "A process gets these records back for its [descriptors](descriptors.md)."
+    return {
+        "descriptors": page("Descriptors", [*about, other, *constants, *common, *family_sections(descriptors), *ends]),
+        "completions": page("Completions", [back, *family_sections(completions), *enums[kind]]),
+    }
+
+
+def family_sections(family: Family) -> list[str]:
+    return [*section(family.header, None), *(line for record in family.records for line in section(record, family.header.layout))]
+
+
+def page(title: str, lines: list[str]) -> str:
+    return "\n".join(["<!-- SPDX-License-Identifier: Apache-2.0 -->", f"<!-- {NOTE} -->", f"# {title}", "", *lines, ""])

@@ -32,9 +32,24 @@ class Layout:
     fields: tuple[Field, ...]
 
 
-def load(path: Path) -> tuple[dict[str, Any], list[Layout]]:
-    """The file as it is, and its layouts with positions. Raises ValueError when fields do not fill a layout."""
+def read(path: Path, comments: dict[str, str] | None = None) -> dict[str, Any]:
+    """The file as it is; `comments` replace meanings, each by its path in the file. Raises ValueError for a path that there is not."""
     spec: dict[str, Any] = YAML(typ="safe").load(path)
+    rest = dict(comments or {})
+    for group, entries in spec.items():
+        for name, entry in entries.items():
+            parts = [*entry.get("values", ()), *entry.get("fields", ())]
+            for path_in_file, item in [(f"{group}.{name}", entry), *((f"{group}.{name}.{part['name']}", part) for part in parts)]:
+                if path_in_file in rest:
+                    item["meaning"] = rest.pop(path_in_file)
+    if rest:
+        raise ValueError(f"{path} has no {next(iter(rest))}")
+    return spec
+
+
+def load(path: Path, comments: dict[str, str] | None = None) -> tuple[dict[str, Any], list[Layout]]:
+    """The file as read() gives it, and its layouts with positions. Raises ValueError when fields do not fill a layout."""
+    spec = read(path, comments)
     layouts = []
     for name, entry in spec["layouts"].items():
         low, fields = 0, []
@@ -57,12 +72,12 @@ def pascal(name: str) -> str:
 
 
 def picture(layout: Layout, first: int = 0) -> list[str]:
-    """Rows of 32 bits from bit `first` on, highest row last; a bit is two characters wide."""
+    """Rows of 32 bits from bit `first` on, highest row last; a bit is four characters wide."""
     owner = {bit: field for field in layout.fields for bit in range(field.low, field.high + 1)}
     numbers = " ".join(f"{bit:>3}" if bit % 4 == 0 else "   " for bit in range(31, -1, -1))
-    rows, rule = ["```", "bit " + numbers.rstrip()], "    +" + "-" * 127 + "+"
+    rule = "    +" + "-" * 127 + "+"
+    rows = ["```", "bit " + numbers.rstrip(), rule]
     for base in range(first, layout.bits, 32):
-        rows.append(rule)
         line, top = "", min(base + 31, layout.bits - 1)
         line += " " * (4 * (base + 31 - top))
         bit = top

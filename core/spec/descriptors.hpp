@@ -16,10 +16,10 @@
 namespace exanet {
 
 inline constexpr std::size_t kSlotBytes = 64;  // a slot of a ring
-inline constexpr std::size_t kPacketMax = 256;  // payload of a bare packet, bytes: no machine's packetizer takes more
-inline constexpr std::size_t kInjectMax = 256;  // payload of a descriptor that carries its buffer by value, bytes
-inline constexpr std::size_t kAtomicMax = 1024;  // target of an atomic, bytes
-inline constexpr std::size_t kReductionMax = 256;  // vector of a reduction, bytes: no machine's interfaces take more
+inline constexpr std::size_t kPacketMax = 256;  // payload bytes of a bare packet; the maximum of every machine's packetizer
+inline constexpr std::size_t kInjectMax = 256;  // payload bytes of a descriptor that carries its buffer by value
+inline constexpr std::size_t kAtomicMax = 1024;  // bytes of the target of an atomic
+inline constexpr std::size_t kReductionMax = 256;  // bytes of a reduction's vector; the maximum of every machine's interfaces
 
 enum class DescriptorKind : std::uint8_t {
   kPad = 0,  // skip to the ring's start
@@ -29,61 +29,61 @@ enum class DescriptorKind : std::uint8_t {
   kMemDeregister = 4,  // closes a region
   kSend = 5,  // sends a message to an endpoint
   kReceive = 6,  // posts a buffer for a message
-  kPeek = 7,  // looks for a message that no receive has taken
-  kCancel = 8,  // takes back a posted receive that no message has matched
+  kPeek = 7,  // searches for a message that no receive has taken
+  kCancel = 8,  // cancels a posted receive that no message has matched
   kPut = 9,  // writes to a registered region of another process
   kGet = 10,  // reads from a registered region of another process
   kAtomic = 11,  // computes on a registered region of another process
   kPacket = 12,  // sends a bare packet to a raw endpoint's mailbox
-  kReduction = 13,  // hands a part of a reduction to the interface
-  kReductionOpen = 14,  // sets up a tree for reductions among processes
-  kReductionClose = 15,  // this process takes no further part in a tree
+  kReduction = 13,  // submits a part of a reduction
+  kReductionOpen = 14,  // sets up a tree for reductions among processes at all their interfaces
+  kReductionClose = 15,  // leaves a tree
 };
 
 enum class CompletionKind : std::uint8_t {
   kPad = 0,  // skip to the ring's start
-  kSend = 1,  // the buffer of a send is the caller's again
+  kSend = 1,  // the buffer of a send can be reused
   kReceive = 2,  // a message is in its buffer
   kPeek = 3,  // a message was found
-  kPut = 4,  // the acknowledgement of a put's last block is back
+  kPut = 4,  // the last block of a put was acknowledged
   kGet = 5,  // the data of a get are in memory
-  kAtomic = 6,  // an atomic is done
+  kAtomic = 6,  // an atomic is complete
   kRemotePut = 7,  // at the target
   kRemoteEvent = 8,  // at the target
   kPacket = 9,  // a bare packet is in the mailbox
-  kReduction = 10,  // a reduction is done
-  kReductionOpen = 11,  // there is a tree
-  kMultiDone = 12,  // a multi-receive buffer is the caller's again
+  kReduction = 10,  // a reduction is complete
+  kReductionOpen = 11,  // a tree is set up
+  kMultiDone = 12,  // a multi-receive buffer can be reused
 };
 
 enum class EndpointKind : std::uint8_t {
   kMessage = 1,  // messages, matched by tag
-  kRaw = 2,  // bare packets, as a mailbox
+  kRaw = 2,  // bare packets, like a mailbox
 };
 
 enum class AtomicKind : std::uint8_t {
-  kUpdate = 0,  // operand; nothing comes back
-  kFetch = 1,  // operand; the old values come back
-  kCompare = 2,  // operand and compare; the old values come back
+  kUpdate = 0,  // takes an operand, returns nothing
+  kFetch = 1,  // takes an operand, returns the old values
+  kCompare = 2,  // takes an operand and compare values, returns the old values
 };
 
-// how a descriptor is to be carried out; a completion repeats has_data and tagged
-inline constexpr std::uint16_t kInject = 1;  // the buffer is carried by value and reusable at once
+// how to execute a descriptor; a completion repeats has_data and tagged
+inline constexpr std::uint16_t kInject = 1;  // the descriptor carries the buffer by value; it can be reused at once
 inline constexpr std::uint16_t kSilent = 2;  // no completion when it succeeds; errors always complete
-inline constexpr std::uint16_t kHasData = 4;  // data (64 bit) are delivered with the message or put
-inline constexpr std::uint16_t kDelivered = 8;  // completes only when the target has it (delivery complete)
+inline constexpr std::uint16_t kHasData = 4;  // 64 bits of data are delivered with the message or put
+inline constexpr std::uint16_t kDelivered = 8;  // completes when the target has the data (delivery complete)
 inline constexpr std::uint16_t kMulti = 16;  // receive: the buffer takes several messages (multi-receive)
-inline constexpr std::uint16_t kClaim = 32;  // peek: reserve the message found; receive: take the message reserved under this cookie
-inline constexpr std::uint16_t kDiscard = 64;  // peek or claimed receive: drop the message
-inline constexpr std::uint16_t kTagged = 128;  // match tags; untagged and tagged messages never match each other
+inline constexpr std::uint16_t kClaim = 32;  // peek: reserves the message found; receive: takes the message reserved under this cookie
+inline constexpr std::uint16_t kDiscard = 64;  // peek or claimed receive: drops the message
+inline constexpr std::uint16_t kTagged = 128;  // matches tags; untagged and tagged messages never match each other
 
 // what registered memory allows
-inline constexpr std::uint32_t kRemoteRead = 1;  // gets, and atomics that give values back
+inline constexpr std::uint32_t kRemoteRead = 1;  // gets, and atomics that return values
 inline constexpr std::uint32_t kRemoteWrite = 2;  // puts and atomics
 inline constexpr std::uint32_t kOffsetAddressed = 4;  // remote addresses are offsets into the region, not virtual addresses
 inline constexpr std::uint32_t kReportEvents = 8;  // each put, get and atomic that touches the region completes at its owner as a remote event
 
-// An endpoint of the machine. All ones: any source.
+// Address of an endpoint. All ones: any source.
 struct Address {
   std::uint32_t rank = 0;  // process of the job
   std::uint16_t ep = 0;  // endpoint of that process
@@ -93,17 +93,17 @@ struct Address {
 
 // First two words of every descriptor.
 struct DescriptorHeader {
-  DescriptorKind kind{};  // what is asked for
-  std::uint8_t slots = 0;  // slots of the ring that the descriptor takes, payload included
-  std::uint16_t ep = 0;  // endpoint that it is posted to
-  std::uint16_t flags = 0;  // how it is to be carried out
-  std::uint16_t payload_bytes = 0;  // payload carried behind the fixed part
-  Time time;  // when the processor has handed it over
+  DescriptorKind kind{};  // requested operation
+  std::uint8_t slots = 0;  // ring slots of the descriptor, with its payload
+  std::uint16_t ep = 0;  // endpoint to which it is posted
+  std::uint16_t flags = 0;  // how to execute it
+  std::uint16_t payload_bytes = 0;  // bytes of payload after the fixed part
+  Time time;  // time at which the processor has posted it
   constexpr bool has(std::uint16_t flag) const { return flags & flag; }
 };
 static_assert(sizeof(DescriptorHeader) == 16);
 
-// Opens an endpoint; the process numbers its endpoints itself.
+// Opens an endpoint. The process numbers its endpoints itself.
 struct EpOpenDescriptor : DescriptorHeader {
   static constexpr DescriptorKind kKind = DescriptorKind::kEpOpen;
   constexpr EpOpenDescriptor() { kind = kKind; }
@@ -112,21 +112,21 @@ struct EpOpenDescriptor : DescriptorHeader {
 };
 static_assert(sizeof(EpOpenDescriptor) == 24 && std::is_trivially_copyable_v<EpOpenDescriptor>);
 
-// Closes an endpoint: its posted receives vanish, messages that it has not taken are refused.
+// Closes an endpoint. Its posted receives are removed, and messages that it has not received are rejected.
 struct EpCloseDescriptor : DescriptorHeader {
   static constexpr DescriptorKind kKind = DescriptorKind::kEpClose;
   constexpr EpCloseDescriptor() { kind = kKind; }
 };
 static_assert(sizeof(EpCloseDescriptor) == 16 && std::is_trivially_copyable_v<EpCloseDescriptor>);
 
-// Opens a region of memory to other processes. A key that is in use names the new region from then on.
+// Opens a region of memory to other processes. A key that is already in use names the new region from then on.
 struct MemRegisterDescriptor : DescriptorHeader {
   static constexpr DescriptorKind kKind = DescriptorKind::kMemRegister;
   constexpr MemRegisterDescriptor() { kind = kKind; }
-  std::uint64_t key = 0;  // names the region
+  std::uint64_t key = 0;  // key of the region
   std::uint64_t address = 0;  // virtual address of its first byte
-  std::uint64_t length = 0;  // its bytes
-  std::uint32_t access = 0;  // what it allows
+  std::uint64_t length = 0;  // length in bytes
+  std::uint32_t access = 0;  // allowed accesses
   std::array<std::uint8_t, 4> reserved{};
 };
 static_assert(sizeof(MemRegisterDescriptor) == 48 && std::is_trivially_copyable_v<MemRegisterDescriptor>);
@@ -135,18 +135,18 @@ static_assert(sizeof(MemRegisterDescriptor) == 48 && std::is_trivially_copyable_
 struct MemDeregisterDescriptor : DescriptorHeader {
   static constexpr DescriptorKind kKind = DescriptorKind::kMemDeregister;
   constexpr MemDeregisterDescriptor() { kind = kKind; }
-  std::uint64_t key = 0;  // names the region
+  std::uint64_t key = 0;  // key of the region
 };
 static_assert(sizeof(MemDeregisterDescriptor) == 24 && std::is_trivially_copyable_v<MemDeregisterDescriptor>);
 
-// Sends a message to an endpoint, where it is matched.
+// Sends a message to an endpoint, which matches it.
 // Payload: the message, if it is short enough to be eager or is carried by value.
 struct SendDescriptor : DescriptorHeader {
   static constexpr DescriptorKind kKind = DescriptorKind::kSend;
   constexpr SendDescriptor() { kind = kKind; }
   Address peer;  // destination
-  std::uint64_t cookie = 0;  // comes back in the completion
-  std::uint64_t tag = 0;  // compared with receives'
+  std::uint64_t cookie = 0;  // returned in the completion
+  std::uint64_t tag = 0;  // compared with the tags of receives
   std::uint64_t buffer = 0;  // virtual address of the message
   std::uint64_t length = 0;  // bytes of the message
   std::uint64_t data = 0;  // delivered with the message if has_data
@@ -158,31 +158,31 @@ struct ReceiveDescriptor : DescriptorHeader {
   static constexpr DescriptorKind kKind = DescriptorKind::kReceive;
   constexpr ReceiveDescriptor() { kind = kKind; }
   Address peer;  // source, or any
-  std::uint64_t cookie = 0;  // comes back in the completion; claim: names the reserved message
-  std::uint64_t tag = 0;  // compared with messages'
+  std::uint64_t cookie = 0;  // returned in the completion; claim: names the reserved message
+  std::uint64_t tag = 0;  // compared with the tags of messages
   std::uint64_t ignore = 0;  // bits of the tag that are not compared
   std::uint64_t buffer = 0;  // virtual address of the buffer
-  std::uint64_t length = 0;  // its bytes
-  std::uint64_t min_left = 0;  // multi: the buffer is given back once fewer bytes are free
+  std::uint64_t length = 0;  // length in bytes
+  std::uint64_t min_left = 0;  // multi: the buffer is returned when fewer bytes than this are free
 };
 static_assert(sizeof(ReceiveDescriptor) == 72 && std::is_trivially_copyable_v<ReceiveDescriptor>);
 
-// Looks for a message that no receive has taken.
+// Searches for a message that no receive has taken.
 struct PeekDescriptor : DescriptorHeader {
   static constexpr DescriptorKind kKind = DescriptorKind::kPeek;
   constexpr PeekDescriptor() { kind = kKind; }
   Address peer;  // source, or any
-  std::uint64_t cookie = 0;  // comes back in the completion; claim: names the message from then on
-  std::uint64_t tag = 0;  // compared with messages'
+  std::uint64_t cookie = 0;  // returned in the completion; claim: names the message from then on
+  std::uint64_t tag = 0;  // compared with the tags of messages
   std::uint64_t ignore = 0;  // bits of the tag that are not compared
 };
 static_assert(sizeof(PeekDescriptor) == 48 && std::is_trivially_copyable_v<PeekDescriptor>);
 
-// Takes back a posted receive that no message has matched.
+// Cancels a posted receive that no message has matched.
 struct CancelDescriptor : DescriptorHeader {
   static constexpr DescriptorKind kKind = DescriptorKind::kCancel;
   constexpr CancelDescriptor() { kind = kKind; }
-  std::uint64_t cookie = 0;  // of the receive
+  std::uint64_t cookie = 0;  // cookie of the receive
 };
 static_assert(sizeof(CancelDescriptor) == 24 && std::is_trivially_copyable_v<CancelDescriptor>);
 
@@ -191,12 +191,12 @@ static_assert(sizeof(CancelDescriptor) == 24 && std::is_trivially_copyable_v<Can
 struct PutDescriptor : DescriptorHeader {
   static constexpr DescriptorKind kKind = DescriptorKind::kPut;
   constexpr PutDescriptor() { kind = kKind; }
-  Address peer;  // whose region
-  std::uint64_t cookie = 0;  // comes back in the completion
+  Address peer;  // owner of the region
+  std::uint64_t cookie = 0;  // returned in the completion
   std::uint64_t buffer = 0;  // virtual address of the data
-  std::uint64_t length = 0;  // their bytes
+  std::uint64_t length = 0;  // length in bytes
   std::uint64_t remote = 0;  // address or offset in the region
-  std::uint64_t key = 0;  // names the region
+  std::uint64_t key = 0;  // key of the region
   std::uint64_t data = 0;  // delivered with the put if has_data
 };
 static_assert(sizeof(PutDescriptor) == 72 && std::is_trivially_copyable_v<PutDescriptor>);
@@ -205,12 +205,12 @@ static_assert(sizeof(PutDescriptor) == 72 && std::is_trivially_copyable_v<PutDes
 struct GetDescriptor : DescriptorHeader {
   static constexpr DescriptorKind kKind = DescriptorKind::kGet;
   constexpr GetDescriptor() { kind = kKind; }
-  Address peer;  // whose region
-  std::uint64_t cookie = 0;  // comes back in the completion
-  std::uint64_t buffer = 0;  // virtual address that the data go to
-  std::uint64_t length = 0;  // their bytes
+  Address peer;  // owner of the region
+  std::uint64_t cookie = 0;  // returned in the completion
+  std::uint64_t buffer = 0;  // virtual address to which the data go
+  std::uint64_t length = 0;  // length in bytes
   std::uint64_t remote = 0;  // address or offset in the region
-  std::uint64_t key = 0;  // names the region
+  std::uint64_t key = 0;  // key of the region
 };
 static_assert(sizeof(GetDescriptor) == 64 && std::is_trivially_copyable_v<GetDescriptor>);
 
@@ -219,13 +219,13 @@ static_assert(sizeof(GetDescriptor) == 64 && std::is_trivially_copyable_v<GetDes
 struct AtomicDescriptor : DescriptorHeader {
   static constexpr DescriptorKind kKind = DescriptorKind::kAtomic;
   constexpr AtomicDescriptor() { kind = kKind; }
-  Address peer;  // whose region
-  std::uint64_t cookie = 0;  // comes back in the completion
-  std::uint64_t result = 0;  // virtual address that old values go to
+  Address peer;  // owner of the region
+  std::uint64_t cookie = 0;  // returned in the completion
+  std::uint64_t result = 0;  // virtual address to which the old values go
   std::uint64_t remote = 0;  // address or offset in the region
-  std::uint64_t key = 0;  // names the region
+  std::uint64_t key = 0;  // key of the region
   std::uint32_t count = 0;  // elements
-  AtomicKind atomic_kind{};  // what it takes and gives back
+  AtomicKind atomic_kind{};  // what it takes and returns
   std::uint8_t operation = 0;  // libfabric's enum fi_op
   std::uint8_t datatype = 0;  // libfabric's enum fi_datatype
   std::array<std::uint8_t, 1> reserved{};
@@ -241,36 +241,36 @@ struct PacketDescriptor : DescriptorHeader {
 };
 static_assert(sizeof(PacketDescriptor) == 24 && std::is_trivially_copyable_v<PacketDescriptor>);
 
-// Hands a part of a reduction to the interface, which combines it with those of the tree's other processes.
+// Submits a part of a reduction, which the interface combines with those of the tree's other processes.
 // Payload: the process's part.
 struct ReductionDescriptor : DescriptorHeader {
   static constexpr DescriptorKind kKind = DescriptorKind::kReduction;
   constexpr ReductionDescriptor() { kind = kKind; }
-  std::uint64_t cookie = 0;  // comes back in the completion
-  std::uint64_t buffer = 0;  // virtual address that the result goes to
-  std::uint32_t tree = 0;  // of reduction_open's completion
+  std::uint64_t cookie = 0;  // returned in the completion
+  std::uint64_t buffer = 0;  // virtual address to which the result goes
+  std::uint32_t tree = 0;  // tree number from reduction_open's completion
   std::uint16_t count = 0;  // elements; 0: a barrier
   std::uint8_t operation = 0;  // libfabric's enum fi_op
   std::uint8_t datatype = 0;  // libfabric's enum fi_datatype
 };
 static_assert(sizeof(ReductionDescriptor) == 40 && std::is_trivially_copyable_v<ReductionDescriptor>);
 
-// Sets up a tree for reductions among processes, of which this is one, at the interfaces of all of them.
+// Sets up a tree for reductions among processes at all their interfaces. The calling process is one of them.
 struct ReductionOpenDescriptor : DescriptorHeader {
   static constexpr DescriptorKind kKind = DescriptorKind::kReductionOpen;
   constexpr ReductionOpenDescriptor() { kind = kKind; }
-  std::uint64_t cookie = 0;  // comes back in the completion
-  std::uint64_t members = 0;  // virtual address of their numbers, 32 bits each, each once
-  std::uint32_t count = 0;  // how many there are
+  std::uint64_t cookie = 0;  // returned in the completion
+  std::uint64_t members = 0;  // virtual address of their ranks, 32 bits each, each once
+  std::uint32_t count = 0;  // number of processes
   std::array<std::uint8_t, 4> reserved{};
 };
 static_assert(sizeof(ReductionOpenDescriptor) == 40 && std::is_trivially_copyable_v<ReductionOpenDescriptor>);
 
-// This process takes no further part in a tree, which is gone when all of its processes have said so. It does not complete.
+// Leaves a tree, which is removed when all its processes have left. It does not complete.
 struct ReductionCloseDescriptor : DescriptorHeader {
   static constexpr DescriptorKind kKind = DescriptorKind::kReductionClose;
   constexpr ReductionCloseDescriptor() { kind = kKind; }
-  std::uint32_t tree = 0;  // of reduction_open's completion
+  std::uint32_t tree = 0;  // tree number from reduction_open's completion
   std::array<std::uint8_t, 4> reserved{};
 };
 static_assert(sizeof(ReductionCloseDescriptor) == 24 && std::is_trivially_copyable_v<ReductionCloseDescriptor>);
@@ -284,59 +284,59 @@ using Descriptor = std::variant<
 // First three words of every completion.
 struct CompletionHeader {
   CompletionKind kind{};  // what has completed
-  std::uint8_t slots = 0;  // slots of the ring that the completion takes, payload included
-  std::uint16_t ep = 0;  // endpoint that it belongs to
+  std::uint8_t slots = 0;  // ring slots of the completion, with its payload
+  std::uint16_t ep = 0;  // endpoint to which it belongs
   std::int32_t status = 0;  // 0 or a negative errno value
-  Time time;  // visible to a poll from then on
-  std::uint32_t cpu_ps = 0;  // processor time that its consumption costs, ps
+  Time time;  // time from which a poll sees it
+  std::uint32_t cpu_ps = 0;  // processor time that it costs to consume it, ps
   std::uint16_t flags = 0;  // has_data, tagged
-  std::uint16_t payload_bytes = 0;  // payload carried behind the fixed part
+  std::uint16_t payload_bytes = 0;  // bytes of payload after the fixed part
   constexpr bool has(std::uint16_t flag) const { return flags & flag; }
 };
 static_assert(sizeof(CompletionHeader) == 24);
 
-// The buffer of a send is the caller's again; delivered: the target has the message.
+// The buffer of a send can be reused. With delivered: the target has the message.
 struct SendCompletion : CompletionHeader {
   static constexpr CompletionKind kKind = CompletionKind::kSend;
   constexpr SendCompletion() { kind = kKind; }
-  std::uint64_t cookie = 0;  // of the descriptor
-  Address peer;  // of the descriptor
+  std::uint64_t cookie = 0;  // as in the descriptor
+  Address peer;  // as in the descriptor
   std::uint64_t length = 0;  // bytes of the operation
 };
 static_assert(sizeof(SendCompletion) == 48 && std::is_trivially_copyable_v<SendCompletion>);
 
-// A message is in its buffer; status -EMSGSIZE: cut to the buffer's length.
+// A message is in its buffer. Status -EMSGSIZE: it was truncated to the buffer's length.
 // Payload: an eager message, which goes to the buffer.
 struct ReceiveCompletion : CompletionHeader {
   static constexpr CompletionKind kKind = CompletionKind::kReceive;
   constexpr ReceiveCompletion() { kind = kKind; }
-  std::uint64_t cookie = 0;  // of the descriptor
+  std::uint64_t cookie = 0;  // as in the descriptor
   Address peer;  // source
-  std::uint64_t tag = 0;  // of the message
-  std::uint64_t length = 0;  // bytes of the message, which may be more than the buffer's
+  std::uint64_t tag = 0;  // tag of the message
+  std::uint64_t length = 0;  // bytes of the message, which may exceed the buffer
   std::uint64_t data = 0;  // sent with the message if has_data
   std::uint64_t buffer = 0;  // virtual address of the message; multi: inside the buffer
 };
 static_assert(sizeof(ReceiveCompletion) == 72 && std::is_trivially_copyable_v<ReceiveCompletion>);
 
-// A message was found, or status -ENOMSG.
+// A message was found. Status -ENOMSG: there was none.
 struct PeekCompletion : CompletionHeader {
   static constexpr CompletionKind kKind = CompletionKind::kPeek;
   constexpr PeekCompletion() { kind = kKind; }
-  std::uint64_t cookie = 0;  // of the descriptor
+  std::uint64_t cookie = 0;  // as in the descriptor
   Address peer;  // source
-  std::uint64_t tag = 0;  // of the message
+  std::uint64_t tag = 0;  // tag of the message
   std::uint64_t length = 0;  // bytes of the message
   std::uint64_t data = 0;  // sent with the message if has_data
 };
 static_assert(sizeof(PeekCompletion) == 64 && std::is_trivially_copyable_v<PeekCompletion>);
 
-// The acknowledgement of a put's last block is back.
+// The last block of a put was acknowledged.
 struct PutCompletion : CompletionHeader {
   static constexpr CompletionKind kKind = CompletionKind::kPut;
   constexpr PutCompletion() { kind = kKind; }
-  std::uint64_t cookie = 0;  // of the descriptor
-  Address peer;  // of the descriptor
+  std::uint64_t cookie = 0;  // as in the descriptor
+  Address peer;  // as in the descriptor
   std::uint64_t length = 0;  // bytes of the operation
 };
 static_assert(sizeof(PutCompletion) == 48 && std::is_trivially_copyable_v<PutCompletion>);
@@ -345,27 +345,27 @@ static_assert(sizeof(PutCompletion) == 48 && std::is_trivially_copyable_v<PutCom
 struct GetCompletion : CompletionHeader {
   static constexpr CompletionKind kKind = CompletionKind::kGet;
   constexpr GetCompletion() { kind = kKind; }
-  std::uint64_t cookie = 0;  // of the descriptor
-  Address peer;  // of the descriptor
+  std::uint64_t cookie = 0;  // as in the descriptor
+  Address peer;  // as in the descriptor
   std::uint64_t length = 0;  // bytes of the operation
 };
 static_assert(sizeof(GetCompletion) == 48 && std::is_trivially_copyable_v<GetCompletion>);
 
-// An atomic is done; old values are in memory.
+// An atomic is complete. Old values are in memory.
 struct AtomicCompletion : CompletionHeader {
   static constexpr CompletionKind kKind = CompletionKind::kAtomic;
   constexpr AtomicCompletion() { kind = kKind; }
-  std::uint64_t cookie = 0;  // of the descriptor
-  Address peer;  // of the descriptor
+  std::uint64_t cookie = 0;  // as in the descriptor
+  Address peer;  // as in the descriptor
   std::uint64_t length = 0;  // bytes of the operation
 };
 static_assert(sizeof(AtomicCompletion) == 48 && std::is_trivially_copyable_v<AtomicCompletion>);
 
-// At the target: a put with data has landed.
+// At the target: a put with data has arrived.
 struct RemotePutCompletion : CompletionHeader {
   static constexpr CompletionKind kKind = CompletionKind::kRemotePut;
   constexpr RemotePutCompletion() { kind = kKind; }
-  Address peer;  // who put
+  Address peer;  // source of the put
   std::uint64_t length = 0;  // bytes of the put
   std::uint64_t data = 0;  // sent with the put
 };
@@ -375,8 +375,8 @@ static_assert(sizeof(RemotePutCompletion) == 48 && std::is_trivially_copyable_v<
 struct RemoteEventCompletion : CompletionHeader {
   static constexpr CompletionKind kKind = CompletionKind::kRemoteEvent;
   constexpr RemoteEventCompletion() { kind = kKind; }
-  Address peer;  // whose operation
-  std::uint64_t key = 0;  // names the region
+  Address peer;  // source of the operation
+  std::uint64_t key = 0;  // key of the region
   std::uint64_t length = 0;  // bytes touched
   std::uint32_t access = 0;  // remote_read or remote_write
   std::array<std::uint8_t, 4> reserved{};
@@ -392,31 +392,31 @@ struct PacketCompletion : CompletionHeader {
 };
 static_assert(sizeof(PacketCompletion) == 32 && std::is_trivially_copyable_v<PacketCompletion>);
 
-// A reduction is done; status -EINVAL: parts did not agree in operation, type or length.
+// A reduction is complete. Status -EINVAL: parts differed in operation, type or length.
 // Payload: the result, which goes to the buffer.
 struct ReductionCompletion : CompletionHeader {
   static constexpr CompletionKind kKind = CompletionKind::kReduction;
   constexpr ReductionCompletion() { kind = kKind; }
-  std::uint64_t cookie = 0;  // of the descriptor
-  std::uint64_t buffer = 0;  // of the descriptor
+  std::uint64_t cookie = 0;  // as in the descriptor
+  std::uint64_t buffer = 0;  // as in the descriptor
 };
 static_assert(sizeof(ReductionCompletion) == 40 && std::is_trivially_copyable_v<ReductionCompletion>);
 
-// There is a tree; status -ENOSPC: an interface has no room for one; -EOPNOTSUPP: it has no unit that reduces, or one with too few branches.
+// A tree is set up. Status -ENOSPC: an interface has no free tree; -EOPNOTSUPP: it has no reduction unit, or one with too few branches.
 struct ReductionOpenCompletion : CompletionHeader {
   static constexpr CompletionKind kKind = CompletionKind::kReductionOpen;
   constexpr ReductionOpenCompletion() { kind = kKind; }
-  std::uint64_t cookie = 0;  // of the descriptor
-  std::uint32_t tree = 0;  // its number, the same for all of its processes
+  std::uint64_t cookie = 0;  // as in the descriptor
+  std::uint32_t tree = 0;  // number of the tree, the same for all its processes
   std::array<std::uint8_t, 4> reserved{};
 };
 static_assert(sizeof(ReductionOpenCompletion) == 40 && std::is_trivially_copyable_v<ReductionOpenCompletion>);
 
-// A multi-receive buffer is the caller's again.
+// A multi-receive buffer can be reused.
 struct MultiDoneCompletion : CompletionHeader {
   static constexpr CompletionKind kKind = CompletionKind::kMultiDone;
   constexpr MultiDoneCompletion() { kind = kKind; }
-  std::uint64_t cookie = 0;  // of the descriptor
+  std::uint64_t cookie = 0;  // as in the descriptor
 };
 static_assert(sizeof(MultiDoneCompletion) == 32 && std::is_trivially_copyable_v<MultiDoneCompletion>);
 

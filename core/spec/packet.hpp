@@ -34,57 +34,57 @@ inline constexpr unsigned kWordBits = 128;  // router word
 inline constexpr unsigned kLinkBits = 64;  // link word
 inline constexpr unsigned kMaxPayloadWords = 32;  // payload of the largest packet, 512 bytes
 inline constexpr unsigned kVirtualChannels = 2;  // virtual channels of a link
-inline constexpr unsigned kMaxDimensions = 3;  // dimensions that the router knows
+inline constexpr unsigned kMaxDimensions = 3;  // largest number of dimensions of a router
 inline constexpr unsigned kMaxInterPorts = 9;  // inter-tile ports of a router: to the three other nodes of a QFDB, and two for each dimension
-inline constexpr unsigned kQfdbNodes = 4;  // nodes of a QFDB, each linked to each; the first, the network FPGA, has the links to other QFDBs
+inline constexpr unsigned kQfdbNodes = 4;  // nodes of a QFDB, each linked to each; node 0, the network FPGA, has the links to other QFDBs
 inline constexpr std::uint64_t kMagicWord = 0xa5c396f05a3c690f;  // link word that announces a control word; sent twice it stands for itself as data
 
 enum class PacketType : std::uint8_t {
   kMessage = 0,  // atomic message for a mailbox
   kWrite = 1,  // block of a remote write
-  kReadRequest = 2,  // asks for bytes, which come as blocks of Writes
-  kReadResponse = 3,  // behind the blocks that were asked for: the end of the read, or why it failed
-  kAck = 4,  // block arrived
-  kNack = 5,  // block refused; the footer's reason says why
+  kReadRequest = 2,  // requests bytes, which arrive as blocks of Writes
+  kReadResponse = 3,  // sent after the requested blocks: end of the read, or why it failed
+  kAck = 4,  // acknowledges a block: all its bytes are in memory
+  kNack = 5,  // rejects a block; reason in the footer says why
   kAtomic = 6,  // atomic operation on remote memory
   kAtomicResponse = 7,  // value before the operation
-  kMessageAck = 8,  // message is in its mailbox
-  kMessageNack = 9,  // message refused; the footer's reason says why
-  kReductionPart = 10,  // part of a reduction, to the node above; with a reason in its footer: the tree is broken below
-  kReductionResult = 11,  // result of a reduction, to a node below; with a reason in its footer: the tree is broken above
+  kMessageAck = 8,  // acknowledges a message: it is in its mailbox
+  kMessageNack = 9,  // rejects a message; reason in the footer says why
+  kReductionPart = 10,  // part of a reduction, to the node above; a reason in its footer reports that the tree is broken below
+  kReductionResult = 11,  // result of a reduction, to a node below; a reason in its footer reports that the tree is broken above
 };
 
 enum class NackReason : std::uint8_t {
   kNone = 0,  // not refused
-  kFull = 1,  // the mailbox is full: the sender tries again
-  kClosed = 2,  // no such mailbox
-  kDomain = 3,  // the mailbox is of another protection domain
-  kMemory = 4,  // memory has refused it
-  kSilent = 5,  // no answer came, as often as it was sent: the sender's interface says so, no packet does
-  kBusy = 6,  // no channel is spare to serve a read: its request comes again
-  kMismatch = 7,  // parts of a reduction that do not agree in operation, type or length, or that are none
-  kUnmapped = 8,  // the domain has no such page: the kernel is told, and the block comes again
-  kReadOnly = 9,  // the domain may read the page, but not write it: likewise
+  kFull = 1,  // the mailbox is full; the sender retries
+  kClosed = 2,  // there is no such mailbox
+  kDomain = 3,  // the mailbox belongs to another protection domain
+  kMemory = 4,  // memory returned an error
+  kSilent = 5,  // no acknowledgement after the last retransmission; the sender's own interface reports this, no packet carries it
+  kBusy = 6,  // no channel is free to serve the read; its request is sent again
+  kMismatch = 7,  // parts of a reduction differ in operation, type or length, or are illegal
+  kUnmapped = 8,  // the domain has no such page; the kernel gets a fault, and the block is sent again
+  kReadOnly = 9,  // the domain may read the page but not write it; likewise
 };
 
 enum class StoreRefusal : std::uint8_t {
   kNone = 0,  // not refused
-  kNoSlot = 1,  // all slots of the context hold messages that are under way, or there is no channel for a transfer
+  kNoSlot = 1,  // all slots of the context are in use, or no channel is free for a transfer
   kLength = 2,  // a message of more than 64 bytes
-  kDestination = 3,  // no node of this machine, or no mailbox
+  kDestination = 3,  // the destination is no node of this machine, or no mailbox
 };
 
 enum class PageAccess : std::uint8_t {
-  kRead = 0,  // bytes of a transfer are read from it
-  kWrite = 1,  // bytes of a transfer, or a fence, are written to it
-  kEnd = 2,  // transfer_end is written to it
+  kRead = 0,  // read bytes of a transfer
+  kWrite = 1,  // write bytes of a transfer, or a fence
+  kEnd = 2,  // write transfer_end
 };
 
 enum class ReduceOperation : std::uint8_t {
   kSum = 0,  // integers modulo their width; floats rounded to nearest, ties to even, after each part
-  kMin = 1,  // of floats the negative zero is less than the positive one
+  kMin = 1,  // the smaller element; -0.0 is less than +0.0
   kMax = 2,  // likewise
-  kAnd = 3,  // bit by bit, of integers alone, as the next two
+  kAnd = 3,  // bitwise, integers only
   kOr = 4,  // bit by bit
   kXor = 5,  // bit by bit
 };
@@ -99,7 +99,7 @@ enum class ReduceType : std::uint8_t {
 };
 
 enum class ControlKind : std::uint8_t {
-  kReserved = 0,  // never sent: a word of zeros is no control word
+  kReserved = 0,  // never sent, so that a word of zeros is not a control word
   kStart = 1,  // a packet's header follows
   kCredit = 2,  // no packet follows
 };
@@ -107,43 +107,43 @@ enum class ControlKind : std::uint8_t {
 enum class ReportKind : std::uint8_t {
   kHealth = 0,  // health word of the sending node
   kWords0 = 1,  // payload words sent before this word on virtual channel 0, modulo the field
-  kWords1 = 2,  // the same of virtual channel 1
+  kWords1 = 2,  // the same for virtual channel 1
   kHeaders0 = 3,  // packets sent before this word on virtual channel 0, modulo the width of freed_headers
-  kHeaders1 = 4,  // the same of virtual channel 1
+  kHeaders1 = 4,  // the same for virtual channel 1
 };
 
-// First word of every packet. Its CRC-8 detects up to three wrong bits, which one on the line becomes behind a descrambler, and all within eight bits in a row; it corrects none.
+// First word of every packet. Its CRC-8 detects up to three wrong bits, which is what one wrong bit on the line becomes after a descrambler, and any errors within eight consecutive bits. It corrects none.
 struct Header {
   static constexpr unsigned kBits = 128;
   std::array<std::uint32_t, 4> raw{};
   // user virtual address at the destination
   constexpr std::uint64_t dmadd() const { return get_bits(raw, 0, 48); }
   constexpr void set_dmadd(std::uint64_t v) { set_bits(raw, 0, 48, v); }
-  // destination node: in machines of QFDBs two bits for the node of the QFDB, then coordinates, first dimension lowest
+  // destination node: coordinates, first dimension lowest; in machines of QFDBs, below them, two bits for the node of the QFDB
   constexpr std::uint64_t dcid() const { return get_bits(raw, 48, 22); }
   constexpr void set_dcid(std::uint64_t v) { set_bits(raw, 48, 22, v); }
   // protection domain at the destination
   constexpr std::uint64_t pdid() const { return get_bits(raw, 70, 10); }
   constexpr void set_pdid(std::uint64_t v) { set_bits(raw, 70, 10, v); }
-  // node that sent the packet
+  // source node
   constexpr std::uint64_t source_dcid() const { return get_bits(raw, 80, 22); }
   constexpr void set_source_dcid(std::uint64_t v) { set_bits(raw, 80, 22, v); }
   // payload bytes, 0 to 512; the payload is padded with zeros to whole words
   constexpr std::uint64_t length() const { return get_bits(raw, 102, 10); }
   constexpr void set_length(std::uint64_t v) { set_bits(raw, 102, 10, v); }
-  // what the packet is
+  // type of the packet
   constexpr std::uint64_t kind() const { return get_bits(raw, 112, 4); }
   constexpr void set_kind(std::uint64_t v) { set_bits(raw, 112, 4, v); }
-  // goes before packets without it
+  // 1: priority class; 0: bulk
   constexpr std::uint64_t high_priority() const { return get_bits(raw, 116, 1); }
   constexpr void set_high_priority(std::uint64_t v) { set_bits(raw, 116, 1, v); }
-  // virtual channel of the link that the packet takes next; each router writes it
+  // virtual channel on the next link; each router writes it
   constexpr std::uint64_t vc() const { return get_bits(raw, 117, 1); }
   constexpr void set_vc(std::uint64_t v) { set_bits(raw, 117, 1, v); }
-  // copies go to the box around the source whose hops dcid has as coordinates; without Multicast it is data
+  // 1: copies go to a box around the source, whose extent in hops dcid holds in place of coordinates; routers without Multicast ignore it
   constexpr std::uint64_t multicast() const { return get_bits(raw, 118, 1); }
   constexpr void set_multicast(std::uint64_t v) { set_bits(raw, 118, 1, v); }
-  // zero, outside the check bits: a header in which it is one is damaged
+  // zero; not covered by the CRC-8, so a header in which it is 1 counts as damaged
   constexpr std::uint64_t reserved() const { return get_bits(raw, 119, 1); }
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 119, 1, v); }
   // CRC-8 of bits 118:0, x^8 + x^2 + x + 1, bit 118 the highest power
@@ -151,47 +151,47 @@ struct Header {
   constexpr void set_ecc(std::uint64_t v) { set_bits(raw, 120, 8, v); }
 };
 
-// Last word of every packet: integrity of the payload and what the receiving end needs to acknowledge.
+// Last word of every packet: protects the payload, and carries what the receiver needs to acknowledge it.
 struct Footer {
   static constexpr unsigned kBits = 128;
   std::array<std::uint32_t, 4> raw{};
   // CRC-32 of IEEE 802.3 over header, padded payload and footer; vc, ecc, crc32 and error count as zero
   constexpr std::uint64_t crc32() const { return get_bits(raw, 0, 32); }
   constexpr void set_crc32(std::uint64_t v) { set_bits(raw, 0, 32, v); }
-  // number of the packet within its flow (source, protection domain, channel)
+  // sequence number of the packet within its flow (source, protection domain, channel)
   constexpr std::uint64_t number() const { return get_bits(raw, 32, 24); }
   constexpr void set_number(std::uint64_t v) { set_bits(raw, 32, 24, v); }
-  // protection domain that sent it; with source_dcid the address of the acknowledgement
+  // protection domain of the sender; with source_dcid, the address of the acknowledgement
   constexpr std::uint64_t source_pdid() const { return get_bits(raw, 56, 10); }
   constexpr void set_source_pdid(std::uint64_t v) { set_bits(raw, 56, 10, v); }
-  // mailbox or DMA channel of the sender that the acknowledgement names
+  // slot or DMA channel of the sender, which the acknowledgement returns
   constexpr std::uint64_t channel() const { return get_bits(raw, 66, 10); }
   constexpr void set_channel(std::uint64_t v) { set_bits(raw, 66, 10, v); }
   // block within the transfer
   constexpr std::uint64_t block() const { return get_bits(raw, 76, 16); }
   constexpr void set_block(std::uint64_t v) { set_bits(raw, 76, 16, v); }
-  // why a Nack refuses
+  // reason of a Nack
   constexpr std::uint64_t reason() const { return get_bits(raw, 92, 4); }
   constexpr void set_reason(std::uint64_t v) { set_bits(raw, 92, 4, v); }
   // last packet of its block
   constexpr std::uint64_t last() const { return get_bits(raw, 96, 1); }
   constexpr void set_last(std::uint64_t v) { set_bits(raw, 96, 1, v); }
-  // the receiver is to acknowledge
+  // the receiver has to acknowledge
   constexpr std::uint64_t ack_request() const { return get_bits(raw, 97, 1); }
   constexpr void set_ack_request(std::uint64_t v) { set_bits(raw, 97, 1, v); }
   // zero
   constexpr std::uint64_t reserved() const { return get_bits(raw, 98, 29); }
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 98, 29, v); }
-  // set by a link that found the packet damaged; outside the CRC
+  // set by a link that found the packet damaged; not covered by the CRC
   constexpr std::uint64_t error() const { return get_bits(raw, 127, 1); }
   constexpr void set_error(std::uint64_t v) { set_bits(raw, 127, 1, v); }
 };
 
-// Link word after Magic: Start or credit. Counts are totals since reset, modulo their width, so that a lost one is made good by the next.
+// Link word after Magic: Start or Credit. Counts are totals since reset, modulo their width, so the next one makes up for a lost one.
 struct Control {
   static constexpr unsigned kBits = 64;
   std::array<std::uint32_t, 2> raw{};
-  // Start or credit
+  // Start or Credit
   constexpr std::uint64_t kind() const { return get_bits(raw, 0, 2); }
   constexpr void set_kind(std::uint64_t v) { set_bits(raw, 0, 2, v); }
   // virtual channel of the packet that starts
@@ -200,19 +200,19 @@ struct Control {
   // zero
   constexpr std::uint64_t reserved() const { return get_bits(raw, 3, 4); }
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 3, 4, v); }
-  // what the report is; one control word after the other takes the next kind
+  // kind of the report; successive control words send the kinds in turn
   constexpr std::uint64_t report_kind() const { return get_bits(raw, 7, 3); }
   constexpr void set_report_kind(std::uint64_t v) { set_bits(raw, 7, 3, v); }
-  // health, or what was sent: the difference to what has arrived was lost, and its room is free again
+  // health, or the total that was sent: the difference from what has arrived was lost, and its credits are returned
   constexpr std::uint64_t report() const { return get_bits(raw, 10, 11); }
   constexpr void set_report(std::uint64_t v) { set_bits(raw, 10, 11, v); }
-  // packets that have left the receiver's FIFO, for each virtual channel
+  // packets that have left the receiver's queue, for each virtual channel
   constexpr std::uint64_t freed_headers(unsigned i) const { return get_bits(raw, 21 + 7 * i, 7); }
   constexpr void set_freed_headers(unsigned i, std::uint64_t v) { set_bits(raw, 21 + 7 * i, 7, v); }
-  // payload words that have left the receiver's FIFO, for each virtual channel
+  // payload words that have left the receiver's queue, for each virtual channel
   constexpr std::uint64_t freed_words(unsigned i) const { return get_bits(raw, 35 + 11 * i, 11); }
   constexpr void set_freed_words(unsigned i, std::uint64_t v) { set_bits(raw, 35 + 11 * i, 11, v); }
-  // check bits of the (64, 57) extended Hamming code; they only detect, up to three wrong bits
+  // check bits of the (64, 57) extended Hamming code, used to detect up to three wrong bits, not to correct
   constexpr std::uint64_t ecc() const { return get_bits(raw, 57, 7); }
   constexpr void set_ecc(std::uint64_t v) { set_bits(raw, 57, 7, v); }
 };
@@ -227,7 +227,7 @@ struct Health {
   // the network interface does not answer
   constexpr std::uint64_t ni_fault() const { return get_bits(raw, 1, 1); }
   constexpr void set_ni_fault(std::uint64_t v) { set_bits(raw, 1, 1, v); }
-  // the router has counted an impossible state
+  // the router has detected an impossible state
   constexpr std::uint64_t router_fault() const { return get_bits(raw, 2, 1); }
   constexpr void set_router_fault(std::uint64_t v) { set_bits(raw, 2, 1, v); }
   // a link of the node is down
@@ -236,7 +236,7 @@ struct Health {
   // 0 normal, 1 warm, 2 hot, 3 beyond its limit
   constexpr std::uint64_t temperature() const { return get_bits(raw, 4, 2); }
   constexpr void set_temperature(std::uint64_t v) { set_bits(raw, 4, 2, v); }
-  // 0 normal, 1 low, 2 failing, 3 gone
+  // 0 normal, 1 low, 2 failing, 3 lost
   constexpr std::uint64_t power() const { return get_bits(raw, 6, 2); }
   constexpr void set_power(std::uint64_t v) { set_bits(raw, 6, 2, v); }
 };
@@ -254,15 +254,15 @@ struct Flit {
   // header
   constexpr std::uint64_t head() const { return get_bits(raw, 129, 1); }
   constexpr void set_head(std::uint64_t v) { set_bits(raw, 129, 1, v); }
-  // virtual channel, which names the FIFO it goes to
+  // virtual channel, which selects the queue
   constexpr std::uint64_t vc() const { return get_bits(raw, 130, 1); }
   constexpr void set_vc(std::uint64_t v) { set_bits(raw, 130, 1, v); }
-  // there is a word in this cycle
+  // a word is present in this cycle
   constexpr std::uint64_t valid() const { return get_bits(raw, 131, 1); }
   constexpr void set_valid(std::uint64_t v) { set_bits(raw, 131, 1, v); }
 };
 
-// Room that came back in one virtual channel's FIFO; zero in a cycle without any.
+// Credit returned for one virtual channel's queue; zero in a cycle without any.
 struct Credit {
   static constexpr unsigned kBits = 20;
   std::array<std::uint32_t, 1> raw{};
@@ -278,7 +278,7 @@ struct Credit {
 struct RouterConfig {
   static constexpr unsigned kBits = 128;
   std::array<std::uint32_t, 4> raw{};
-  // place of this node in each dimension
+  // coordinate of this node in each dimension
   constexpr std::uint64_t coordinate(unsigned i) const { return get_bits(raw, 0 + 8 * i, 8); }
   constexpr void set_coordinate(unsigned i, std::uint64_t v) { set_bits(raw, 0 + 8 * i, 8, v); }
   // nodes in each dimension
@@ -296,27 +296,27 @@ struct RouterConfig {
   // port towards lower coordinates in each dimension
   constexpr std::uint64_t minus_port(unsigned i) const { return get_bits(raw, 70 + 4 * i, 4); }
   constexpr void set_minus_port(unsigned i, std::uint64_t v) { set_bits(raw, 70 + 4 * i, 4, v); }
-  // inter-tile ports that must not be used: packets that enter a ring there go the other way round it, others are discarded
+  // inter-tile ports that must not be used: a packet that would enter a ring there goes the other way round; any other packet for such a port is discarded
   constexpr std::uint64_t disabled() const { return get_bits(raw, 82, 9); }
   constexpr void set_disabled(std::uint64_t v) { set_bits(raw, 82, 9, v); }
   // intra-tile port for each packet type
   constexpr std::uint64_t type_port(unsigned i) const { return get_bits(raw, 91 + 2 * i, 2); }
   constexpr void set_type_port(unsigned i, std::uint64_t v) { set_bits(raw, 91 + 2 * i, 2, v); }
-  // arbiters: lowest input first (1) or round robin (0)
+  // arbitration: lowest input first (1) or round robin (0)
   constexpr std::uint64_t fixed_priority() const { return get_bits(raw, 123, 1); }
   constexpr void set_fixed_priority(std::uint64_t v) { set_bits(raw, 123, 1, v); }
-  // round robin among links before intra-tile ports, but for one grant in 16 (1), or among all alike (0)
+  // 1: round robin, links before intra-tile ports except in one grant of 16; 0: round robin among all inputs
   constexpr std::uint64_t links_first() const { return get_bits(raw, 124, 1); }
   constexpr void set_links_first(std::uint64_t v) { set_bits(raw, 124, 1, v); }
   // the rest of the configuration is valid; until then every packet is discarded
   constexpr std::uint64_t enabled() const { return get_bits(raw, 125, 1); }
   constexpr void set_enabled(std::uint64_t v) { set_bits(raw, 125, 1, v); }
-  // which node of its QFDB this is, 0 the network FPGA; a router that is built for grids alone does not look at it
+  // which node of its QFDB this is; 0 is the network FPGA. Routers built for plain grids ignore it
   constexpr std::uint64_t qfdb_node() const { return get_bits(raw, 126, 2); }
   constexpr void set_qfdb_node(std::uint64_t v) { set_bits(raw, 126, 2, v); }
 };
 
-// TUSER of an ni_port: what the header and footer of a packet hold beside its length and its codes, which the port makes and checks.
+// TUSER of an ni_port: the fields of header and footer, without length, virtual channel and codes, which the port makes and checks.
 struct NiUser {
   static constexpr unsigned kBits = 176;
   std::array<std::uint32_t, 6> raw{};
@@ -329,10 +329,10 @@ struct NiUser {
   // as in the header
   constexpr std::uint64_t pdid() const { return get_bits(raw, 70, 10); }
   constexpr void set_pdid(std::uint64_t v) { set_bits(raw, 70, 10, v); }
-  // as in the header: the sender's own node
+  // as in the header: the sender's own address
   constexpr std::uint64_t source_dcid() const { return get_bits(raw, 80, 22); }
   constexpr void set_source_dcid(std::uint64_t v) { set_bits(raw, 80, 22, v); }
-  // what the packet is; the router at the destination hands it out at the port of its kind
+  // type of the packet; the router at the destination delivers it at the port of this type
   constexpr std::uint64_t kind() const { return get_bits(raw, 102, 4); }
   constexpr void set_kind(std::uint64_t v) { set_bits(raw, 102, 4, v); }
   // as in the header
@@ -347,7 +347,7 @@ struct NiUser {
   // as in the footer
   constexpr std::uint64_t source_pdid() const { return get_bits(raw, 132, 10); }
   constexpr void set_source_pdid(std::uint64_t v) { set_bits(raw, 132, 10, v); }
-  // as in the footer: not a virtual channel, which routers choose
+  // as in the footer; not a virtual channel, which routers choose
   constexpr std::uint64_t channel() const { return get_bits(raw, 142, 10); }
   constexpr void set_channel(std::uint64_t v) { set_bits(raw, 142, 10, v); }
   // as in the footer
@@ -362,25 +362,25 @@ struct NiUser {
   // as in the footer
   constexpr std::uint64_t ack_request() const { return get_bits(raw, 173, 1); }
   constexpr void set_ack_request(std::uint64_t v) { set_bits(raw, 173, 1, v); }
-  // zero on the way in, not looked at on the way out
+  // zero on s_axis, ignored on m_axis
   constexpr std::uint64_t reserved() const { return get_bits(raw, 174, 2); }
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 174, 2, v); }
 };
 
-// The store that sends a message out of the payload that was stored before.
+// The store that sends a message, with the payload stored before.
 struct MessageSend {
   static constexpr unsigned kBits = 64;
   std::array<std::uint32_t, 2> raw{};
   // destination node
   constexpr std::uint64_t dcid() const { return get_bits(raw, 0, 22); }
   constexpr void set_dcid(std::uint64_t v) { set_bits(raw, 0, 22, v); }
-  // of the destination node
+  // mailbox of the destination node
   constexpr std::uint64_t mailbox() const { return get_bits(raw, 22, 16); }
   constexpr void set_mailbox(std::uint64_t v) { set_bits(raw, 22, 16, v); }
   // payload bytes, 0 to 64
   constexpr std::uint64_t length() const { return get_bits(raw, 38, 7); }
   constexpr void set_length(std::uint64_t v) { set_bits(raw, 38, 7, v); }
-  // it stays in its slot until a transfer of its context that names the slot has ended, and is sent then
+  // 1: the message stays in its slot, and is sent when a transfer of its context that names the slot has ended
   constexpr std::uint64_t behind() const { return get_bits(raw, 45, 1); }
   constexpr void set_behind(std::uint64_t v) { set_bits(raw, 45, 1, v); }
   // zero
@@ -388,17 +388,17 @@ struct MessageSend {
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 46, 18, v); }
 };
 
-// The four stores of 8 bytes, or two of 16, that ask for a write of memory to another node's, or for a read of that; the last one hands it over. With a fence transfer_fence is stored before.
+// Four stores of 8 bytes, or two of 16, that request a write to another node's memory or a read from it. The last store starts the transfer. With a fence, transfer_fence is stored before.
 struct Transfer {
   static constexpr unsigned kBits = 256;
   std::array<std::uint32_t, 8> raw{};
-  // address of its first byte in this node's memory
+  // address of the first byte in this node's memory
   constexpr std::uint64_t own() const { return get_bits(raw, 0, 48); }
   constexpr void set_own(std::uint64_t v) { set_bits(raw, 0, 48, v); }
   // zero
   constexpr std::uint64_t own_reserved() const { return get_bits(raw, 48, 16); }
   constexpr void set_own_reserved(std::uint64_t v) { set_bits(raw, 48, 16, v); }
-  // that in the other node's memory
+  // address of the first byte in the other node's memory
   constexpr std::uint64_t target() const { return get_bits(raw, 64, 48); }
   constexpr void set_target(std::uint64_t v) { set_bits(raw, 64, 48, v); }
   // zero
@@ -410,33 +410,33 @@ struct Transfer {
   // the other node
   constexpr std::uint64_t dcid() const { return get_bits(raw, 160, 22); }
   constexpr void set_dcid(std::uint64_t v) { set_bits(raw, 160, 22, v); }
-  // the message that stays behind it in a slot of its context is sent when it has ended, and fails with it
+  // 1: the message that waits in message_slot of this context is sent when the transfer has ended, and fails if it fails
   constexpr std::uint64_t message() const { return get_bits(raw, 182, 1); }
   constexpr void set_message(std::uint64_t v) { set_bits(raw, 182, 1, v); }
-  // that slot: those of a context are filled in turn
+  // slot of that message; a context uses its slots in turn
   constexpr std::uint64_t message_slot() const { return get_bits(raw, 183, 2); }
   constexpr void set_message_slot(std::uint64_t v) { set_bits(raw, 183, 2, v); }
   // zero
   constexpr std::uint64_t reserved() const { return get_bits(raw, 185, 7); }
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 185, 7, v); }
-  // address, in units of 8 bytes, of a word in this node's memory that transfer_end is written to
+  // address, in units of 8 bytes, of the word in this node's memory to which transfer_end is written
   constexpr std::uint64_t end_word() const { return get_bits(raw, 192, 45); }
   constexpr void set_end_word(std::uint64_t v) { set_bits(raw, 192, 45, v); }
-  // transfer_end is to be written
+  // 1: transfer_end is written
   constexpr std::uint64_t notify() const { return get_bits(raw, 237, 1); }
   constexpr void set_notify(std::uint64_t v) { set_bits(raw, 237, 1, v); }
-  // transfer_fence counts: a word is written in the other node's memory behind all that the transfer writes there
+  // 1: write the word of transfer_fence in the other node's memory, after all bytes of the transfer
   constexpr std::uint64_t fence() const { return get_bits(raw, 238, 1); }
   constexpr void set_fence(std::uint64_t v) { set_bits(raw, 238, 1, v); }
-  // the other way round: bytes go from the other node's memory at target to this node's at own; fence does not count then
+  // 1: read: bytes go from the other node's memory at target to this node's memory at own; fence is ignored
   constexpr std::uint64_t read() const { return get_bits(raw, 239, 1); }
   constexpr void set_read(std::uint64_t v) { set_bits(raw, 239, 1, v); }
-  // comes back in transfer_end
+  // returned in transfer_end
   constexpr std::uint64_t token() const { return get_bits(raw, 240, 16); }
   constexpr void set_token(std::uint64_t v) { set_bits(raw, 240, 16, v); }
 };
 
-// The two further stores of 8 bytes, or one of 16, before the last one of a transfer with a fence.
+// Two stores of 8 bytes, or one of 16, before the last store of a transfer with a fence.
 struct TransferFence {
   static constexpr unsigned kBits = 128;
   std::array<std::uint32_t, 4> raw{};
@@ -446,16 +446,16 @@ struct TransferFence {
   // zero
   constexpr std::uint64_t reserved() const { return get_bits(raw, 45, 19); }
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 45, 19, v); }
-  // what is written there
+  // value to write
   constexpr std::uint64_t value() const { return get_bits(raw, 64, 64); }
   constexpr void set_value(std::uint64_t v) { set_bits(raw, 64, 64, v); }
 };
 
-// Payload of a ReadRequest: a block of one packet whose destination address is that of the first byte to read.
+// Payload of a ReadRequest: a block of one packet, whose destination address is that of the first byte to read.
 struct ReadRequest {
   static constexpr unsigned kBits = 128;
   std::array<std::uint32_t, 4> raw{};
-  // where that byte goes in the memory of the node that asks
+  // address of that byte in the memory of the requesting node
   constexpr std::uint64_t own() const { return get_bits(raw, 0, 48); }
   constexpr void set_own(std::uint64_t v) { set_bits(raw, 0, 48, v); }
   // zero
@@ -469,17 +469,17 @@ struct ReadRequest {
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 96, 32, v); }
 };
 
-// Payload of a ReadResponse: the fence behind the Writes that bring what a read has asked for. It is told to the channel that asked, and not written to memory.
+// Payload of a ReadResponse: the fence after the Writes that carry the bytes of a read. It goes to the channel that requested them, not to memory.
 struct ReadResponse {
   static constexpr unsigned kBits = 64;
   std::array<std::uint32_t, 2> raw{};
-  // of the request
+  // number of the request
   constexpr std::uint64_t number() const { return get_bits(raw, 0, 24); }
   constexpr void set_number(std::uint64_t v) { set_bits(raw, 0, 24, v); }
-  // slot of the request
+  // channel of the request
   constexpr std::uint64_t channel() const { return get_bits(raw, 24, 10); }
   constexpr void set_channel(std::uint64_t v) { set_bits(raw, 24, 10, v); }
-  // why the read failed at the node that was asked: part of it may have been written
+  // why the read failed at the serving node; a part may have been written
   constexpr std::uint64_t failure() const { return get_bits(raw, 34, 4); }
   constexpr void set_failure(std::uint64_t v) { set_bits(raw, 34, 4, v); }
   // zero
@@ -487,7 +487,7 @@ struct ReadResponse {
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 38, 26, v); }
 };
 
-// What the network interface writes when memory has all of a transfer, the other node's or for a read its own, or when it has failed.
+// Written by the network interface when all bytes of a transfer are in memory (the other node's; of a read, its own), or when the transfer has failed.
 struct TransferEnd {
   static constexpr unsigned kBits = 64;
   std::array<std::uint32_t, 2> raw{};
@@ -497,7 +497,7 @@ struct TransferEnd {
   // zero
   constexpr std::uint64_t reserved() const { return get_bits(raw, 1, 3); }
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 1, 3, v); }
-  // why it failed: part of it may have been written
+  // why the transfer failed; a part may have been written
   constexpr std::uint64_t failure() const { return get_bits(raw, 4, 4); }
   constexpr void set_failure(std::uint64_t v) { set_bits(raw, 4, 4, v); }
   // as in the transfer
@@ -508,14 +508,14 @@ struct TransferEnd {
   constexpr void set_more_reserved(std::uint64_t v) { set_bits(raw, 24, 40, v); }
 };
 
-// Field `block` of the footer of a Write or a ReadRequest: which packets its block has, by bits 11 to 9 of the address of each. A block is what is written between two multiples of 4 KiB of the target address, a packet what is between two of 512 bytes.
+// Field `block` of the footer of a Write or a ReadRequest: which packets its block has, by bits 11 to 9 of their addresses. A block lies between two multiples of 4 KiB of the target address, a packet between two multiples of 512 bytes.
 struct BlockPlace {
   static constexpr unsigned kBits = 16;
   std::array<std::uint32_t, 1> raw{};
-  // its first packet
+  // first packet of the block
   constexpr std::uint64_t first_packet() const { return get_bits(raw, 0, 3); }
   constexpr void set_first_packet(std::uint64_t v) { set_bits(raw, 0, 3, v); }
-  // its last packet
+  // last packet of the block
   constexpr std::uint64_t last_packet() const { return get_bits(raw, 3, 3); }
   constexpr void set_last_packet(std::uint64_t v) { set_bits(raw, 3, 3, v); }
   // zero
@@ -526,11 +526,11 @@ struct BlockPlace {
   constexpr void set_fence(std::uint64_t v) { set_bits(raw, 15, 1, v); }
 };
 
-// Field `block` of the footer of a fence, which is a Write or a ReadResponse: a block of one packet, which is taken only when memory has all of the blocks that it names.
+// Field `block` of the footer of a fence, which is a Write or a ReadResponse: a block of one packet that is accepted only when all the blocks that it names are in memory (fence dependency list).
 struct FencePlace {
   static constexpr unsigned kBits = 16;
   std::array<std::uint32_t, 1> raw{};
-  // blocks of its transfer that were not answered yet, by how far their numbers are behind its own; 0: none
+  // unacknowledged blocks of its transfer, each as the distance of its number from the fence's own; 0: none
   constexpr std::uint64_t behind(unsigned i) const { return get_bits(raw, 0 + 5 * i, 5); }
   constexpr void set_behind(unsigned i, std::uint64_t v) { set_bits(raw, 0 + 5 * i, 5, v); }
   // 1
@@ -538,26 +538,26 @@ struct FencePlace {
   constexpr void set_fence(std::uint64_t v) { set_bits(raw, 15, 1, v); }
 };
 
-// Last 16 bytes of an entry of a mailbox, 128 bytes; the message's words are right before them.
+// Last 16 bytes of an entry of a mailbox, which has 128 bytes. The message's words stand right before them.
 struct MailboxEntry {
   static constexpr unsigned kBits = 128;
   std::array<std::uint32_t, 4> raw{};
-  // 1 in the first round through the ring, then 0, and so on: what tells the reader that the entry is written
+  // 1 in the first pass through the ring, 0 in the second, and so on; the reader recognises a written entry by it
   constexpr std::uint64_t phase() const { return get_bits(raw, 0, 1); }
   constexpr void set_phase(std::uint64_t v) { set_bits(raw, 0, 1, v); }
   // payload bytes
   constexpr std::uint64_t length() const { return get_bits(raw, 1, 7); }
   constexpr void set_length(std::uint64_t v) { set_bits(raw, 1, 7, v); }
-  // node that sent it
+  // source node
   constexpr std::uint64_t source_dcid() const { return get_bits(raw, 8, 22); }
   constexpr void set_source_dcid(std::uint64_t v) { set_bits(raw, 8, 22, v); }
-  // protection domain that sent it
+  // protection domain of the sender
   constexpr std::uint64_t pdid() const { return get_bits(raw, 30, 10); }
   constexpr void set_pdid(std::uint64_t v) { set_bits(raw, 30, 10, v); }
-  // slot of the sender, its context in the upper bits
+  // slot of the sender; the upper bits are its context
   constexpr std::uint64_t channel() const { return get_bits(raw, 40, 10); }
   constexpr void set_channel(std::uint64_t v) { set_bits(raw, 40, 10, v); }
-  // of the message among those from that node to this one
+  // sequence number of the message from that node to this one
   constexpr std::uint64_t number() const { return get_bits(raw, 50, 24); }
   constexpr void set_number(std::uint64_t v) { set_bits(raw, 50, 24, v); }
   // zero
@@ -565,14 +565,14 @@ struct MailboxEntry {
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 74, 54, v); }
 };
 
-// Who a page of the network interface belongs to; the kernel writes it.
+// Owner of a page of the network interface. The kernel writes it.
 struct NiContext {
   static constexpr unsigned kBits = 64;
   std::array<std::uint32_t, 2> raw{};
-  // protection domain of its process
+  // protection domain of the owning process
   constexpr std::uint64_t pdid() const { return get_bits(raw, 0, 10); }
   constexpr void set_pdid(std::uint64_t v) { set_bits(raw, 0, 10, v); }
-  // stores to the page count
+  // 1: stores to the page take effect
   constexpr std::uint64_t enabled() const { return get_bits(raw, 10, 1); }
   constexpr void set_enabled(std::uint64_t v) { set_bits(raw, 10, 1, v); }
   // zero
@@ -580,7 +580,7 @@ struct NiContext {
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 11, 53, v); }
 };
 
-// A mailbox: a ring of entries in memory; the kernel writes it, which empties the ring.
+// A mailbox: a ring of entries in memory. The kernel writes it, which empties the ring.
 struct NiMailbox {
   static constexpr unsigned kBits = 64;
   std::array<std::uint32_t, 2> raw{};
@@ -590,10 +590,10 @@ struct NiMailbox {
   // binary logarithm of the number of entries, at most 13 (1 MiB)
   constexpr std::uint64_t log_entries() const { return get_bits(raw, 41, 4); }
   constexpr void set_log_entries(std::uint64_t v) { set_bits(raw, 41, 4, v); }
-  // protection domain that it belongs to, and that may send to it
+  // protection domain of the mailbox; only this domain may send to it
   constexpr std::uint64_t pdid() const { return get_bits(raw, 45, 10); }
   constexpr void set_pdid(std::uint64_t v) { set_bits(raw, 45, 10, v); }
-  // takes messages
+  // 1: the mailbox accepts messages
   constexpr std::uint64_t open() const { return get_bits(raw, 55, 1); }
   constexpr void set_open(std::uint64_t v) { set_bits(raw, 55, 1, v); }
   // zero
@@ -601,11 +601,11 @@ struct NiMailbox {
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 56, 8, v); }
 };
 
-// The store by which a process says how far it has read a mailbox of its protection domain.
+// The store by which a process reports how far it has read a mailbox of its protection domain.
 struct MailboxRelease {
   static constexpr unsigned kBits = 64;
   std::array<std::uint32_t, 2> raw{};
-  // which one
+  // number of the mailbox
   constexpr std::uint64_t mailbox() const { return get_bits(raw, 0, 16); }
   constexpr void set_mailbox(std::uint64_t v) { set_bits(raw, 0, 16, v); }
   // entries read since the mailbox was opened, modulo twice its size
@@ -616,38 +616,38 @@ struct MailboxRelease {
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 32, 32, v); }
 };
 
-// What a network interface knows of its machine; the kernel writes it before anything else.
+// Configuration of a network interface. The kernel writes it before anything else.
 struct NiConfig {
   static constexpr unsigned kBits = 64;
   std::array<std::uint32_t, 2> raw{};
-  // this node
+  // address of this node
   constexpr std::uint64_t dcid() const { return get_bits(raw, 0, 22); }
   constexpr void set_dcid(std::uint64_t v) { set_bits(raw, 0, 22, v); }
-  // a node's place among peers: its first coordinate, with the node of the QFDB, the second one shifted by this ...
+  // number of a peer: its first coordinate (with the node of the QFDB), OR'ed with the second one shifted by this ...
   constexpr std::uint64_t y_shift() const { return get_bits(raw, 22, 4); }
   constexpr void set_y_shift(std::uint64_t v) { set_bits(raw, 22, 4, v); }
-  // ... and the third one shifted by this, added
+  // ... and the third one shifted by this
   constexpr std::uint64_t z_shift() const { return get_bits(raw, 26, 4); }
   constexpr void set_z_shift(std::uint64_t v) { set_bits(raw, 26, 4, v); }
-  // rounds after which a message that was not answered is sent again; twice as many each time, up to 32 times as many
+  // retransmission timeout of messages, in rounds; doubles with each retransmission, up to 32 times
   constexpr std::uint64_t patience() const { return get_bits(raw, 30, 6); }
   constexpr void set_patience(std::uint64_t v) { set_bits(raw, 30, 6, v); }
-  // repetitions without an answer until a message or a block is given up; 0: never
+  // retransmissions without an acknowledgement until a message or block fails; 0: no limit
   constexpr std::uint64_t tries() const { return get_bits(raw, 36, 4); }
   constexpr void set_tries(std::uint64_t v) { set_bits(raw, 36, 4, v); }
-  // as patience, of blocks of transfers, whose rounds take 16 cycles for each of four blocks of each channel
+  // retransmission timeout of blocks of transfers, whose rounds take 16 cycles for each of four blocks of each channel
   constexpr std::uint64_t block_patience() const { return get_bits(raw, 40, 6); }
   constexpr void set_block_patience(std::uint64_t v) { set_bits(raw, 40, 6, v); }
-  // of reads whose request was answered, in such rounds: binary logarithm, at most 11; 0: they are never given up
+  // timeout of reads after their request was acknowledged: binary logarithm of such rounds, at most 11; 0: none
   constexpr std::uint64_t read_patience() const { return get_bits(raw, 46, 4); }
   constexpr void set_read_patience(std::uint64_t v) { set_bits(raw, 46, 4, v); }
-  // channels that serve the reads of other nodes, and no others; stores take the rest
+  // channels reserved for serving reads of other nodes; stores use the rest
   constexpr std::uint64_t kept_channels() const { return get_bits(raw, 50, 8); }
   constexpr void set_kept_channels(std::uint64_t v) { set_bits(raw, 50, 8, v); }
-  // addresses of transfers are those of their protection domain; 0: of memory, and nothing is checked
+  // 1: addresses of transfers are virtual, of their protection domain; 0: physical and unchecked
   constexpr std::uint64_t translate() const { return get_bits(raw, 58, 1); }
   constexpr void set_translate(std::uint64_t v) { set_bits(raw, 58, 1, v); }
-  // how often a block comes again whose page is not to be used, until its transfer fails
+  // retries of a block whose page faults, until its transfer fails
   constexpr std::uint64_t fault_tries() const { return get_bits(raw, 59, 4); }
   constexpr void set_fault_tries(std::uint64_t v) { set_bits(raw, 59, 4, v); }
   // zero
@@ -655,17 +655,17 @@ struct NiConfig {
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 63, 1, v); }
 };
 
-// Where a protection domain has its pages; the kernel writes it. What is known of them is kept until it is invalidated.
+// Page tables of a protection domain. The kernel writes it. Translations are kept until they are invalidated.
 struct NiDomain {
   static constexpr unsigned kBits = 64;
   std::array<std::uint32_t, 2> raw{};
-  // it has pages
+  // 1: the domain has page tables
   constexpr std::uint64_t valid() const { return get_bits(raw, 0, 1); }
   constexpr void set_valid(std::uint64_t v) { set_bits(raw, 0, 1, v); }
   // zero
   constexpr std::uint64_t reserved() const { return get_bits(raw, 1, 11); }
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 1, 11, v); }
-  // physical address of its first table, in units of 4 KiB
+  // physical address of the first table, in units of 4 KiB
   constexpr std::uint64_t root() const { return get_bits(raw, 12, 36); }
   constexpr void set_root(std::uint64_t v) { set_bits(raw, 12, 36, v); }
   // zero
@@ -673,41 +673,41 @@ struct NiDomain {
   constexpr void set_more_reserved(std::uint64_t v) { set_bits(raw, 48, 16, v); }
 };
 
-// Entry of a table of pages in memory: 512 of them, 4 KiB. Nine bits of an address find it, 47 to 39 in the first table, 20 to 12 in the fourth.
+// Entry of a page table in memory. A table has 512 entries, 4 KiB. Nine bits of an address select the entry: 47 to 39 in the first table, 20 to 12 in the fourth.
 struct NiPage {
   static constexpr unsigned kBits = 64;
   std::array<std::uint32_t, 2> raw{};
-  // there is something
+  // 1: the entry is present
   constexpr std::uint64_t valid() const { return get_bits(raw, 0, 1); }
   constexpr void set_valid(std::uint64_t v) { set_bits(raw, 0, 1, v); }
-  // a page of 2 MiB in a third table, of 4 or 64 KiB in a fourth; 0: the next table. Larger pages there are none
+  // 1: a page, of 2 MiB in a third table, of 4 or 64 KiB in a fourth; 0: the next table. There are no larger pages
   constexpr std::uint64_t leaf() const { return get_bits(raw, 1, 1); }
   constexpr void set_leaf(std::uint64_t v) { set_bits(raw, 1, 1, v); }
-  // a page may be written
+  // 1: the page may be written
   constexpr std::uint64_t writable() const { return get_bits(raw, 2, 1); }
   constexpr void set_writable(std::uint64_t v) { set_bits(raw, 2, 1, v); }
-  // in a fourth table: it is of 64 KiB, and all 16 entries of them say the same
+  // 1, in a fourth table: the page has 64 KiB, and its 16 entries are equal
   constexpr std::uint64_t wide() const { return get_bits(raw, 3, 1); }
   constexpr void set_wide(std::uint64_t v) { set_bits(raw, 3, 1, v); }
-  // not looked at
+  // ignored
   constexpr std::uint64_t reserved() const { return get_bits(raw, 4, 8); }
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 4, 8, v); }
   // physical address of the table or the page, in units of 4 KiB; a page is aligned to its size
   constexpr std::uint64_t frame() const { return get_bits(raw, 12, 36); }
   constexpr void set_frame(std::uint64_t v) { set_bits(raw, 12, 36, v); }
-  // not looked at
+  // ignored
   constexpr std::uint64_t more_reserved() const { return get_bits(raw, 48, 16); }
   constexpr void set_more_reserved(std::uint64_t v) { set_bits(raw, 48, 16, v); }
 };
 
-// A page that was not there, or was not to be written: first of those that the kernel has yet to take.
+// A page fault: a page that was missing, or must not be written. It is the first one in the kernel's queue.
 struct NiFault {
   static constexpr unsigned kBits = 64;
   std::array<std::uint32_t, 2> raw{};
-  // 0: there is none
+  // 1: there is a fault
   constexpr std::uint64_t valid() const { return get_bits(raw, 0, 1); }
   constexpr void set_valid(std::uint64_t v) { set_bits(raw, 0, 1, v); }
-  // what it was asked for
+  // access that faulted
   constexpr std::uint64_t access() const { return get_bits(raw, 1, 2); }
   constexpr void set_access(std::uint64_t v) { set_bits(raw, 1, 2, v); }
   // Unmapped or ReadOnly
@@ -716,7 +716,7 @@ struct NiFault {
   // zero
   constexpr std::uint64_t reserved() const { return get_bits(raw, 7, 5); }
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 7, 5, v); }
-  // address in its domain, in units of 4 KiB
+  // virtual address of the page, in units of 4 KiB
   constexpr std::uint64_t page() const { return get_bits(raw, 12, 36); }
   constexpr void set_page(std::uint64_t v) { set_bits(raw, 12, 36, v); }
   // protection domain
@@ -727,17 +727,17 @@ struct NiFault {
   constexpr void set_more_reserved(std::uint64_t v) { set_bits(raw, 58, 6, v); }
 };
 
-// What a process reads of its context's transfers.
+// Status of the transfers of a context, for its process.
 struct NiTransferStatus {
   static constexpr unsigned kBits = 64;
   std::array<std::uint32_t, 2> raw{};
-  // transfers that were handed over, modulo the field
+  // transfers that were started, modulo the field
   constexpr std::uint64_t taken() const { return get_bits(raw, 0, 16); }
   constexpr void set_taken(std::uint64_t v) { set_bits(raw, 0, 16, v); }
-  // transfers that were not, modulo the field
+  // transfers that were rejected, modulo the field
   constexpr std::uint64_t refused() const { return get_bits(raw, 16, 16); }
   constexpr void set_refused(std::uint64_t v) { set_bits(raw, 16, 16, v); }
-  // why the last one was refused
+  // why the last one was rejected
   constexpr std::uint64_t refusal() const { return get_bits(raw, 32, 4); }
   constexpr void set_refusal(std::uint64_t v) { set_bits(raw, 32, 4, v); }
   // zero
@@ -745,32 +745,32 @@ struct NiTransferStatus {
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 36, 28, v); }
 };
 
-// What a process reads of its context.
+// Status of a context, for its process.
 struct NiStatus {
   static constexpr unsigned kBits = 64;
   std::array<std::uint32_t, 2> raw{};
-  // a bit a slot
+  // one bit for each slot
   constexpr std::uint64_t free_slots() const { return get_bits(raw, 0, 4); }
   constexpr void set_free_slots(std::uint64_t v) { set_bits(raw, 0, 4, v); }
-  // slot that payload goes to
+  // slot to which payload is stored
   constexpr std::uint64_t fill() const { return get_bits(raw, 4, 2); }
   constexpr void set_fill(std::uint64_t v) { set_bits(raw, 4, 2, v); }
   // zero
   constexpr std::uint64_t reserved() const { return get_bits(raw, 6, 2); }
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 6, 2, v); }
-  // why the last message was refused that was not sent
+  // why the last rejected message was rejected
   constexpr std::uint64_t refusal() const { return get_bits(raw, 8, 4); }
   constexpr void set_refusal(std::uint64_t v) { set_bits(raw, 8, 4, v); }
-  // why the last message failed that was sent
+  // why the last failed message failed
   constexpr std::uint64_t failure() const { return get_bits(raw, 12, 4); }
   constexpr void set_failure(std::uint64_t v) { set_bits(raw, 12, 4, v); }
-  // messages that were not sent, modulo the field
+  // messages that were rejected, modulo the field
   constexpr std::uint64_t refused() const { return get_bits(raw, 16, 16); }
   constexpr void set_refused(std::uint64_t v) { set_bits(raw, 16, 16, v); }
   // messages that were sent and failed, modulo the field
   constexpr std::uint64_t failed() const { return get_bits(raw, 32, 16); }
   constexpr void set_failed(std::uint64_t v) { set_bits(raw, 32, 16, v); }
-  // slot of the last of them
+  // slot of the last failed message
   constexpr std::uint64_t failed_channel() const { return get_bits(raw, 48, 10); }
   constexpr void set_failed_channel(std::uint64_t v) { set_bits(raw, 48, 10, v); }
   // zero
@@ -778,17 +778,17 @@ struct NiStatus {
   constexpr void set_more_reserved(std::uint64_t v) { set_bits(raw, 58, 6, v); }
 };
 
-// The store that hands over the part of a process, out of the payload that was stored before.
+// The store that submits a process's part of a reduction, with the payload stored before.
 struct ReduceCall {
   static constexpr unsigned kBits = 64;
   std::array<std::uint32_t, 2> raw{};
-  // how parts are combined
+  // operation that combines the parts
   constexpr std::uint64_t operation() const { return get_bits(raw, 0, 3); }
   constexpr void set_operation(std::uint64_t v) { set_bits(raw, 0, 3, v); }
-  // of each element
+  // type of each element
   constexpr std::uint64_t element() const { return get_bits(raw, 3, 3); }
   constexpr void set_element(std::uint64_t v) { set_bits(raw, 3, 3, v); }
-  // of the vector, at most 512, whole elements; 0 is a barrier
+  // bytes of the vector, at most 512, whole elements; 0: a barrier
   constexpr std::uint64_t bytes() const { return get_bits(raw, 6, 10); }
   constexpr void set_bytes(std::uint64_t v) { set_bits(raw, 6, 10, v); }
   // zero
@@ -796,14 +796,14 @@ struct ReduceCall {
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 16, 48, v); }
 };
 
-// `dmadd` of the packets of a reduction.
+// Field `dmadd` of the packets of a reduction.
 struct ReduceAddress {
   static constexpr unsigned kBits = 48;
   std::array<std::uint32_t, 2> raw{};
   // the tree's number at the destination
   constexpr std::uint64_t tree() const { return get_bits(raw, 0, 4); }
   constexpr void set_tree(std::uint64_t v) { set_bits(raw, 0, 4, v); }
-  // of a part: which branch of that node it is; of a result zero
+  // part: branch of the destination node that it comes from; result: zero
   constexpr std::uint64_t branch() const { return get_bits(raw, 4, 3); }
   constexpr void set_branch(std::uint64_t v) { set_bits(raw, 4, 3, v); }
   // as in reduce_call
@@ -812,7 +812,7 @@ struct ReduceAddress {
   // as in reduce_call
   constexpr std::uint64_t element() const { return get_bits(raw, 10, 3); }
   constexpr void set_element(std::uint64_t v) { set_bits(raw, 10, 3, v); }
-  // of the vector; the packet has as many, or none where the footer has a reason
+  // bytes of the vector; the packet has as many, or none if the footer has a reason
   constexpr std::uint64_t bytes() const { return get_bits(raw, 13, 10); }
   constexpr void set_bytes(std::uint64_t v) { set_bits(raw, 13, 10, v); }
   // zero
@@ -820,20 +820,20 @@ struct ReduceAddress {
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 23, 25, v); }
 };
 
-// What is written behind a result in a process's memory, and says that the reduction has ended.
+// Written after the result in a process's memory: the reduction has ended.
 struct ReduceEnd {
   static constexpr unsigned kBits = 128;
   std::array<std::uint32_t, 4> raw{};
-  // the tree's epoch, and below it how many reductions ended before this one, modulo 65,536
+  // the tree's epoch in the upper 8 bits; below it the number of reductions that ended before this one, modulo 65,536
   constexpr std::uint64_t number() const { return get_bits(raw, 0, 24); }
   constexpr void set_number(std::uint64_t v) { set_bits(raw, 0, 24, v); }
-  // why there is no result, nor will be until the kernel opens the tree again
+  // why there is no result, and none until the kernel opens the tree again
   constexpr std::uint64_t reason() const { return get_bits(raw, 24, 4); }
   constexpr void set_reason(std::uint64_t v) { set_bits(raw, 24, 4, v); }
-  // one: memory that was cleared is no end
+  // 1, so that cleared memory is not taken for an end
   constexpr std::uint64_t valid() const { return get_bits(raw, 28, 1); }
   constexpr void set_valid(std::uint64_t v) { set_bits(raw, 28, 1, v); }
-  // of the result, which ends right before these 16 bytes
+  // bytes of the result, which ends right before these 16 bytes
   constexpr std::uint64_t bytes() const { return get_bits(raw, 29, 10); }
   constexpr void set_bytes(std::uint64_t v) { set_bits(raw, 29, 10, v); }
   // zero
@@ -844,17 +844,17 @@ struct ReduceEnd {
   constexpr void set_more_reserved(std::uint64_t v) { set_bits(raw, 64, 64, v); }
 };
 
-// What a reduction unit knows of its machine; the kernel writes it before anything else.
+// Configuration of a reduction unit. The kernel writes it before anything else.
 struct NiReduceConfig {
   static constexpr unsigned kBits = 64;
   std::array<std::uint32_t, 2> raw{};
-  // this node
+  // address of this node
   constexpr std::uint64_t dcid() const { return get_bits(raw, 0, 22); }
   constexpr void set_dcid(std::uint64_t v) { set_bits(raw, 0, 22, v); }
-  // rounds of 256 cycles until a part is sent again, then up to 32 times as many; 0: never
+  // retransmission timeout in rounds of 256 cycles, which grows up to 32 times; 0: no retransmission
   constexpr std::uint64_t patience() const { return get_bits(raw, 22, 12); }
   constexpr void set_patience(std::uint64_t v) { set_bits(raw, 22, 12, v); }
-  // rounds from a reduction's first part at this node after which it has failed; 0: it waits for ever
+  // timeout of a reduction, in rounds after its first part at this node; 0: none
   constexpr std::uint64_t limit() const { return get_bits(raw, 34, 16); }
   constexpr void set_limit(std::uint64_t v) { set_bits(raw, 34, 16, v); }
   // zero
@@ -862,26 +862,26 @@ struct NiReduceConfig {
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 50, 14, v); }
 };
 
-// This node's place in a tree; the kernel writes it behind its neighbours, which begins the numbers anew and mends what is broken.
+// This node's configuration in a tree. The kernel writes it after the neighbours. The write restarts the numbers and clears failures.
 struct NiReduceTree {
   static constexpr unsigned kBits = 64;
   std::array<std::uint32_t, 2> raw{};
-  // protection domain, the same at all nodes of the tree
+  // protection domain; the same at all nodes of the tree
   constexpr std::uint64_t pdid() const { return get_bits(raw, 0, 10); }
   constexpr void set_pdid(std::uint64_t v) { set_bits(raw, 0, 10, v); }
-  // the same at all nodes; another one than the tree's number had before, so that packets of then are nobody's
+  // the same at all nodes, and one that this tree number has not had before, so that old packets are ignored
   constexpr std::uint64_t epoch() const { return get_bits(raw, 10, 8); }
   constexpr void set_epoch(std::uint64_t v) { set_bits(raw, 10, 8, v); }
-  // a bit for each branch that a part is waited for from; parts are combined in this order, the lowest first
+  // one bit for each branch that contributes a part; parts are combined in this order, lowest first
   constexpr std::uint64_t branches() const { return get_bits(raw, 18, 8); }
   constexpr void set_branches(std::uint64_t v) { set_bits(raw, 18, 8, v); }
-  // those of them that are processes of this node; the others are nodes below
+  // which of them are processes of this node; the others are nodes below
   constexpr std::uint64_t locals() const { return get_bits(raw, 26, 8); }
   constexpr void set_locals(std::uint64_t v) { set_bits(raw, 26, 8, v); }
-  // no node is above
+  // 1: no node is above
   constexpr std::uint64_t root() const { return get_bits(raw, 34, 1); }
   constexpr void set_root(std::uint64_t v) { set_bits(raw, 34, 1, v); }
-  // takes parts
+  // 1: the tree accepts parts
   constexpr std::uint64_t enabled() const { return get_bits(raw, 35, 1); }
   constexpr void set_enabled(std::uint64_t v) { set_bits(raw, 35, 1, v); }
   // zero
@@ -899,7 +899,7 @@ struct NiReduceNode {
   // the tree's number there
   constexpr std::uint64_t tree() const { return get_bits(raw, 22, 4); }
   constexpr void set_tree(std::uint64_t v) { set_bits(raw, 22, 4, v); }
-  // of the node above: which of its branches this node is
+  // for the node above: which of its branches this node is
   constexpr std::uint64_t branch() const { return get_bits(raw, 26, 3); }
   constexpr void set_branch(std::uint64_t v) { set_bits(raw, 26, 3, v); }
   // zero
@@ -907,7 +907,7 @@ struct NiReduceNode {
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 29, 35, v); }
 };
 
-// Where results go for a branch that is a process of this node.
+// Where the results go for a branch that is a process of this node.
 struct NiReducePlace {
   static constexpr unsigned kBits = 64;
   std::array<std::uint32_t, 2> raw{};
@@ -932,28 +932,28 @@ struct LinkCounters {
   // data words equal to Magic, sent twice
   constexpr std::uint64_t tx_stuffed() const { return get_bits(raw, 64, 32); }
   constexpr void set_tx_stuffed(std::uint64_t v) { set_bits(raw, 64, 32, v); }
-  // packets handed to the router whole
+  // packets passed to the router complete
   constexpr std::uint64_t rx_packets() const { return get_bits(raw, 96, 32); }
   constexpr void set_rx_packets(std::uint64_t v) { set_bits(raw, 96, 32, v); }
-  // headers with wrong bits, or without room: packet not handed on
+  // damaged headers, or packets without reserved space; not passed on
   constexpr std::uint64_t rx_bad_headers() const { return get_bits(raw, 128, 32); }
   constexpr void set_rx_bad_headers(std::uint64_t v) { set_bits(raw, 128, 32, v); }
-  // control words with wrong bits or of no known kind: not looked at
+  // control words that are damaged or of unknown kind; ignored
   constexpr std::uint64_t rx_bad_controls() const { return get_bits(raw, 160, 32); }
   constexpr void set_rx_bad_controls(std::uint64_t v) { set_bits(raw, 160, 32, v); }
-  // packets whose CRC is wrong: handed on, marked
+  // packets whose CRC is wrong; passed on, marked
   constexpr std::uint64_t rx_bad_payloads() const { return get_bits(raw, 192, 32); }
   constexpr void set_rx_bad_payloads(std::uint64_t v) { set_bits(raw, 192, 32, v); }
-  // packets that stopped short: made up to their length, marked
+  // packets that ended early; completed to their length, marked
   constexpr std::uint64_t rx_cut_packets() const { return get_bits(raw, 224, 32); }
   constexpr void set_rx_cut_packets(std::uint64_t v) { set_bits(raw, 224, 32, v); }
-  // packets whose room was given back to the sender because they never arrived
+  // packets that never arrived, whose credits were returned to the sender
   constexpr std::uint64_t rx_reclaimed() const { return get_bits(raw, 256, 32); }
   constexpr void set_rx_reclaimed(std::uint64_t v) { set_bits(raw, 256, 32, v); }
   // data words outside packets, dropped
   constexpr std::uint64_t rx_stray_words() const { return get_bits(raw, 288, 32); }
   constexpr void set_rx_stray_words(std::uint64_t v) { set_bits(raw, 288, 32, v); }
-  // packets that were sent to a far end before it was reset, and had not left its pools as far as it had said
+  // packets sent to a far end before its reset whose credits it had not returned
   constexpr std::uint64_t tx_unconfirmed() const { return get_bits(raw, 320, 32); }
   constexpr void set_tx_unconfirmed(std::uint64_t v) { set_bits(raw, 320, 32, v); }
 };

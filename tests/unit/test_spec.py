@@ -64,7 +64,7 @@ def test_a_new_flag_is_one_line(tmp_path: Path) -> None:
     assert "#define EXANET_TRACED 128u" in emit.c(records)
     assert "kTraced = 128;" in emit.cpp(records)
     assert "logic traced;" in emit.system_verilog(records)
-    assert "| 0x080 | traced | noted |" in emit.markdown(records)
+    assert "| 0x080 | traced | noted |" in emit.markdown(records)["descriptors"]
 
 
 @pytest.mark.parametrize(
@@ -91,6 +91,20 @@ def test_a_new_field_of_a_trace_is_one_line(tmp_path: Path) -> None:
     assert '!= 0;\n    r.send_bytes = s.number_below(std::uint64_t{1} << 47, "a size");\n  }' in emit.cpp_fields(traces)
     assert '        Field("found", "number"),\n        Field("looks", "number"),' in emit.python(traces)
     assert "| `looks` | [bytes](#kinds-of-fields) | so many |" in emit.markdown(traces)
+
+
+def test_comments_of_the_rtl_are_of_what_the_layouts_have() -> None:
+    path = ROOT / "spec/packet.yaml"
+    spec, _ = module("layouts").load(path, {"layouts.header.length": "as it was"})
+    assert [field["meaning"] for field in spec["layouts"]["header"]["fields"] if field["name"] == "length"] == ["as it was"]
+    with pytest.raises(ValueError, match=r"has no layouts\.header\.lenght"):
+        module("layouts").load(path, {"layouts.header.lenght": "as it was"})
+
+
+def test_a_layout_that_no_page_shows_is_found(tmp_path: Path) -> None:
+    path = changed(tmp_path, "layouts: [header, footer,", "layouts: [header,", "packet.yaml")
+    with pytest.raises(ValueError, match="each has to be on one page"):
+        module("emit_packet").markdown(*module("layouts").load(path))
 
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")

@@ -265,45 +265,45 @@ extern "C" {
 #define NODE_REGISTERS__LINK__COUNTER_NAME_86B5ECB3__COUNT_bp 0
 #define NODE_REGISTERS__LINK__COUNTER_NAME_86B5ECB3__COUNT_bw 32
 
-// reg - node_registers::link::counter_name_5262b2c8
-#define NODE_REGISTERS__LINK__COUNTER_NAME_5262B2C8__COUNT_bm 0xffffffff
-#define NODE_REGISTERS__LINK__COUNTER_NAME_5262B2C8__COUNT_bp 0
-#define NODE_REGISTERS__LINK__COUNTER_NAME_5262B2C8__COUNT_bw 32
+// reg - node_registers::link::counter_name_4a2a2f22
+#define NODE_REGISTERS__LINK__COUNTER_NAME_4A2A2F22__COUNT_bm 0xffffffff
+#define NODE_REGISTERS__LINK__COUNTER_NAME_4A2A2F22__COUNT_bp 0
+#define NODE_REGISTERS__LINK__COUNTER_NAME_4A2A2F22__COUNT_bw 32
 
-// reg - node_registers::link::counter_name_5e58ce08
-#define NODE_REGISTERS__LINK__COUNTER_NAME_5E58CE08__COUNT_bm 0xffffffff
-#define NODE_REGISTERS__LINK__COUNTER_NAME_5E58CE08__COUNT_bp 0
-#define NODE_REGISTERS__LINK__COUNTER_NAME_5E58CE08__COUNT_bw 32
+// reg - node_registers::link::counter_name_eb438fb0
+#define NODE_REGISTERS__LINK__COUNTER_NAME_EB438FB0__COUNT_bm 0xffffffff
+#define NODE_REGISTERS__LINK__COUNTER_NAME_EB438FB0__COUNT_bp 0
+#define NODE_REGISTERS__LINK__COUNTER_NAME_EB438FB0__COUNT_bw 32
 
-// reg - node_registers::link::counter_name_abdd566c
-#define NODE_REGISTERS__LINK__COUNTER_NAME_ABDD566C__COUNT_bm 0xffffffff
-#define NODE_REGISTERS__LINK__COUNTER_NAME_ABDD566C__COUNT_bp 0
-#define NODE_REGISTERS__LINK__COUNTER_NAME_ABDD566C__COUNT_bw 32
+// reg - node_registers::link::counter_name_ef0a29d7
+#define NODE_REGISTERS__LINK__COUNTER_NAME_EF0A29D7__COUNT_bm 0xffffffff
+#define NODE_REGISTERS__LINK__COUNTER_NAME_EF0A29D7__COUNT_bp 0
+#define NODE_REGISTERS__LINK__COUNTER_NAME_EF0A29D7__COUNT_bw 32
 
-// reg - node_registers::link::counter_name_fcb3b658
-#define NODE_REGISTERS__LINK__COUNTER_NAME_FCB3B658__COUNT_bm 0xffffffff
-#define NODE_REGISTERS__LINK__COUNTER_NAME_FCB3B658__COUNT_bp 0
-#define NODE_REGISTERS__LINK__COUNTER_NAME_FCB3B658__COUNT_bw 32
+// reg - node_registers::link::counter_name_5add1979
+#define NODE_REGISTERS__LINK__COUNTER_NAME_5ADD1979__COUNT_bm 0xffffffff
+#define NODE_REGISTERS__LINK__COUNTER_NAME_5ADD1979__COUNT_bp 0
+#define NODE_REGISTERS__LINK__COUNTER_NAME_5ADD1979__COUNT_bw 32
 
-// reg - node_registers::link::counter_name_fa592ce7
-#define NODE_REGISTERS__LINK__COUNTER_NAME_FA592CE7__COUNT_bm 0xffffffff
-#define NODE_REGISTERS__LINK__COUNTER_NAME_FA592CE7__COUNT_bp 0
-#define NODE_REGISTERS__LINK__COUNTER_NAME_FA592CE7__COUNT_bw 32
+// reg - node_registers::link::counter_name_477f2044
+#define NODE_REGISTERS__LINK__COUNTER_NAME_477F2044__COUNT_bm 0xffffffff
+#define NODE_REGISTERS__LINK__COUNTER_NAME_477F2044__COUNT_bp 0
+#define NODE_REGISTERS__LINK__COUNTER_NAME_477F2044__COUNT_bw 32
 
-// reg - node_registers::link::counter_name_94ccf739
-#define NODE_REGISTERS__LINK__COUNTER_NAME_94CCF739__COUNT_bm 0xffffffff
-#define NODE_REGISTERS__LINK__COUNTER_NAME_94CCF739__COUNT_bp 0
-#define NODE_REGISTERS__LINK__COUNTER_NAME_94CCF739__COUNT_bw 32
+// reg - node_registers::link::counter_name_61536b40
+#define NODE_REGISTERS__LINK__COUNTER_NAME_61536B40__COUNT_bm 0xffffffff
+#define NODE_REGISTERS__LINK__COUNTER_NAME_61536B40__COUNT_bp 0
+#define NODE_REGISTERS__LINK__COUNTER_NAME_61536B40__COUNT_bw 32
 
 // reg - node_registers::link::counter_name_9d786d6d
 #define NODE_REGISTERS__LINK__COUNTER_NAME_9D786D6D__COUNT_bm 0xffffffff
 #define NODE_REGISTERS__LINK__COUNTER_NAME_9D786D6D__COUNT_bp 0
 #define NODE_REGISTERS__LINK__COUNTER_NAME_9D786D6D__COUNT_bw 32
 
-// reg - node_registers::link::counter_name_e19a1c2b
-#define NODE_REGISTERS__LINK__COUNTER_NAME_E19A1C2B__COUNT_bm 0xffffffff
-#define NODE_REGISTERS__LINK__COUNTER_NAME_E19A1C2B__COUNT_bp 0
-#define NODE_REGISTERS__LINK__COUNTER_NAME_E19A1C2B__COUNT_bw 32
+// reg - node_registers::link::counter_name_ba4ea3df
+#define NODE_REGISTERS__LINK__COUNTER_NAME_BA4EA3DF__COUNT_bm 0xffffffff
+#define NODE_REGISTERS__LINK__COUNTER_NAME_BA4EA3DF__COUNT_bp 0
+#define NODE_REGISTERS__LINK__COUNTER_NAME_BA4EA3DF__COUNT_bw 32
 
 // regfile - node_registers::link
 typedef struct __attribute__ ((__packed__)) {

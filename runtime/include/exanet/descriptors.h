@@ -15,12 +15,12 @@
 #endif
 
 #define EXANET_SLOT_BYTES 64u  /* a slot of a ring */
-#define EXANET_PACKET_MAX 256u  /* payload of a bare packet, bytes: no machine's packetizer takes more */
-#define EXANET_INJECT_MAX 256u  /* payload of a descriptor that carries its buffer by value, bytes */
-#define EXANET_ATOMIC_MAX 1024u  /* target of an atomic, bytes */
-#define EXANET_REDUCTION_MAX 256u  /* vector of a reduction, bytes: no machine's interfaces take more */
+#define EXANET_PACKET_MAX 256u  /* payload bytes of a bare packet; the maximum of every machine's packetizer */
+#define EXANET_INJECT_MAX 256u  /* payload bytes of a descriptor that carries its buffer by value */
+#define EXANET_ATOMIC_MAX 1024u  /* bytes of the target of an atomic */
+#define EXANET_REDUCTION_MAX 256u  /* bytes of a reduction's vector; the maximum of every machine's interfaces */
 
-/* what a descriptor asks for; 0 skips to the ring's start */
+/* operation that a descriptor requests; 0 skips to the ring's start */
 enum exanet_descriptor_kind {
   EXN_OP_PAD = 0,  /* skip to the ring's start */
   EXN_OP_EP_OPEN = 1,  /* opens an endpoint */
@@ -29,74 +29,74 @@ enum exanet_descriptor_kind {
   EXN_OP_MEM_DEREGISTER = 4,  /* closes a region */
   EXN_OP_SEND = 5,  /* sends a message to an endpoint */
   EXN_OP_RECEIVE = 6,  /* posts a buffer for a message */
-  EXN_OP_PEEK = 7,  /* looks for a message that no receive has taken */
-  EXN_OP_CANCEL = 8,  /* takes back a posted receive that no message has matched */
+  EXN_OP_PEEK = 7,  /* searches for a message that no receive has taken */
+  EXN_OP_CANCEL = 8,  /* cancels a posted receive that no message has matched */
   EXN_OP_PUT = 9,  /* writes to a registered region of another process */
   EXN_OP_GET = 10,  /* reads from a registered region of another process */
   EXN_OP_ATOMIC = 11,  /* computes on a registered region of another process */
   EXN_OP_PACKET = 12,  /* sends a bare packet to a raw endpoint's mailbox */
-  EXN_OP_REDUCTION = 13,  /* hands a part of a reduction to the interface */
-  EXN_OP_REDUCTION_OPEN = 14,  /* sets up a tree for reductions among processes */
-  EXN_OP_REDUCTION_CLOSE = 15,  /* this process takes no further part in a tree */
+  EXN_OP_REDUCTION = 13,  /* submits a part of a reduction */
+  EXN_OP_REDUCTION_OPEN = 14,  /* sets up a tree for reductions among processes at all their interfaces */
+  EXN_OP_REDUCTION_CLOSE = 15,  /* leaves a tree */
 };
 
 /* what has completed; 0 skips to the ring's start */
 enum exanet_completion_kind {
   EXANET_C_PAD = 0,  /* skip to the ring's start */
-  EXANET_C_SEND = 1,  /* the buffer of a send is the caller's again */
+  EXANET_C_SEND = 1,  /* the buffer of a send can be reused */
   EXANET_C_RECEIVE = 2,  /* a message is in its buffer */
   EXANET_C_PEEK = 3,  /* a message was found */
-  EXANET_C_PUT = 4,  /* the acknowledgement of a put's last block is back */
+  EXANET_C_PUT = 4,  /* the last block of a put was acknowledged */
   EXANET_C_GET = 5,  /* the data of a get are in memory */
-  EXANET_C_ATOMIC = 6,  /* an atomic is done */
+  EXANET_C_ATOMIC = 6,  /* an atomic is complete */
   EXANET_C_REMOTE_PUT = 7,  /* at the target */
   EXANET_C_REMOTE_EVENT = 8,  /* at the target */
   EXANET_C_PACKET = 9,  /* a bare packet is in the mailbox */
-  EXANET_C_REDUCTION = 10,  /* a reduction is done */
-  EXANET_C_REDUCTION_OPEN = 11,  /* there is a tree */
-  EXANET_C_MULTI_DONE = 12,  /* a multi-receive buffer is the caller's again */
+  EXANET_C_REDUCTION = 10,  /* a reduction is complete */
+  EXANET_C_REDUCTION_OPEN = 11,  /* a tree is set up */
+  EXANET_C_MULTI_DONE = 12,  /* a multi-receive buffer can be reused */
 };
 
 /* what an endpoint receives */
 enum exanet_endpoint_kind {
   EXANET_EP_MESSAGE = 1,  /* messages, matched by tag */
-  EXANET_EP_RAW = 2,  /* bare packets, as a mailbox */
+  EXANET_EP_RAW = 2,  /* bare packets, like a mailbox */
 };
 
-/* what an atomic takes and gives back */
+/* what an atomic takes and returns */
 enum exanet_atomic_kind {
-  EXANET_ATOMIC_UPDATE = 0,  /* operand; nothing comes back */
-  EXANET_ATOMIC_FETCH = 1,  /* operand; the old values come back */
-  EXANET_ATOMIC_COMPARE = 2,  /* operand and compare; the old values come back */
+  EXANET_ATOMIC_UPDATE = 0,  /* takes an operand, returns nothing */
+  EXANET_ATOMIC_FETCH = 1,  /* takes an operand, returns the old values */
+  EXANET_ATOMIC_COMPARE = 2,  /* takes an operand and compare values, returns the old values */
 };
 
-/* how a descriptor is to be carried out; a completion repeats has_data and tagged */
-#define EXANET_INJECT 1u  /* the buffer is carried by value and reusable at once */
+/* how to execute a descriptor; a completion repeats has_data and tagged */
+#define EXANET_INJECT 1u  /* the descriptor carries the buffer by value; it can be reused at once */
 #define EXANET_SILENT 2u  /* no completion when it succeeds; errors always complete */
-#define EXANET_HAS_DATA 4u  /* data (64 bit) are delivered with the message or put */
-#define EXANET_DELIVERED 8u  /* completes only when the target has it (delivery complete) */
+#define EXANET_HAS_DATA 4u  /* 64 bits of data are delivered with the message or put */
+#define EXANET_DELIVERED 8u  /* completes when the target has the data (delivery complete) */
 #define EXANET_MULTI 16u  /* receive: the buffer takes several messages (multi-receive) */
-#define EXANET_CLAIM 32u  /* peek: reserve the message found; receive: take the message reserved under this cookie */
-#define EXANET_DISCARD 64u  /* peek or claimed receive: drop the message */
-#define EXANET_TAGGED 128u  /* match tags; untagged and tagged messages never match each other */
+#define EXANET_CLAIM 32u  /* peek: reserves the message found; receive: takes the message reserved under this cookie */
+#define EXANET_DISCARD 64u  /* peek or claimed receive: drops the message */
+#define EXANET_TAGGED 128u  /* matches tags; untagged and tagged messages never match each other */
 
 /* what registered memory allows */
-#define EXANET_REMOTE_READ 1u  /* gets, and atomics that give values back */
+#define EXANET_REMOTE_READ 1u  /* gets, and atomics that return values */
 #define EXANET_REMOTE_WRITE 2u  /* puts and atomics */
 #define EXANET_OFFSET_ADDRESSED 4u  /* remote addresses are offsets into the region, not virtual addresses */
 #define EXANET_REPORT_EVENTS 8u  /* each put, get and atomic that touches the region completes at its owner as a remote event */
 
-/* An endpoint of the machine. All ones: any source. rank in bits 31:0, ep in bits 47:32. */
+/* Address of an endpoint. All ones: any source. rank in bits 31:0, ep in bits 47:32. */
 typedef uint64_t exanet_addr;
 
 /* First two words of every descriptor. */
 struct exn_descriptor_header {
-  uint8_t kind;  /* what is asked for (enum exanet_descriptor_kind) */
-  uint8_t slots;  /* slots of the ring that the descriptor takes, payload included */
-  uint16_t ep;  /* endpoint that it is posted to */
-  uint16_t flags;  /* how it is to be carried out (work flags) */
-  uint16_t payload_bytes;  /* payload carried behind the fixed part */
-  uint64_t time_ps;  /* when the processor has handed it over, ps */
+  uint8_t kind;  /* requested operation (enum exanet_descriptor_kind) */
+  uint8_t slots;  /* ring slots of the descriptor, with its payload */
+  uint16_t ep;  /* endpoint to which it is posted */
+  uint16_t flags;  /* how to execute it (work flags) */
+  uint16_t payload_bytes;  /* bytes of payload after the fixed part */
+  uint64_t time_ps;  /* time at which the processor has posted it, ps */
 };
 EXN_ASSERT(sizeof(struct exn_descriptor_header) == 16, "size of exn_descriptor_header");
 EXN_ASSERT(offsetof(struct exn_descriptor_header, kind) == 0, "place of exn_descriptor_header.kind");
@@ -106,7 +106,7 @@ EXN_ASSERT(offsetof(struct exn_descriptor_header, flags) == 4, "place of exn_des
 EXN_ASSERT(offsetof(struct exn_descriptor_header, payload_bytes) == 6, "place of exn_descriptor_header.payload_bytes");
 EXN_ASSERT(offsetof(struct exn_descriptor_header, time_ps) == 8, "place of exn_descriptor_header.time_ps");
 
-/* Opens an endpoint; the process numbers its endpoints itself. */
+/* Opens an endpoint. The process numbers its endpoints itself. */
 struct exn_ep_open_descriptor {
   struct exn_descriptor_header header;
   uint8_t ep_kind;  /* what it receives (enum exanet_endpoint_kind) */
@@ -116,19 +116,19 @@ EXN_ASSERT(sizeof(struct exn_ep_open_descriptor) == 24, "size of exn_ep_open_des
 EXN_ASSERT(offsetof(struct exn_ep_open_descriptor, ep_kind) == 16, "place of exn_ep_open_descriptor.ep_kind");
 EXN_ASSERT(offsetof(struct exn_ep_open_descriptor, reserved) == 17, "place of exn_ep_open_descriptor.reserved");
 
-/* Closes an endpoint: its posted receives vanish, messages that it has not taken are refused. */
+/* Closes an endpoint. Its posted receives are removed, and messages that it has not received are rejected. */
 struct exn_ep_close_descriptor {
   struct exn_descriptor_header header;
 };
 EXN_ASSERT(sizeof(struct exn_ep_close_descriptor) == 16, "size of exn_ep_close_descriptor");
 
-/* Opens a region of memory to other processes. A key that is in use names the new region from then on. */
+/* Opens a region of memory to other processes. A key that is already in use names the new region from then on. */
 struct exn_mem_register_descriptor {
   struct exn_descriptor_header header;
-  uint64_t key;  /* names the region */
+  uint64_t key;  /* key of the region */
   uint64_t address;  /* virtual address of its first byte */
-  uint64_t length;  /* its bytes */
-  uint32_t access;  /* what it allows (access flags) */
+  uint64_t length;  /* length in bytes */
+  uint32_t access;  /* allowed accesses (access flags) */
   uint8_t reserved[4];
 };
 EXN_ASSERT(sizeof(struct exn_mem_register_descriptor) == 48, "size of exn_mem_register_descriptor");
@@ -141,18 +141,18 @@ EXN_ASSERT(offsetof(struct exn_mem_register_descriptor, reserved) == 44, "place 
 /* Closes a region. */
 struct exn_mem_deregister_descriptor {
   struct exn_descriptor_header header;
-  uint64_t key;  /* names the region */
+  uint64_t key;  /* key of the region */
 };
 EXN_ASSERT(sizeof(struct exn_mem_deregister_descriptor) == 24, "size of exn_mem_deregister_descriptor");
 EXN_ASSERT(offsetof(struct exn_mem_deregister_descriptor, key) == 16, "place of exn_mem_deregister_descriptor.key");
 
-/* Sends a message to an endpoint, where it is matched.
+/* Sends a message to an endpoint, which matches it.
  * Payload: the message, if it is short enough to be eager or is carried by value. */
 struct exn_send_descriptor {
   struct exn_descriptor_header header;
   exanet_addr peer;  /* destination */
-  uint64_t cookie;  /* comes back in the completion */
-  uint64_t tag;  /* compared with receives' */
+  uint64_t cookie;  /* returned in the completion */
+  uint64_t tag;  /* compared with the tags of receives */
   uint64_t buffer;  /* virtual address of the message */
   uint64_t length;  /* bytes of the message */
   uint64_t data;  /* delivered with the message if has_data */
@@ -169,12 +169,12 @@ EXN_ASSERT(offsetof(struct exn_send_descriptor, data) == 56, "place of exn_send_
 struct exn_receive_descriptor {
   struct exn_descriptor_header header;
   exanet_addr peer;  /* source, or any */
-  uint64_t cookie;  /* comes back in the completion; claim: names the reserved message */
-  uint64_t tag;  /* compared with messages' */
+  uint64_t cookie;  /* returned in the completion; claim: names the reserved message */
+  uint64_t tag;  /* compared with the tags of messages */
   uint64_t ignore;  /* bits of the tag that are not compared */
   uint64_t buffer;  /* virtual address of the buffer */
-  uint64_t length;  /* its bytes */
-  uint64_t min_left;  /* multi: the buffer is given back once fewer bytes are free */
+  uint64_t length;  /* length in bytes */
+  uint64_t min_left;  /* multi: the buffer is returned when fewer bytes than this are free */
 };
 EXN_ASSERT(sizeof(struct exn_receive_descriptor) == 72, "size of exn_receive_descriptor");
 EXN_ASSERT(offsetof(struct exn_receive_descriptor, peer) == 16, "place of exn_receive_descriptor.peer");
@@ -185,12 +185,12 @@ EXN_ASSERT(offsetof(struct exn_receive_descriptor, buffer) == 48, "place of exn_
 EXN_ASSERT(offsetof(struct exn_receive_descriptor, length) == 56, "place of exn_receive_descriptor.length");
 EXN_ASSERT(offsetof(struct exn_receive_descriptor, min_left) == 64, "place of exn_receive_descriptor.min_left");
 
-/* Looks for a message that no receive has taken. */
+/* Searches for a message that no receive has taken. */
 struct exn_peek_descriptor {
   struct exn_descriptor_header header;
   exanet_addr peer;  /* source, or any */
-  uint64_t cookie;  /* comes back in the completion; claim: names the message from then on */
-  uint64_t tag;  /* compared with messages' */
+  uint64_t cookie;  /* returned in the completion; claim: names the message from then on */
+  uint64_t tag;  /* compared with the tags of messages */
   uint64_t ignore;  /* bits of the tag that are not compared */
 };
 EXN_ASSERT(sizeof(struct exn_peek_descriptor) == 48, "size of exn_peek_descriptor");
@@ -199,10 +199,10 @@ EXN_ASSERT(offsetof(struct exn_peek_descriptor, cookie) == 24, "place of exn_pee
 EXN_ASSERT(offsetof(struct exn_peek_descriptor, tag) == 32, "place of exn_peek_descriptor.tag");
 EXN_ASSERT(offsetof(struct exn_peek_descriptor, ignore) == 40, "place of exn_peek_descriptor.ignore");
 
-/* Takes back a posted receive that no message has matched. */
+/* Cancels a posted receive that no message has matched. */
 struct exn_cancel_descriptor {
   struct exn_descriptor_header header;
-  uint64_t cookie;  /* of the receive */
+  uint64_t cookie;  /* cookie of the receive */
 };
 EXN_ASSERT(sizeof(struct exn_cancel_descriptor) == 24, "size of exn_cancel_descriptor");
 EXN_ASSERT(offsetof(struct exn_cancel_descriptor, cookie) == 16, "place of exn_cancel_descriptor.cookie");
@@ -211,12 +211,12 @@ EXN_ASSERT(offsetof(struct exn_cancel_descriptor, cookie) == 16, "place of exn_c
  * Payload: the data, if they are carried by value. */
 struct exn_put_descriptor {
   struct exn_descriptor_header header;
-  exanet_addr peer;  /* whose region */
-  uint64_t cookie;  /* comes back in the completion */
+  exanet_addr peer;  /* owner of the region */
+  uint64_t cookie;  /* returned in the completion */
   uint64_t buffer;  /* virtual address of the data */
-  uint64_t length;  /* their bytes */
+  uint64_t length;  /* length in bytes */
   uint64_t remote;  /* address or offset in the region */
-  uint64_t key;  /* names the region */
+  uint64_t key;  /* key of the region */
   uint64_t data;  /* delivered with the put if has_data */
 };
 EXN_ASSERT(sizeof(struct exn_put_descriptor) == 72, "size of exn_put_descriptor");
@@ -231,12 +231,12 @@ EXN_ASSERT(offsetof(struct exn_put_descriptor, data) == 64, "place of exn_put_de
 /* Reads from a registered region of another process. */
 struct exn_get_descriptor {
   struct exn_descriptor_header header;
-  exanet_addr peer;  /* whose region */
-  uint64_t cookie;  /* comes back in the completion */
-  uint64_t buffer;  /* virtual address that the data go to */
-  uint64_t length;  /* their bytes */
+  exanet_addr peer;  /* owner of the region */
+  uint64_t cookie;  /* returned in the completion */
+  uint64_t buffer;  /* virtual address to which the data go */
+  uint64_t length;  /* length in bytes */
   uint64_t remote;  /* address or offset in the region */
-  uint64_t key;  /* names the region */
+  uint64_t key;  /* key of the region */
 };
 EXN_ASSERT(sizeof(struct exn_get_descriptor) == 64, "size of exn_get_descriptor");
 EXN_ASSERT(offsetof(struct exn_get_descriptor, peer) == 16, "place of exn_get_descriptor.peer");
@@ -250,13 +250,13 @@ EXN_ASSERT(offsetof(struct exn_get_descriptor, key) == 56, "place of exn_get_des
  * Payload: operand, then compare values, as far as the operation takes them. */
 struct exn_atomic_descriptor {
   struct exn_descriptor_header header;
-  exanet_addr peer;  /* whose region */
-  uint64_t cookie;  /* comes back in the completion */
-  uint64_t result;  /* virtual address that old values go to */
+  exanet_addr peer;  /* owner of the region */
+  uint64_t cookie;  /* returned in the completion */
+  uint64_t result;  /* virtual address to which the old values go */
   uint64_t remote;  /* address or offset in the region */
-  uint64_t key;  /* names the region */
+  uint64_t key;  /* key of the region */
   uint32_t count;  /* elements */
-  uint8_t atomic_kind;  /* what it takes and gives back (enum exanet_atomic_kind) */
+  uint8_t atomic_kind;  /* what it takes and returns (enum exanet_atomic_kind) */
   uint8_t operation;  /* libfabric's enum fi_op */
   uint8_t datatype;  /* libfabric's enum fi_datatype */
   uint8_t reserved;
@@ -282,13 +282,13 @@ struct exn_packet_descriptor {
 EXN_ASSERT(sizeof(struct exn_packet_descriptor) == 24, "size of exn_packet_descriptor");
 EXN_ASSERT(offsetof(struct exn_packet_descriptor, peer) == 16, "place of exn_packet_descriptor.peer");
 
-/* Hands a part of a reduction to the interface, which combines it with those of the tree's other processes.
+/* Submits a part of a reduction, which the interface combines with those of the tree's other processes.
  * Payload: the process's part. */
 struct exn_reduction_descriptor {
   struct exn_descriptor_header header;
-  uint64_t cookie;  /* comes back in the completion */
-  uint64_t buffer;  /* virtual address that the result goes to */
-  uint32_t tree;  /* of reduction_open's completion */
+  uint64_t cookie;  /* returned in the completion */
+  uint64_t buffer;  /* virtual address to which the result goes */
+  uint32_t tree;  /* tree number from reduction_open's completion */
   uint16_t count;  /* elements; 0: a barrier */
   uint8_t operation;  /* libfabric's enum fi_op */
   uint8_t datatype;  /* libfabric's enum fi_datatype */
@@ -301,12 +301,12 @@ EXN_ASSERT(offsetof(struct exn_reduction_descriptor, count) == 36, "place of exn
 EXN_ASSERT(offsetof(struct exn_reduction_descriptor, operation) == 38, "place of exn_reduction_descriptor.operation");
 EXN_ASSERT(offsetof(struct exn_reduction_descriptor, datatype) == 39, "place of exn_reduction_descriptor.datatype");
 
-/* Sets up a tree for reductions among processes, of which this is one, at the interfaces of all of them. */
+/* Sets up a tree for reductions among processes at all their interfaces. The calling process is one of them. */
 struct exn_reduction_open_descriptor {
   struct exn_descriptor_header header;
-  uint64_t cookie;  /* comes back in the completion */
-  uint64_t members;  /* virtual address of their numbers, 32 bits each, each once */
-  uint32_t count;  /* how many there are */
+  uint64_t cookie;  /* returned in the completion */
+  uint64_t members;  /* virtual address of their ranks, 32 bits each, each once */
+  uint32_t count;  /* number of processes */
   uint8_t reserved[4];
 };
 EXN_ASSERT(sizeof(struct exn_reduction_open_descriptor) == 40, "size of exn_reduction_open_descriptor");
@@ -315,10 +315,10 @@ EXN_ASSERT(offsetof(struct exn_reduction_open_descriptor, members) == 24, "place
 EXN_ASSERT(offsetof(struct exn_reduction_open_descriptor, count) == 32, "place of exn_reduction_open_descriptor.count");
 EXN_ASSERT(offsetof(struct exn_reduction_open_descriptor, reserved) == 36, "place of exn_reduction_open_descriptor.reserved");
 
-/* This process takes no further part in a tree, which is gone when all of its processes have said so. It does not complete. */
+/* Leaves a tree, which is removed when all its processes have left. It does not complete. */
 struct exn_reduction_close_descriptor {
   struct exn_descriptor_header header;
-  uint32_t tree;  /* of reduction_open's completion */
+  uint32_t tree;  /* tree number from reduction_open's completion */
   uint8_t reserved[4];
 };
 EXN_ASSERT(sizeof(struct exn_reduction_close_descriptor) == 24, "size of exn_reduction_close_descriptor");
@@ -348,13 +348,13 @@ union exn_descriptor {
 /* First three words of every completion. */
 struct exn_completion_header {
   uint8_t kind;  /* what has completed (enum exanet_completion_kind) */
-  uint8_t slots;  /* slots of the ring that the completion takes, payload included */
-  uint16_t ep;  /* endpoint that it belongs to */
+  uint8_t slots;  /* ring slots of the completion, with its payload */
+  uint16_t ep;  /* endpoint to which it belongs */
   int32_t status;  /* 0 or a negative errno value */
-  uint64_t time_ps;  /* visible to a poll from then on, ps */
-  uint32_t cpu_ps;  /* processor time that its consumption costs, ps */
+  uint64_t time_ps;  /* time from which a poll sees it, ps */
+  uint32_t cpu_ps;  /* processor time that it costs to consume it, ps */
   uint16_t flags;  /* has_data, tagged (work flags) */
-  uint16_t payload_bytes;  /* payload carried behind the fixed part */
+  uint16_t payload_bytes;  /* bytes of payload after the fixed part */
 };
 EXN_ASSERT(sizeof(struct exn_completion_header) == 24, "size of exn_completion_header");
 EXN_ASSERT(offsetof(struct exn_completion_header, kind) == 0, "place of exn_completion_header.kind");
@@ -366,11 +366,11 @@ EXN_ASSERT(offsetof(struct exn_completion_header, cpu_ps) == 16, "place of exn_c
 EXN_ASSERT(offsetof(struct exn_completion_header, flags) == 20, "place of exn_completion_header.flags");
 EXN_ASSERT(offsetof(struct exn_completion_header, payload_bytes) == 22, "place of exn_completion_header.payload_bytes");
 
-/* The buffer of a send is the caller's again; delivered: the target has the message. */
+/* The buffer of a send can be reused. With delivered: the target has the message. */
 struct exn_send_completion {
   struct exn_completion_header header;
-  uint64_t cookie;  /* of the descriptor */
-  exanet_addr peer;  /* of the descriptor */
+  uint64_t cookie;  /* as in the descriptor */
+  exanet_addr peer;  /* as in the descriptor */
   uint64_t length;  /* bytes of the operation */
 };
 EXN_ASSERT(sizeof(struct exn_send_completion) == 48, "size of exn_send_completion");
@@ -378,14 +378,14 @@ EXN_ASSERT(offsetof(struct exn_send_completion, cookie) == 24, "place of exn_sen
 EXN_ASSERT(offsetof(struct exn_send_completion, peer) == 32, "place of exn_send_completion.peer");
 EXN_ASSERT(offsetof(struct exn_send_completion, length) == 40, "place of exn_send_completion.length");
 
-/* A message is in its buffer; status -EMSGSIZE: cut to the buffer's length.
+/* A message is in its buffer. Status -EMSGSIZE: it was truncated to the buffer's length.
  * Payload: an eager message, which goes to the buffer. */
 struct exn_receive_completion {
   struct exn_completion_header header;
-  uint64_t cookie;  /* of the descriptor */
+  uint64_t cookie;  /* as in the descriptor */
   exanet_addr peer;  /* source */
-  uint64_t tag;  /* of the message */
-  uint64_t length;  /* bytes of the message, which may be more than the buffer's */
+  uint64_t tag;  /* tag of the message */
+  uint64_t length;  /* bytes of the message, which may exceed the buffer */
   uint64_t data;  /* sent with the message if has_data */
   uint64_t buffer;  /* virtual address of the message; multi: inside the buffer */
 };
@@ -397,12 +397,12 @@ EXN_ASSERT(offsetof(struct exn_receive_completion, length) == 48, "place of exn_
 EXN_ASSERT(offsetof(struct exn_receive_completion, data) == 56, "place of exn_receive_completion.data");
 EXN_ASSERT(offsetof(struct exn_receive_completion, buffer) == 64, "place of exn_receive_completion.buffer");
 
-/* A message was found, or status -ENOMSG. */
+/* A message was found. Status -ENOMSG: there was none. */
 struct exn_peek_completion {
   struct exn_completion_header header;
-  uint64_t cookie;  /* of the descriptor */
+  uint64_t cookie;  /* as in the descriptor */
   exanet_addr peer;  /* source */
-  uint64_t tag;  /* of the message */
+  uint64_t tag;  /* tag of the message */
   uint64_t length;  /* bytes of the message */
   uint64_t data;  /* sent with the message if has_data */
 };
@@ -413,11 +413,11 @@ EXN_ASSERT(offsetof(struct exn_peek_completion, tag) == 40, "place of exn_peek_c
 EXN_ASSERT(offsetof(struct exn_peek_completion, length) == 48, "place of exn_peek_completion.length");
 EXN_ASSERT(offsetof(struct exn_peek_completion, data) == 56, "place of exn_peek_completion.data");
 
-/* The acknowledgement of a put's last block is back. */
+/* The last block of a put was acknowledged. */
 struct exn_put_completion {
   struct exn_completion_header header;
-  uint64_t cookie;  /* of the descriptor */
-  exanet_addr peer;  /* of the descriptor */
+  uint64_t cookie;  /* as in the descriptor */
+  exanet_addr peer;  /* as in the descriptor */
   uint64_t length;  /* bytes of the operation */
 };
 EXN_ASSERT(sizeof(struct exn_put_completion) == 48, "size of exn_put_completion");
@@ -428,8 +428,8 @@ EXN_ASSERT(offsetof(struct exn_put_completion, length) == 40, "place of exn_put_
 /* The data of a get are in memory. */
 struct exn_get_completion {
   struct exn_completion_header header;
-  uint64_t cookie;  /* of the descriptor */
-  exanet_addr peer;  /* of the descriptor */
+  uint64_t cookie;  /* as in the descriptor */
+  exanet_addr peer;  /* as in the descriptor */
   uint64_t length;  /* bytes of the operation */
 };
 EXN_ASSERT(sizeof(struct exn_get_completion) == 48, "size of exn_get_completion");
@@ -437,11 +437,11 @@ EXN_ASSERT(offsetof(struct exn_get_completion, cookie) == 24, "place of exn_get_
 EXN_ASSERT(offsetof(struct exn_get_completion, peer) == 32, "place of exn_get_completion.peer");
 EXN_ASSERT(offsetof(struct exn_get_completion, length) == 40, "place of exn_get_completion.length");
 
-/* An atomic is done; old values are in memory. */
+/* An atomic is complete. Old values are in memory. */
 struct exn_atomic_completion {
   struct exn_completion_header header;
-  uint64_t cookie;  /* of the descriptor */
-  exanet_addr peer;  /* of the descriptor */
+  uint64_t cookie;  /* as in the descriptor */
+  exanet_addr peer;  /* as in the descriptor */
   uint64_t length;  /* bytes of the operation */
 };
 EXN_ASSERT(sizeof(struct exn_atomic_completion) == 48, "size of exn_atomic_completion");
@@ -449,10 +449,10 @@ EXN_ASSERT(offsetof(struct exn_atomic_completion, cookie) == 24, "place of exn_a
 EXN_ASSERT(offsetof(struct exn_atomic_completion, peer) == 32, "place of exn_atomic_completion.peer");
 EXN_ASSERT(offsetof(struct exn_atomic_completion, length) == 40, "place of exn_atomic_completion.length");
 
-/* At the target: a put with data has landed. */
+/* At the target: a put with data has arrived. */
 struct exn_remote_put_completion {
   struct exn_completion_header header;
-  exanet_addr peer;  /* who put */
+  exanet_addr peer;  /* source of the put */
   uint64_t length;  /* bytes of the put */
   uint64_t data;  /* sent with the put */
 };
@@ -464,8 +464,8 @@ EXN_ASSERT(offsetof(struct exn_remote_put_completion, data) == 40, "place of exn
 /* At the target: a put, get or atomic has touched a region that reports events. */
 struct exn_remote_event_completion {
   struct exn_completion_header header;
-  exanet_addr peer;  /* whose operation */
-  uint64_t key;  /* names the region */
+  exanet_addr peer;  /* source of the operation */
+  uint64_t key;  /* key of the region */
   uint64_t length;  /* bytes touched */
   uint32_t access;  /* remote_read or remote_write (access flags) */
   uint8_t reserved[4];
@@ -486,22 +486,22 @@ struct exn_packet_completion {
 EXN_ASSERT(sizeof(struct exn_packet_completion) == 32, "size of exn_packet_completion");
 EXN_ASSERT(offsetof(struct exn_packet_completion, peer) == 24, "place of exn_packet_completion.peer");
 
-/* A reduction is done; status -EINVAL: parts did not agree in operation, type or length.
+/* A reduction is complete. Status -EINVAL: parts differed in operation, type or length.
  * Payload: the result, which goes to the buffer. */
 struct exn_reduction_completion {
   struct exn_completion_header header;
-  uint64_t cookie;  /* of the descriptor */
-  uint64_t buffer;  /* of the descriptor */
+  uint64_t cookie;  /* as in the descriptor */
+  uint64_t buffer;  /* as in the descriptor */
 };
 EXN_ASSERT(sizeof(struct exn_reduction_completion) == 40, "size of exn_reduction_completion");
 EXN_ASSERT(offsetof(struct exn_reduction_completion, cookie) == 24, "place of exn_reduction_completion.cookie");
 EXN_ASSERT(offsetof(struct exn_reduction_completion, buffer) == 32, "place of exn_reduction_completion.buffer");
 
-/* There is a tree; status -ENOSPC: an interface has no room for one; -EOPNOTSUPP: it has no unit that reduces, or one with too few branches. */
+/* A tree is set up. Status -ENOSPC: an interface has no free tree; -EOPNOTSUPP: it has no reduction unit, or one with too few branches. */
 struct exn_reduction_open_completion {
   struct exn_completion_header header;
-  uint64_t cookie;  /* of the descriptor */
-  uint32_t tree;  /* its number, the same for all of its processes */
+  uint64_t cookie;  /* as in the descriptor */
+  uint32_t tree;  /* number of the tree, the same for all its processes */
   uint8_t reserved[4];
 };
 EXN_ASSERT(sizeof(struct exn_reduction_open_completion) == 40, "size of exn_reduction_open_completion");
@@ -509,10 +509,10 @@ EXN_ASSERT(offsetof(struct exn_reduction_open_completion, cookie) == 24, "place 
 EXN_ASSERT(offsetof(struct exn_reduction_open_completion, tree) == 32, "place of exn_reduction_open_completion.tree");
 EXN_ASSERT(offsetof(struct exn_reduction_open_completion, reserved) == 36, "place of exn_reduction_open_completion.reserved");
 
-/* A multi-receive buffer is the caller's again. */
+/* A multi-receive buffer can be reused. */
 struct exn_multi_done_completion {
   struct exn_completion_header header;
-  uint64_t cookie;  /* of the descriptor */
+  uint64_t cookie;  /* as in the descriptor */
 };
 EXN_ASSERT(sizeof(struct exn_multi_done_completion) == 32, "size of exn_multi_done_completion");
 EXN_ASSERT(offsetof(struct exn_multi_done_completion, cookie) == 24, "place of exn_multi_done_completion.cookie");
