@@ -27,6 +27,8 @@ from exanet.mpi import detect, elf
 CHOICES = ("processes", "packed", "auto")
 WORKER_THREADS = "EXANET_WORKER_THREADS"
 """The environment variable that says how many threads run packed ranks."""
+_EARLIER = {"carriers": "worker_threads", "no_carriers": "no_worker_threads", "turns_carried": "turns_on_workers"}
+"""Keys of run.json by the names of the release before, which this one writes, too."""
 
 _MAPPINGS_OF_RANK = {"mpich": 320, "openmpi": 640, "none": 320}
 """For which there is space. Counted: a program in C has 110 with MPICH, 440 with Open MPI 4, and mpi4py with NumPy 130 more."""
@@ -92,8 +94,9 @@ def turns_on_workers(summary: Mapping[str, Any]) -> dict[str, Any]:
     """For run.json: how many of the ranks' turns the host's worker threads have run (runtime/exec/worker.c), and why there were none."""
     facts = {"simulator": "hosted" if summary["hosted"] else "apart", "worker_threads": summary["worker_threads"]}
     facts |= {"turns": summary["wakes"], "turns_on_workers": summary["turns_on_workers"]}
-    why = summary["no_worker_threads"].decode(errors="replace")
-    return facts | ({"no_worker_threads": why} if why else {})
+    if why := summary["no_worker_threads"].decode(errors="replace"):
+        facts["no_worker_threads"] = why
+    return facts | {old: facts[new] for old, new in _EARLIER.items() if new in facts}
 
 
 class _NotPackedError(Exception):
