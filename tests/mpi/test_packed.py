@@ -72,10 +72,11 @@ def test_ranks_return_to_their_process_and_back(exanet_run: Runner, stack: Stack
     assert ("no_worker_threads" in facts) != (facts["worker_threads"] > 0)
     assert (facts["turns_on_workers"] > 0) == (facts["worker_threads"] > 0)
     assert facts["turns_on_workers"] < facts["turns"]
+    # The names of the release before.
     assert (facts["turns_carried"], facts["carriers"]) == (
         facts["turns_on_workers"],
         facts["worker_threads"],
-    )  # names of the release before
+    )
 
 
 @pytest.mark.parametrize(
