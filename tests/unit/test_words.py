@@ -26,7 +26,7 @@ PAGE = """# Glossary
 
 | word | files | phrases | why |
 |---|---|---|---|
-| `room` | `docs/house.md` | | a house has rooms |
+| `room` | `docs/house` | | a house has rooms |
 | `told` | | `told apart` | ordinary English |
 """
 
@@ -52,7 +52,7 @@ def words() -> Any:
         ("core/a.cpp", "int freed, mushroom, room;", []),
         ("core/nic/a.cpp", "int freed, mushroom, room;", ["room"]),
         ("docs/a.md", "No room", ["room"]),
-        ("docs/house.md", "No room", []),
+        ("docs/house", "No room", []),
         ("tests/test_room_told.py", "", ["told"]),
     ],
 )
