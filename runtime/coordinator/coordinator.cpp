@@ -23,8 +23,8 @@ constexpr std::int64_t kSleepLimit =
 // How far a rank that runs alone may go before it asks again. Nobody else posts anything meanwhile, so nothing comes for it before the next event.
 constexpr Time kFurthestAlone = Time::us(1000);
 
-// A round whose ranks take less than this together is left to one processor, and the simulator looks for its end for so long. Where other
-// programs want the processors, longer looks were seen to take far more than they save.
+// A round whose ranks take less than this together is left to one processor, and the simulator spins for its end for so long. Where other
+// programs want the processors, longer spins were seen to take far more than they save.
 constexpr std::int64_t kShortRoundNs = 100'000;
 // In the host of the ranks the simulator takes no processor of its own: a round is shared from the length on at which that pays, with workers
 // that look for one, and with those that have to be woken.
@@ -78,9 +78,9 @@ Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std
   region_->packet_max = machine.ni.packet_max_bytes;
   region_->store_word_bytes = static_cast<std::uint32_t>(machine.fabric.router.word_bits / 8);
   region_->compute_factor = options.compute_factor;
-  // Whoever looks takes a processor, or half of one, from what is measured.
-  may_look_ = processors_ > 1 && options.compute_factor == 0;
-  region_->most_looking = may_look_ ? processors_ - 1 : 0;
+  // Whoever spins takes a processor, or half of one, from what is measured.
+  may_spin_ = processors_ > 1 && options.compute_factor == 0;
+  region_->most_looking = may_spin_ ? processors_ - 1 : 0;
   if (options.offloaded != 0 && !engine_.reduces())
     throw ConfigError("offload",
                       "--offload: the machine's interfaces have no unit that reduces: say ni.reduction_trees, and "
@@ -225,7 +225,7 @@ bool Coordinator::wait_asleep() {
       if (turns > 0) turn_ns_ += (took * static_cast<std::int64_t>(at_once_) / turns - turn_ns_) / 8;
       return true;
     }
-    const bool woken = calls_ != nullptr ? calls_->wait(kSleepLimit) : look() || sleep(kSleepLimit);
+    const bool woken = calls_ != nullptr ? calls_->wait(kSleepLimit) : spin() || sleep(kSleepLimit);
     if (!woken && running == seen) {
       // Whoever runs may be waiting, in real time, for a rank that is due but has not had its turn.
       const std::int64_t next = exn_take_due(region_.get());
@@ -239,9 +239,9 @@ bool Coordinator::wait_asleep() {
   return false;
 }
 
-// Looks for a call for a while, if a processor is to spare for it; after empty looks not each time.
-bool Coordinator::look() {
-  if (!may_look_ || at_once_ >= processors_ || !exn_looks_now(&looks_)) return false;
+// Spins for a call for a while, if a processor is to spare for it; after spins without one not each time.
+bool Coordinator::spin() {
+  if (!may_spin_ || at_once_ >= processors_ || !exn_spin_now(&spin_)) return false;
   bool called = false;
   for (const std::int64_t until = host_ns() + kShortRoundNs; !called && host_ns() < until;) {
     for (int i = 0; i < 16 && !called; ++i) {
@@ -249,7 +249,7 @@ bool Coordinator::look() {
       called = __atomic_load_n(&region_->simulator_wake, __ATOMIC_ACQUIRE) == EXN_CALLED;
     }
   }
-  exn_looked(&looks_, !called);
+  exn_spin_ended(&spin_, !called);
   return called;
 }
 
@@ -367,7 +367,7 @@ void Coordinator::release() {
 void Coordinator::wake_first() {
   const std::int64_t round_ns = static_cast<std::int64_t>(due_.size()) * turn_ns_;
   const bool is_short = round_ns < (calls_ != nullptr ? kSharedRoundNs : kShortRoundNs);
-  at_once_ = (calls_ != nullptr || may_look_) && is_short ? 1 : processors_;
+  at_once_ = (calls_ != nullptr || may_spin_) && is_short ? 1 : processors_;
   released_ns_ = host_ns();
   const std::uint32_t workers = __atomic_load_n(&region_->workers, __ATOMIC_ACQUIRE);
   std::uint32_t* later = region_.due();

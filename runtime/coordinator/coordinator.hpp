@@ -100,7 +100,7 @@ class Coordinator final : private Host {
   void start_virtual();
   void run_virtual();
   bool wait_asleep();
-  bool look();
+  bool spin();
   bool sleep(std::int64_t ns);
   void collect();
   void reckon();
@@ -152,8 +152,8 @@ class Coordinator final : private Host {
   std::uint32_t at_finish_ = 0;
   std::uint32_t processors_;
   std::uint32_t at_once_ = 1;  // of this round's ranks, how many were let run at once
-  bool may_look_ = false;  // before it sleeps
-  exn_looks looks_{};
+  bool may_spin_ = false;  // before it sleeps
+  exn_spin spin_{};
   std::int64_t released_ns_ = 0, turn_ns_ = 50'000;  // host's time: when this round began; what a turn takes of late
   Rounds rounds_;
   const CollectiveAlgorithm* bcast_ = nullptr;  // the one that was chosen

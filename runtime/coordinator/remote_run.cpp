@@ -13,8 +13,8 @@
 namespace exanet {
 namespace {
 
-constexpr std::int64_t kLookNs = 50'000'000;
-constexpr int kLooksAfterStop = 40;  // the other process answers at once, if it lives
+constexpr std::int64_t kSpinNs = 50'000'000;
+constexpr int kChecksAfterStop = 40;  // the other process answers at once, if it lives
 
 }  // namespace
 
@@ -35,14 +35,14 @@ RemoteRun::~RemoteRun() { ::close(fd_); }
 
 bool RemoteRun::wait(RunRecord& record) {
   const Control control(region_);
-  for (int looks = 0; looks < kLooksAfterStop; looks += control.stopping()) {
+  for (int checks = 0; checks < kChecksAfterStop; checks += control.stopping()) {
     const std::uint32_t where = __atomic_load_n(&region_->where, __ATOMIC_ACQUIRE);
     if (where == EXN_APART) return false;
     if (where == EXN_ENDED_THERE) {
       if (!fetch(record)) Control(control).stop("the simulator failed in the host of packed ranks");
       return true;
     }
-    futex_wait(&region_->where, where, kLookNs);
+    futex_wait(&region_->where, where, kSpinNs);
   }
   return true;
 }

@@ -353,7 +353,7 @@ static void close_break(void) {
   }
 }
 
-static void look_after_workers(void) {
+static void supervise_workers(void) {
   static struct timespec last;
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -405,7 +405,7 @@ static void host(int listens, int run_ends, char **variables) {
   polled[CHILD_ENDS] = (struct pollfd){.fd = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK), .events = POLLIN};
   for (;;) {
     if (poll(polled, OF_HOST + rank_count, exn_workers_run() ? EXN_WORKERS_CHECK_MS : -1) < 0) continue;
-    look_after_workers();
+    supervise_workers();
     if (polled[RUN_ENDS].revents) break;
     if (polled[CHILD_ENDS].revents) reap();
     for (size_t i = 0; i < rank_count; i++) hear(i);

@@ -17,7 +17,7 @@
  * its registers if no worker has them. All waits here end by themselves. The simulator gives turns on when nothing moves (coordinator.cpp), the
  * host returns ranks that run for long to their processes, and gives the workers up when one cannot be interrupted.
  *
- * While a rank is away, its owning process blocks all signals and looks every OWNER_LOOK_NS whether there are any. A rank that returns to its process in most of
+ * While a rank is away, its owning process blocks all signals and checks every OWNER_CHECK_NS whether there are any. A rank that returns to its process in most of
  * its turns stays there for a while, which doubles each time.
  *
  * Limits: x86-64 whose kernel lets programs set the base of FS. Code between the section's marks may be run with any rank's thread-local storage, and
@@ -27,9 +27,9 @@
 
 #include <sys/mman.h>
 
-#define OWNER_LOOK_NS 100000000L
-#define WORKER_LOOK_NS 100000000L
-#define LOOK_CYCLES 200000u /* of the time stamp counter, some 70 us: longer than the simulator takes for most rounds */
+#define OWNER_CHECK_NS 100000000L
+#define WORKER_CHECK_NS 100000000L
+#define SPIN_CYCLES 200000u /* of the time stamp counter, some 70 us: longer than the simulator takes for most rounds */
 #define OWNER_STACK_BYTES ((size_t)1 << 14)
 
 struct team exn_team;
@@ -80,19 +80,19 @@ WORKER_CODE bool exn_simulator_sleeps(void) {
 }
 
 /* Looks at the word for a while, if a processor is to spare for it. True: it has changed. */
-WORKER_CODE static bool look(struct worker *worker, uint32_t seen) {
-  if (!exn_looks_now(&worker->looks)) return false;
+WORKER_CODE static bool spin(struct worker *worker, uint32_t seen) {
+  if (!exn_spin_now(&worker->spin)) return false;
   bool changed = false;
-  if (__atomic_fetch_add(&exn_team.region->workers_looking, 1, __ATOMIC_SEQ_CST) <
+  if (__atomic_fetch_add(&exn_team.region->workers_spinning, 1, __ATOMIC_SEQ_CST) <
       __atomic_load_n(&exn_team.region->most_looking, __ATOMIC_RELAXED)) {
     const uint64_t began = __builtin_ia32_rdtsc();
     do {
       __builtin_ia32_pause();
       changed = __atomic_load_n(&exn_team.region->worker_turn, __ATOMIC_SEQ_CST) != seen;
-    } while (!changed && __builtin_ia32_rdtsc() - began < LOOK_CYCLES);
-    exn_looked(&worker->looks, !changed);
+    } while (!changed && __builtin_ia32_rdtsc() - began < SPIN_CYCLES);
+    exn_spin_ended(&worker->spin, !changed);
   }
-  __atomic_fetch_sub(&exn_team.region->workers_looking, 1, __ATOMIC_SEQ_CST);
+  __atomic_fetch_sub(&exn_team.region->workers_spinning, 1, __ATOMIC_SEQ_CST);
   return changed;
 }
 
@@ -114,7 +114,7 @@ WORKER_CODE void exn_worker_runs(void *argument) {
     if (waits && ends_round()) begin_simulator(worker); /* not before: what is taken is of the same round */
     if (next >= 0 && exn_due(exn_team.region)[next] < exn_team.region->ranks)
       begin_turn(worker, exn_due(exn_team.region)[next]);
-    if (!look(worker, seen)) wait_for(&exn_team.region->worker_turn, seen, WORKER_LOOK_NS);
+    if (!spin(worker, seen)) wait_for(&exn_team.region->worker_turn, seen, WORKER_CHECK_NS);
   }
   CALL(SYS_exit, 0, 0, 0, 0);
   __builtin_unreachable();
@@ -162,7 +162,7 @@ WORKER_CODE static void wait_in_own_process(void *argument) {
          __atomic_load_n(&exn_team.region->stop, __ATOMIC_ACQUIRE)))
       exn_go_on_descheduled(c);
     /* Whoever changes what is asked above changes the word, too. */
-    if (!wait_for(&slot->turn, turn, OWNER_LOOK_NS) && has_signals(c))
+    if (!wait_for(&slot->turn, turn, OWNER_CHECK_NS) && has_signals(c))
       __atomic_store_n(&c->recalled, 1, __ATOMIC_RELEASE);
   }
 }

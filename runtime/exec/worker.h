@@ -58,9 +58,9 @@ struct context { /* of a rank */
 struct worker {
   struct context *current; /* NULL: it runs no rank */
   uint64_t turns;
-  uint64_t looked_at, preempted; /* `turns` when the host last looked, and when it last interrupted */
+  uint64_t checked_turns, preempted; /* `turns` when the host last checked, and when it last interrupted */
   uint32_t signals;
-  struct exn_looks looks;
+  struct exn_spin spin;
   pid_t tid;
   char *stack;
 };

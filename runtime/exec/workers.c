@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Starts the worker threads (worker.c), and looks after them.
+ * Starts the worker threads (worker.c), and supervises them.
  *
  * Problem: whether there can be workers depends on the kernel, and one that cannot be interrupted would hold its rank for ever.
  *
@@ -161,7 +161,7 @@ uintptr_t exn_workers_start(char **variables) {
   return 0;
 }
 
-/* -- looking after them ---------------------------------------------------------------------------------------------------------------------- */
+/* -- supervising them ---------------------------------------------------------------------------------------------------------------------- */
 bool exn_workers_run(void) {
   return exn_team.region && __atomic_load_n(&exn_team.region->workers, __ATOMIC_ACQUIRE) > 0;
 }
@@ -176,8 +176,8 @@ void exn_workers_check(void) {
   for (uint32_t i = 0; i < exn_team.size; i++) {
     struct worker *worker = exn_team.workers[i];
     const uint64_t turns = __atomic_load_n(&worker->turns, __ATOMIC_ACQUIRE);
-    const bool same = __atomic_load_n(&worker->current, __ATOMIC_ACQUIRE) && turns == worker->looked_at;
-    worker->looked_at = turns;
+    const bool same = __atomic_load_n(&worker->current, __ATOMIC_ACQUIRE) && turns == worker->checked_turns;
+    worker->checked_turns = turns;
     worker->signals = same ? worker->signals + 1 : 0;
     if (same) preempt(worker, turns);
     if (worker->signals < MOST_SIGNALS) continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Worker threads: threads of the host that run packed ranks in turn, without the kernel in between (worker.c; started and looked after by workers.c). */
+ * Worker threads: threads of the host that run packed ranks in turn, without the kernel in between (worker.c; started and supervised by workers.c). */
 #ifndef EXANET_EXEC_WORKERS_H
 #define EXANET_EXEC_WORKERS_H
 

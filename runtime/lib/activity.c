@@ -118,7 +118,7 @@ bool exn_thread_may_act(struct exn_thread *thread, uint64_t limit_ns) {
   const uint64_t used = exn_thread_ns(tid);
   if (!runs) return !sleeps_for_long(thread, used);
   const uint32_t acts = __atomic_load_n(&thread->acts, __ATOMIC_ACQUIRE), at = now();
-  const bool spins = thread->in_mpi && thread->looked && !exn_token_is_with(thread);
+  const bool spins = thread->in_mpi && thread->has_polled && !exn_token_is_with(thread);
   if (thread->seen_acts != acts || thread->seen_ns == 0 || (spins && thread->seen_epoch != at)) {
     thread->seen_acts = acts;
     thread->seen_epoch = at;

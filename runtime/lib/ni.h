@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * libexanet's own state, one per process, and what its files offer each other.
  *
- * Files stand in layers, and use only those below: host, state, large_text | table, tasks | activity, sleep | account, token, tree | looks, timed_sleeps |
+ * Files stand in layers, and use only those below: host, state, large_text | table, tasks | activity, sleep | account, token, tree | nonblocking_polls, timed_sleeps |
  * clock, turns | mpi_calls, poll | work | region. tests/unit/test_includes.py sees that nothing points upward. */
 #ifndef EXANET_LIB_NI_H
 #define EXANET_LIB_NI_H
@@ -37,10 +37,10 @@ struct exn_polls {
   unsigned spare; /* and so are so many after it */
   uint64_t window_ps; /* how far the next empty one looks ahead */
   uint32_t empty; /* empty waits since the last post, completion or MPI call */
-  /* empty ones that do not wait (looks.c) */
-  uint32_t looks; /* how many are left to this MPI call */
+  /* empty ones that do not wait (nonblocking_polls.c) */
+  uint32_t nonblocking_left; /* how many are left to this MPI call */
   uint32_t own_work; /* how many more the next one-sided call may need */
-  uint32_t looked; /* how many there have been since the last other call or wait */
+  uint32_t nonblocking; /* how many there have been since the last other call or wait */
 };
 extern __thread __attribute__((tls_model("initial-exec"))) struct exn_polls exn_polls;
 
@@ -51,7 +51,7 @@ struct exanet_ni {
   const struct exn_workers *workers; /* of a packed rank's host, or NULL */
   int opened; /* exanet_open() count */
   uint64_t clock_ps;
-  bool ahead; /* the clock has moved by looks, and the simulator does not know */
+  bool ahead; /* the clock has moved by non-blocking polls, and the simulator does not know */
   bool one_sided; /* calls on windows have been made: any call may have to serve the rank's own */
   bool rounds; /* collectives that go on in rounds between polls have been begun */
   bool multithreaded;
@@ -110,11 +110,11 @@ void exn_thread_leaves_mpi(void);
 void exn_may_hold(void); /* before several threads call */
 bool exn_other_threads_run(void); /* after an empty poll: does another thread have work? Then the caller steps aside. */
 
-/* looks.c */
-void exn_looks_begin(struct exanet_ni *ni, enum exanet_call_kind kind);
-void exn_looks_end(struct exanet_ni *ni, enum exanet_call_kind kind);
-bool exn_look(struct exanet_ni *ni); /* this empty poll does not wait */
-void exn_look_again(struct exanet_ni *ni); /* a wait was empty */
+/* nonblocking_polls.c */
+void exn_nonblocking_begin(struct exanet_ni *ni, enum exanet_call_kind kind);
+void exn_nonblocking_end(struct exanet_ni *ni, enum exanet_call_kind kind);
+bool exn_poll_is_nonblocking(struct exanet_ni *ni); /* this empty poll does not wait */
+void exn_add_nonblocking(struct exanet_ni *ni); /* a wait was empty */
 bool exn_catch_up(struct exanet_ni *ni); /* true: the simulator has run up to this rank's clock */
 
 /* timed_sleeps.c */
@@ -130,7 +130,7 @@ int exn_local_grow(struct exanet_ni *ni);
 /* account.c */
 void exn_account_enter(struct exanet_ni *ni); /* CPU time used by the program becomes virtual time */
 void exn_account_leave(struct exanet_ni *ni);
-void exn_looks_were_work(struct exanet_ni *ni);
+void exn_charge_nonblocking(struct exanet_ni *ni);
 static inline void exn_charge(struct exanet_ni *ni, uint64_t ps) {
   if (!exn_virtual(ni)) return;
   ni->clock_ps += ps;

@@ -5,7 +5,8 @@
 // libraries read a queue until it is empty; of a rank that has begun nonblocking collectives so are some more after something was
 // found, because Open MPI goes on with them between polls, a step at each, and sees that one is over after its last step. The next one
 // waits: until the next completion's time, but no further than a window that doubles with each empty poll, because the caller may
-// also wait for something that is not the network. Inside MPI_Test and its kin a poll is a question, not a wait: it takes one short fixed step. Other MPI calls look some times before they wait (looks.c).
+// also wait for something that is not the network. Inside MPI_Test and its kin a poll is a question, not a wait: it takes one short
+// fixed step. Other MPI calls poll some times before they wait (nonblocking_polls.c).
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -172,7 +173,7 @@ static void wait_until(struct exanet_ni *ni, uint64_t until, bool blocking) {
 static void count_empty(struct exanet_ni *ni) {
   ++exn_polls.empty;
   if (!exn_testing()) exn_wait_was_empty(exn_polls.empty > EXN_FEW);
-  exn_look_again(ni);
+  exn_add_nonblocking(ni);
 }
 
 /* Of a rank with several threads it is asked only once its waits have been empty for long. */
@@ -195,8 +196,8 @@ static int poll_virtual(struct exanet_ni *ni, struct exanet_completion *out, int
     exn_step_is_over();
   } else {
     if (exn_catch_up(ni)) return take(ni, out, max);
-    if (exn_look(ni)) return 0;
-    exn_polls.looked = 0;
+    if (exn_poll_is_nonblocking(ni)) return 0;
+    exn_polls.nonblocking = 0;
     wait_until(ni, ni->clock_ps + exn_polls.window_ps, waits_for_ever(ni));
     if (exn_polls.window_ps < EXN_LAST_WINDOW_PS) exn_polls.window_ps *= 2;
   }
@@ -206,7 +207,8 @@ static int poll_virtual(struct exanet_ni *ni, struct exanet_completion *out, int
 }
 
 int exanet_poll(struct exanet_ni *ni, struct exanet_completion *out, int max) {
-  if (!exn_polls.looked) exn_account_enter(ni); /* what a look has taken counts once it is known to have been work */
+  if (!exn_polls.nonblocking)
+    exn_account_enter(ni); /* what a non-blocking poll has taken counts once it is known to have been work */
   exn_dealt_with();
   int n = take(ni, out, max);
   if (n == 0) {
@@ -217,7 +219,7 @@ int exanet_poll(struct exanet_ni *ni, struct exanet_completion *out, int max) {
       n = take(ni, out, max);
     }
   }
-  if (!exn_polls.looked) exn_account_leave(ni);
+  if (!exn_polls.nonblocking) exn_account_leave(ni);
   return n;
 }
 

@@ -27,7 +27,7 @@ struct exn_thread {
   int stat; /* file descriptor of its state in /proc, 1 more; whoever looks, under the token's lock */
   bool helper; /* the MPI library's own: it lives in the system's time, and nobody waits for it */
   bool in_mpi;
-  bool looked; /* in the present MPI call: it has posted or polled */
+  bool has_polled; /* in the present MPI call: it has posted or polled */
   bool asks; /* the present or last MPI call is MPI_Test or its kin */
   bool at_lock; /* asleep on a lock inside MPI, with something to do behind it */
   bool sleeps; /* it said so: asleep, or about to be, or woken */
@@ -39,7 +39,7 @@ struct exn_thread {
       held; /* stopped by a signal where only what it has posted itself can help it: empty waits until then, 1 more; 0: not so */
   bool news; /* of that something has completed; whoever polls */
   bool queued; /* waits for the token; the token's lock */
-  bool looks; /* and looks after the one that has it, at short intervals; the same lock */
+  bool checks; /* and checks the one that has it, at short intervals; the same lock */
   uint32_t go; /* futex: one more each time that it is given the token */
   uint32_t idle_epoch, idle_step; /* of its last empty poll (activity.c) */
   uint32_t acts; /* one more each time that it does something that is seen here */
@@ -94,7 +94,7 @@ bool exn_thread_spins_idly(const struct exn_thread *thread); /* inside MPI, with
 bool exn_thread_may_act(struct exn_thread *thread, uint64_t limit_ns);
 /* Stopped by a signal, and nothing that it has posted has completed since. */
 bool exn_thread_is_held(const struct exn_thread *thread);
-/* Whether it has looked for what it waits for since anything last happened. */
+/* Whether it has polled for what it waits for since anything last happened. */
 bool exn_thread_is_idle(const struct exn_thread *thread);
 
 /* -- token.c: one of a rank's threads at a time is inside MPI, in an order that the host has no part in ---------------------------------- */

@@ -24,8 +24,8 @@
 #include "runtime/lib/threads.h"
 
 #define EXN_WOKEN_LIMIT_NS UINT64_C(20000000)
-#define EXN_FIRST_LOOK_NS 20000L
-#define EXN_LAST_LOOK_NS 2000000L
+#define EXN_FIRST_CHECK_NS 20000L
+#define EXN_LAST_CHECK_NS 2000000L
 #define EXN_SPIN_LIMIT_NS 1000000000L /* of the host's time */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the entries' sleeps, and who moves the clock for them */
@@ -124,13 +124,14 @@ void exn_let_woken_go_first(void) {
   struct exn_thread *me = exn_own_thread();
   if (me) exn_thread_goes(me);
   const bool was_in_place = exn_thread_is_in_place(true);
-  for (long ns = EXN_FIRST_LOOK_NS, waited = 0; !all_settled() && waited < (long)EXN_WOKEN_LIMIT_NS * 5; waited += ns) {
+  for (long ns = EXN_FIRST_CHECK_NS, waited = 0; !all_settled() && waited < (long)EXN_WOKEN_LIMIT_NS * 5;
+       waited += ns) {
     const uint32_t seen = __atomic_load_n(&settled, __ATOMIC_ACQUIRE);
     if (all_settled()) break;
     futex_wait(&settled, seen, ns);
     if (seen != __atomic_load_n(&settled, __ATOMIC_ACQUIRE)) continue;
     check_woken();
-    if (ns < EXN_LAST_LOOK_NS) ns *= 2;
+    if (ns < EXN_LAST_CHECK_NS) ns *= 2;
   }
   exn_thread_is_in_place(was_in_place);
 }
@@ -144,7 +145,7 @@ static bool is_at_work(struct exn_thread *thread, pid_t tid) {
   return !(thread && exn_thread_only_yields(thread)) && exn_thread_runs(tid);
 }
 
-/* Two looks, since one is not at all of them at once. */
+/* Two checks, since one is not at all of them at once. */
 static bool all_others_wait(const struct exanet_ni *ni) {
   if (__atomic_load_n(&ni->asleep, __ATOMIC_ACQUIRE)) return false;
   if (!all_settled()) check_woken();
@@ -199,7 +200,7 @@ void exanet_sleep(struct exanet_ni *ni, uint64_t ps) {
   lie_down(ni, me, clock + ps);
   long waited = 0; /* since the clock has moved */
   bool others_wait = false;
-  for (long ns = EXN_FIRST_LOOK_NS;
+  for (long ns = EXN_FIRST_CHECK_NS;
        exn_virtual(ni) && __atomic_load_n(&me->timed_sleep, __ATOMIC_ACQUIRE) == EXN_IN_SLEEP;) {
     const bool asleep = __atomic_load_n(&ni->asleep, __ATOMIC_ACQUIRE);
     const bool patient = asleep || waited < EXN_SPIN_LIMIT_NS;
@@ -207,7 +208,7 @@ void exanet_sleep(struct exanet_ni *ni, uint64_t ps) {
     futex_wait(&me->timed_sleep, EXN_IN_SLEEP, ns);
     waited = asleep || exanet_clock_peek(ni) != clock ? 0 : waited + ns;
     clock = exanet_clock_peek(ni);
-    if (ns < EXN_LAST_LOOK_NS) ns *= 2;
+    if (ns < EXN_LAST_CHECK_NS) ns *= 2;
   }
   get_up(ni, me);
 }

@@ -54,7 +54,7 @@ static __attribute__((constructor)) void watch_ends(void) { exn_thread_ends = fr
 void exn_something_happened(void) {
   empty_polls = 0;
   posted = true;
-  if (exn_me) exn_me->looked = true;
+  if (exn_me) exn_me->has_polled = true;
 }
 
 void exn_completion_came(void) {
@@ -75,7 +75,7 @@ void exn_thread_enters_mpi(struct exanet_ni *ni, bool asks) {
   const bool asks_again = asks && others_first;
   exn_acts(me);
   locks = 0;
-  others_first = posted = me->looked = false;
+  others_first = posted = me->has_polled = false;
   __atomic_store_n(&me->news, false, __ATOMIC_RELEASE);
   me->asks = asks;
   if (!asks) exn_set_busy(me); /* who has asked for nothing in this epoch need not ask again */
@@ -194,7 +194,7 @@ bool exn_other_threads_run(void) {
   exn_set_idle(me);
   polled = true;
   if (!takes_turns()) return (others_first = ++empty_polls <= EXN_POLLS && exn_any_other_thread(runs_without_token));
-  me->looked = true;
+  me->has_polled = true;
   me->blind = false;
   only_polls = others_first && locks == 0;
   const bool first = only_polls || (!others_first && !exn_token_is_with(me)) || others_have_work();
@@ -239,7 +239,7 @@ void exanet_step_aside(void) {
 static void hold(int signal) {
   (void)signal;
   const int kept = errno;
-  if (exn_me && exn_me->in_mpi && exn_me->looked) {
+  if (exn_me && exn_me->in_mpi && exn_me->has_polled) {
     exn_set_idle(exn_me);
     if (posted && !exn_me->asks) exn_set_held(exn_me);
     exn_token_queue_where_it_is(exn_me);

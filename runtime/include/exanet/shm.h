@@ -8,7 +8,7 @@
  * Ranks are woken one after another: the simulator lays down the list of ranks that are due, wakes the first few, and every rank
  * that goes to sleep wakes the next of the list; the last one wakes the simulator. One context switch a rank, and never more ranks
  * running than there are processors. Packed ranks may be run by workers (runtime/exec/worker.c), which then take the next of the list.
- * Where there is a processor to spare, simulator and workers look for each other's word for a while before they sleep: then nobody
+ * Where there is a processor to spare, simulator and workers spin for each other's word for a while before they sleep: then nobody
  * has to call the kernel to wake them.
  */
 #ifndef EXANET_SHM_H
@@ -56,7 +56,7 @@ enum exn_place {
 
 /* What simulator_wake says. */
 enum exn_simulator {
-  EXN_AWAKE = 0,                      /* it works, or looks at this word */
+  EXN_AWAKE = 0,                      /* it works, or spins on this word */
   EXN_CALLED,                         /* somebody has something for it */
   EXN_ASLEEP,                         /* it sleeps on this word */
 };
@@ -187,7 +187,7 @@ struct exn_region {
   uint32_t worker_turn
       __attribute__((aligned(64))); /* futex: one more each time that a worker may find a rank to run; anybody */
   uint32_t workers; /* how many run ranks; 0: none, or no more */
-  uint32_t workers_looking; /* workers: that look at worker_turn, and need not be woken */
+  uint32_t workers_spinning; /* workers: that spin on worker_turn, and need not be woken */
   uint32_t most_looking; /* simulator: how many may at once */
   char no_workers[EXN_REASON_BYTES]; /* why */
 };
@@ -211,18 +211,19 @@ static inline int64_t exn_take_due(struct exn_region *r) {
   return -1;
 }
 
-/* Whether to look at a word before sleeping on it: empty looks are left out 1, 2, 4 ... 64 times. */
-struct exn_looks {
-  uint32_t after, left_out; /* waits without a look that are to come, and after the next empty look */
+/* Whether to spin on a word before sleeping on it: spins in which it did not change are left out 1, 2, 4 ... 64 times. */
+struct exn_spin {
+  uint32_t after,
+      left_out; /* waits without a spin that are to come, and after the next spin in which nothing changed */
 };
-static inline int exn_looks_now(struct exn_looks *looks) {
-  if (looks->after == 0) return 1;
-  --looks->after;
+static inline int exn_spin_now(struct exn_spin *spin) {
+  if (spin->after == 0) return 1;
+  --spin->after;
   return 0;
 }
-static inline void exn_looked(struct exn_looks *looks, int empty) {
-  looks->left_out = !empty ? 0 : looks->left_out == 0 ? 1 : looks->left_out < 64 ? 2 * looks->left_out : 64;
-  looks->after = looks->left_out;
+static inline void exn_spin_ended(struct exn_spin *spin, int unchanged) {
+  spin->left_out = !unchanged ? 0 : spin->left_out == 0 ? 1 : spin->left_out < 64 ? 2 * spin->left_out : 64;
+  spin->after = spin->left_out;
 }
 
 /* Calls the simulator; true: it sleeps, and is to be woken. */
@@ -230,11 +231,11 @@ static inline int exn_call_simulator(struct exn_region *r) {
   return __atomic_exchange_n(&r->simulator_wake, EXN_CALLED, __ATOMIC_ACQ_REL) == EXN_ASLEEP;
 }
 
-/* Calls so many workers for what is on the list. Returns how many of them are to be woken. One that looks sees the word change, also when it has just given up. */
+/* Calls so many workers for what is on the list. Returns how many of them are to be woken. One that spins sees the word change, also when it has just given up. */
 static inline uint32_t exn_call_workers(struct exn_region *r, uint32_t wanted) {
   __atomic_fetch_add(&r->worker_turn, 1, __ATOMIC_SEQ_CST);
-  const uint32_t looking = __atomic_load_n(&r->workers_looking, __ATOMIC_SEQ_CST);
-  return wanted > looking ? wanted - looking : 0;
+  const uint32_t spinning = __atomic_load_n(&r->workers_spinning, __ATOMIC_SEQ_CST);
+  return wanted > spinning ? wanted - spinning : 0;
 }
 
 #ifdef __cplusplus
