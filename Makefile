@@ -5,7 +5,7 @@ BIN := .venv/bin
 RANKS ?= 16
 MACHINE ?= exanest
 
-.PHONY: run test test-long test-cpp test-python gateware faults formal budget synth timing record bench lint format clean setup-%
+.PHONY: run test test-long test-long-core test-long-python test-long-mpi test-long-gateware test-long-proofs test-long-timing test-cpp test-python gateware faults formal budget synth timing record record-gateware bench lint format clean setup-%
 
 setup-%:
 	@tools/setup.sh $*
@@ -21,10 +21,21 @@ run: setup-run
 test: setup-test
 	@$(BIN)/python tools/parts.py
 
-# All of them in full size, with the proofs, the breaks and the placed routers that `make test` leaves out: about an hour and a half on two processors.
-test-long: setup-test
-	@EXANET_TEST_LONG=1 $(BIN)/python tools/parts.py
-	@$(MAKE) --no-print-directory formal timing
+# All of them in full size: every MPI, the whole core under the sanitizers, the gateware's variants, all proofs and breaks, all placed parts.
+# `make test-long` runs all pieces; each takes less than an hour on two processors and has a name, e.g. `make test-long-gateware`.
+test-long: test-long-core test-long-python test-long-mpi test-long-gateware test-long-proofs test-long-timing
+
+long-core = lint-format lint-python lint-gateware lint-tidy core-tests
+long-python = pytest-unit pytest-faults pytest-validation
+long-mpi = pytest-mpi
+long-gateware = gateware-tests budget place cocotb
+
+test-long-core test-long-python test-long-mpi test-long-gateware: test-long-%: setup-test
+	@EXANET_TEST_LONG=1 $(BIN)/python tools/parts.py $(long-$*)
+
+test-long-proofs: formal
+
+test-long-timing: timing
 
 test-cpp: setup-test
 	@$(BIN)/python tools/parts.py core-tests
@@ -60,14 +71,22 @@ timing: setup-synth
 	@$(BIN)/python gateware/timing.py
 	@$(BIN)/python gateware/place.py --long
 
-# After a change of the gateware: what proofs, mutations, counts and placing find is written down, and `make test` need not look for it again.
-record: setup-formal setup-synth
+# What checks find about today's sources is written down, and `make test` need not look for it again: clang-tidy and the sanitizers about the
+# core and the runtime; proofs, mutations, counts and placing about the gateware.
+record: setup-test
+	@$(BIN)/python tools/parts.py core-tests lint-tidy
+	@rm -f build/recorded.json
+	@$(BIN)/python tools/sanitized.py --passed --record build/recorded.json
+	@$(BIN)/python tools/tidy.py build/tidy/compile_commands.json --jobs 1 --keep build/kept --record build/recorded.json
+	@mv build/recorded.json tests/recorded.json
+
+record-gateware: setup-formal setup-synth
 	@rm -f build/recorded.json && mkdir -p build
-	@$(BIN)/python gateware/formal.py --quick --record build/recorded.json
-	@$(BIN)/python gateware/formal.py --quick --mutations --record build/recorded.json
-	@$(BIN)/python gateware/synth.py router link registers link-registers lofamo --record build/recorded.json
-	@$(BIN)/python gateware/timing.py router link lofamo ni reduce --record build/recorded.json
-	@$(BIN)/python gateware/place.py --record build/recorded.json
+	@$(BIN)/python gateware/formal.py --quick --keep build/kept --record build/recorded.json
+	@$(BIN)/python gateware/formal.py --quick --mutations --keep build/kept --record build/recorded.json
+	@$(BIN)/python gateware/synth.py router link registers link-registers lofamo --keep build/kept --record build/recorded.json
+	@$(BIN)/python gateware/timing.py router link lofamo ni reduce --keep build/kept --record build/recorded.json
+	@$(BIN)/python gateware/place.py --keep build/kept --record build/recorded.json
 	@mv build/recorded.json gateware/recorded.json
 
 bench: setup-bench

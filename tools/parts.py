@@ -20,35 +20,46 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import leftovers
 import schedule
+import times
 from schedule import Part
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 LIMIT_S = 4000
 """For all parts together, on a slow machine that others use, too: what hangs then is named and killed, and the rest still reported."""
-# Not python -m: the installed package is tested, not the folder of its sources.
-PYTEST = "pytest --durations=20 --basetemp=build/tmp/pytest-"
-# Where real programs, processes and signals meet a busy host, a test that fails is run once more; both tries are reported.
-TWICE = "pytest --reruns 1 --durations=20 --basetemp=build/tmp/pytest-"
 LONG = bool(os.environ.get("EXANET_TEST_LONG"))
 # The compiler by the name by which the package is built: the gateware's build takes the core from there.
 CMAKE = "cmake -S . -G Ninja -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++"
-SANITIZED = (
-    f"{CMAKE} -B build/sanitized -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 -DCMAKE_C_FLAGS=-O1"
-    " -DEXANET_TESTS=ON -DEXANET_PYTHON=OFF -DEXANET_SANITIZE=address,undefined"
-    # Each file for itself, without precompiled headers, shows that it includes what it needs: that takes twice the time.
-    + (" -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON" if LONG else " -DEXANET_FOLDER_AT_ONCE=ON")
-)
-# The package's build has compiled the core with the same options.
-GATEWARE = (
-    f"{CMAKE} -B build/gateware -DCMAKE_BUILD_TYPE=Release -DEXANET_PYTHON=OFF -DEXANET_GATEWARE=ON"
-    ' -DEXANET_CORE="$(realpath build/cp3*/libexanet_core.a)"'
-)
-TIDY = f"{CMAKE} -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DEXANET_FOLDER_AT_ONCE=ON"
 # Findings about the same sources are not looked for again: those of this checkout, and nine of ten of those that the repository records.
 # `make test-long` looks for all of them.
 FOUND = "--keep build/kept" + ("" if LONG else " --recorded gateware/recorded.json")
+CLEAN = "--keep build/kept" + ("" if LONG else " --recorded tests/recorded.json")
+# The package's build has compiled the core with the compiler of that name.
+CORE = '-DEXANET_CORE="$(realpath build/cp3*/libexanet_core.a)"'
+SANITIZED = (
+    f"{CMAKE} -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 -DCMAKE_C_FLAGS=-O1"
+    " -DEXANET_TESTS=ON -DEXANET_PYTHON=OFF -DEXANET_SANITIZE=address,undefined"
+)
+# Each file for itself, without precompiled headers, shows that it includes what it needs: that takes twice the time.
+WHOLE_CORE = f"{SANITIZED} -B build/sanitized -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON"
+PACKAGE_CORE = (
+    f'{SANITIZED} -B build/tests -DEXANET_FOLDER_AT_ONCE=ON {CORE} -DEXANET_SANITIZED_FOLDERS="$(python tools/sanitized.py {CLEAN})"'
+)
+CORE_TESTS = "build/sanitized" if LONG else "build/tests"
+GATEWARE = f"{CMAKE} -B build/gateware -DCMAKE_BUILD_TYPE=Release -DEXANET_PYTHON=OFF -DEXANET_GATEWARE=ON -DEXANET_VARIANTS={'ON' if LONG else 'OFF'} {CORE}"
+TIDY = f"{CMAKE} -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DEXANET_FOLDER_AT_ONCE=ON"
 KARMA = "from exanet.karma import board, interface\nwith board.Bench(board.ONE), interface.Bench(): pass"
+
+
+def pytest(name: str, *, tries: int = 1) -> str:
+    """The command of the tests in tests/NAME.
+
+    Where real programs, processes and signals meet a busy host, a test that fails has a second try; both are reported. The command is
+    not python -m: the installed package is tested, not the folder of its sources.
+    """
+    again = f" --reruns {tries - 1}" if tries > 1 else ""
+    return f"pytest{again} --basetemp=build/tmp/pytest-{name} --junitxml=build/parts/pytest-{name}.xml tests/{name}"
+
 
 # In the order in which they are started, where they need not wait: what is soon known first, then long chains.
 PARTS = [
@@ -56,16 +67,20 @@ PARTS = [
     Part("lint-python", "ruff check . && ruff format --check . && mypy && python tools/words.py"),
     Part("lint-gateware", "python gateware/lint.py"),
     Part("package", "tools/setup.sh package", share=1),
-    Part("core-build", f'{SANITIZED} && cmake --build build/sanitized -j "$JOBS"', share=0.5),
+    Part("core-build", f'{WHOLE_CORE if LONG else PACKAGE_CORE} && cmake --build {CORE_TESTS} -j "$JOBS"', needs=("package",), share=0.5),
     Part("karma-model", f"python -P -c '{KARMA}'", needs=("package",)),
-    Part("pytest-mpi", f"{TWICE}mpi tests/mpi", needs=("package",), limit_s=3000),
-    Part("pytest-unit", f"{TWICE}unit tests/unit", needs=("package", "karma-model"), busy=0.5),
-    Part("pytest-faults", f"{TWICE}faults tests/faults", needs=("package",), busy=0.5),
-    Part("pytest-validation", f"{PYTEST}validation tests/validation", needs=("package", "karma-model")),
-    Part("core-tests", "ctest --test-dir build/sanitized --output-on-failure", needs=("core-build",)),
+    Part("pytest-mpi", pytest("mpi", tries=2), needs=("package",), limit_s=3000),
+    Part("pytest-unit", pytest("unit", tries=2), needs=("package", "karma-model"), busy=0.5),
+    Part("pytest-faults", pytest("faults", tries=2), needs=("package",), busy=0.5),
+    Part("pytest-validation", pytest("validation"), needs=("package", "karma-model")),
+    Part(
+        "core-tests",
+        f"ctest --test-dir {CORE_TESTS} --output-on-failure && python tools/sanitized.py --passed {CLEAN}",
+        needs=("core-build",),
+    ),
     Part("gateware-build", f'{GATEWARE} && cmake --build build/gateware -j "$JOBS" --target gateware_tests', needs=("package",), share=0.5),
-    Part("lint-tidy", f"{TIDY} && python tools/tidy.py build/tidy/compile_commands.json --jobs 1 --keep build/kept"),
-    Part("gateware-tests", "build/gateware/gateware/gateware_tests", needs=("gateware-build",)),
+    Part("lint-tidy", f"{TIDY} && python tools/tidy.py build/tidy/compile_commands.json --jobs 1 {CLEAN}"),
+    Part("gateware-tests", "build/gateware/gateware/gateware_tests --duration=true", needs=("gateware-build",)),
     Part("mutations", f'python gateware/formal.py --quick --mutations --jobs "$JOBS" {FOUND}', share=0.5),
     Part("proofs", f'python gateware/formal.py --quick --jobs "$JOBS" {FOUND}', share=0.5),
     # Counts parts alone, and holds their sum to the whole; `make synth` counts the whole, `make timing` routers and links of other
@@ -137,7 +152,11 @@ def main() -> int:
     for name in names:
         if any(outcome.name == name and outcome.result == "passed" for outcome in outcomes):
             print((BUILD / "parts" / f"{name}.log").read_text(errors="replace"), end="")
-    print(schedule.table(outcomes, wall_s=time.monotonic() - began))
+    kept = BUILD / "times.json"
+    before, slowest = times.read(kept), times.of_tests(BUILD / "parts", [outcome.name for outcome in outcomes])
+    print(times.slowest(slowest, before))
+    print(schedule.table(outcomes, wall_s=time.monotonic() - began, before=before.get("parts")))
+    times.write(kept, {one.name: {"wall_s": one.wall_s, "cpu_s": one.cpu_s} for one in outcomes if one.result == "passed"}, slowest)
     for outcome in outcomes:
         for line in again(BUILD / "parts" / f"{outcome.name}.log"):
             print(f"failed at the first try: {line}")

@@ -74,9 +74,12 @@ class Kept:
         """What is kept under that key, or None: also where it is recorded, and drawn to be looked at again."""
         if self._folder is not None:
             try:
-                return json.loads((self._folder / f"{key}.json").read_text())
+                finding = json.loads((self._folder / f"{key}.json").read_text())
             except (FileNotFoundError, ValueError):
                 pass
+            else:
+                self._write_down(key, finding)
+                return finding
         return None if drawn(key, self._seed) else self._recorded.get(key)
 
     def keep(self, key: str, finding: Any) -> None:
@@ -84,6 +87,9 @@ class Kept:
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)
             _write(self._folder / f"{key}.json", json.dumps(finding))
+        self._write_down(key, finding)
+
+    def _write_down(self, key: str, finding: Any) -> None:
         if self._record is not None:
             with self._lock:
                 self._held[key] = finding

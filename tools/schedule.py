@@ -215,10 +215,13 @@ def _wait(running: list[_Running], outcomes: list[Outcome], folder: Path, end: f
             time.sleep(_POLL_S)
 
 
-def table(outcomes: Sequence[Outcome], *, wall_s: float, most: int = 20) -> str:
-    """The parts that took longest, one a line, with the sum of all."""
-    rows = sorted(outcomes, key=lambda outcome: -outcome.wall_s)[:most]
-    lines = [f"{'part':24}{'wall s':>9}{'CPU s':>9}"]
-    lines += [f"{row.name:24}{row.wall_s:9.1f}{row.cpu_s:9.1f}{'' if row.result == 'passed' else '  ' + row.result}" for row in rows]
+def table(outcomes: Sequence[Outcome], *, wall_s: float, before: Mapping[str, Mapping[str, float]] | None = None, most: int = 20) -> str:
+    """The parts that took longest, one a line, with the sum of all; beside each what it took in the run `before`, where that is known."""
+    before = before or {}
+    lines = [f"{'part':24}{'wall s':>9}{'CPU s':>9}{'before':>9}"]
+    for row in sorted(outcomes, key=lambda outcome: -outcome.wall_s)[:most]:
+        earlier = f"{before[row.name]['cpu_s']:9.1f}" if row.name in before else " " * 9
+        result = "" if row.result == "passed" else f"  {row.result}"
+        lines.append(f"{row.name:24}{row.wall_s:9.1f}{row.cpu_s:9.1f}{earlier}{result}".rstrip())
     lines.append(f"{'all':24}{wall_s:9.1f}{sum(outcome.cpu_s for outcome in outcomes):9.1f}")
     return "\n".join(lines)

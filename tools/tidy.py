@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs clang-tidy (.clang-tidy) over the project's C and C++, tests aside; exit status 1 when it has anything to say.
 
-usage: python tools/tidy.py COMPILE_COMMANDS [--jobs N] [--keep FOLDER] [FILE...]
+usage: python tools/tidy.py COMPILE_COMMANDS [--jobs N] [options of findings] [FILE...]
 
 Each file is looked at as COMPILE_COMMANDS compiles it: where that is a folder at once (EXANET_FOLDER_AT_ONCE), which takes a fifth of the
-time, a FILE has its folder looked at. With --keep a file in which nothing was found is not looked at again until it, what it includes, its
-compilation or a tool changes.
+time, a FILE has its folder looked at. A file in which nothing was found is not looked at again until it, what it includes, its compilation
+or a tool changes, where the options of findings say so (see tools/passed.py).
 """
 
 from __future__ import annotations
@@ -61,10 +61,12 @@ def units(database: Path) -> dict[Path, str]:
 
 def look(file: Path, command: str, database: Path, kept: passed.Kept, compiler: str) -> str | None:
     """Words of clang-tidy, none when all is well; None when the file need not be looked at."""
+    # CMake's file that includes a folder's sources is known by these: it names them by this checkout.
+    read = set[Path]().union(*(included(source) for source in sources(file)))
     key = passed.key(
-        files=[*included(file), ROOT / ".clang-tidy", Path(__file__), Path(passed.__file__)],
+        files=[*read, ROOT / ".clang-tidy", Path(__file__), Path(passed.__file__)],
         distributions=["clang-tidy"],
-        arguments=(command, compiler),
+        arguments=(command.replace(str(ROOT), ""), compiler),
     )
     if kept.find(key) == "clean":
         return None
@@ -81,15 +83,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Runs clang-tidy over the project's C and C++.")
     parser.add_argument("database", type=Path, metavar="COMPILE_COMMANDS")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--keep", type=Path)
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
-    given = parser.parse_intermixed_args()
+    kept, words = passed.take(sys.argv[1:])
+    given = parser.parse_intermixed_args(words)
     wanted = {file.resolve() for file in given.files}
     todo = {file: command for file, command in units(given.database).items() if not wanted or wanted & set(sources(file))}
     if not todo:
         parser.error(f"{given.database} compiles none of these files")
     compiler = subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True).stdout
-    kept, failed, known = passed.Kept(given.keep), 0, 0
+    failed, known = 0, 0
     with ThreadPoolExecutor(given.jobs) as pool:
         for said in pool.map(lambda item: look(item[0], item[1], given.database, kept, compiler), todo.items()):
             known += said is None

@@ -10,6 +10,9 @@ fits; MPI4PY_MPIABI and MPI4PY_LIBMPI choose another module and library:
   small one of its own under build/, made on first use. EXANET_OPENMPI5 names another one.
 
 Programs in C are compiled with the mpicc of each.
+
+`make test-long` runs a test that takes any MPI on all three. `make test` runs it on one, which its name and its other parameters choose, so
+that each MPI has a third of all tests; tests that carry the mark `every_mpi` run on all three there, too.
 """
 
 from __future__ import annotations
@@ -21,12 +24,14 @@ import shutil
 import subprocess
 import sys
 import venv
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from host import LONG
 
 RANKS_AS = os.environ.get("EXANET_TEST_RANKS_AS", "auto")
 """For running the whole suite with ranks as processes: EXANET_TEST_RANKS_AS=processes."""
@@ -92,6 +97,27 @@ def _openmpi5() -> Stack:
 
 
 _MAKE = {"mpich": _mpich, "openmpi4": _openmpi4, "openmpi5": _openmpi5}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out tests on an MPI that `make test` does not choose for them."""
+    if LONG:
+        return
+    left_out = [item for item in items if item.path.is_relative_to(Path(__file__).parent) and not _chosen(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+
+
+def _chosen(item: pytest.Item) -> bool:
+    if not isinstance(item, pytest.Function) or not hasattr(item, "callspec") or item.get_closest_marker("every_mpi") is not None:
+        return True
+    parameters = dict(item.callspec.params)
+    stack = parameters.pop("stack", None)
+    if stack is None or any(mark.name == "parametrize" and "stack" in str(mark.args[0]) for mark in item.iter_markers()):
+        return True  # it takes no MPI, or says itself which
+    number = zlib.crc32(f"{item.originalname} {sorted(map(str, parameters.values()))}".encode())
+    return bool(stack == sorted(_MAKE)[number % len(_MAKE)])
 
 
 @pytest.fixture(scope="session", params=sorted(_MAKE))

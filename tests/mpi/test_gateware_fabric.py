@@ -47,6 +47,13 @@ COMMANDS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def untrained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build that is trained takes three times as long: `make test-long` has those."""
+    if not LONG:
+        monkeypatch.setenv("EXANET_UNTRAINED", "1")
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The machine's file; beside it the cache in which the first run builds its nodes."""
@@ -88,11 +95,11 @@ def test_the_same_run(exanet_run: Runner, mpich: Stack, built: Path, monkeypatch
     same_run(model, gateware)
 
 
+@pytest.mark.long  # its nodes have twelve ports, which take a minute to build
 @pytest.mark.parametrize("name", ON_THE_BLADE)
 def test_the_same_run_on_a_blade(exanet_run: Runner, mpich: Stack, built: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(built.parent / "cache"))
     monkeypatch.setenv("PINGPONG_ROUNDS", ROUNDS)
-    monkeypatch.setenv("EXANET_UNTRAINED", "1")  # a build of twelve ports takes longer than what runs on it here; the ring's is trained
     words, options = ON_THE_BLADE[name], ("--compute", "off", "--map", "round-robin")
     model, gateware = (
         exanet_run(mpich, 16, words, machine="exanest-blade", options=(*options, "--fabric", *fabric), timeout=600)
@@ -105,23 +112,26 @@ def test_the_same_run_on_a_blade(exanet_run: Runner, mpich: Stack, built: Path, 
 
 
 @pytest.mark.parametrize(
-    ("program", "on"),
+    ("stack", "program"),
     [
-        ("allreduce", "stack"),
-        ("flushes", "openmpi4"),
-        ("one_sided", "mpich"),
-        ("lammps", "mpich"),
-        *([("offload", "mpich"), ("pingpong", "stack")] if LONG else []),
+        *([] if LONG else [("openmpi5", "allreduce")]),
+        ("openmpi4", "flushes"),
+        ("mpich", "one_sided"),
+        ("mpich", "lammps"),
+        *(
+            [("mpich", "offload")]
+            + [(name, program) for name in ("mpich", "openmpi4", "openmpi5") for program in ("allreduce", "pingpong")]
+            if LONG
+            else []
+        ),
     ],
+    indirect=["stack"],
 )
 def test_the_same_run_by_whole_interfaces(
-    exanet_run: Runner, stack: Stack, built: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str, on: str
+    exanet_run: Runner, stack: Stack, built: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str
 ) -> None:
     """Messages, transfers and reductions of the gateware's interfaces, Verilated with their routers, and of their models."""
-    if on != "stack" and stack.name != on:
-        pytest.skip(f"on {on} alone")
     monkeypatch.setenv("XDG_CACHE_HOME", str(built.parent / "cache"))
-    monkeypatch.setenv("EXANET_UNTRAINED", "1")
     machine = built.with_name("ring-4-ni.yaml")
     machine.write_text(WITH_INTERFACE)
     words = [stack.python, PROGRAMS / f"{program}.py"]

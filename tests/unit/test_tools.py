@@ -24,6 +24,7 @@ import parts  # noqa: E402
 import passed  # noqa: E402
 import schedule  # noqa: E402
 import tidy  # noqa: E402
+import times  # noqa: E402
 from schedule import Outcome, Part  # noqa: E402
 
 
@@ -120,10 +121,28 @@ def test_processor_time_is_that_of_all_descendants(tmp_path: Path) -> None:
     assert 1.0 <= outcome.cpu_s < 1.0 + 2 * outcome.wall_s
 
 
-def test_the_table_has_the_longest_first_and_the_sum() -> None:
+def test_the_table_has_the_longest_first_with_its_last_time_and_the_sum() -> None:
     outcomes = [Outcome("short", "passed", 1, 2), Outcome("long", "failed", 10, 5), Outcome("middle", "passed", 5, 5)]
-    lines = schedule.table(outcomes, wall_s=11, most=2).splitlines()
-    assert [line.split() for line in lines[1:]] == [["long", "10.0", "5.0", "failed"], ["middle", "5.0", "5.0"], ["all", "11.0", "12.0"]]
+    lines = schedule.table(outcomes, wall_s=11, before={"middle": {"wall_s": 7, "cpu_s": 6}}, most=2).splitlines()
+    words = [line.split() for line in lines[1:]]
+    assert words == [["long", "10.0", "5.0", "failed"], ["middle", "5.0", "5.0", "6.0"], ["all", "11.0", "12.0"]]
+
+
+def test_the_slowest_tests_are_kept_and_shown_beside_the_last_run(tmp_path: Path) -> None:
+    (tmp_path / "unit.xml").write_text(
+        '<testsuites><testsuite><testcase classname="tests.unit.test_a" name="test_b[1]" time="2.5"/></testsuite></testsuites>'
+    )
+    (tmp_path / "core.log").write_text("[doctest] run\n3.250000 s: links: a packet\nof 3.0 s: not a test\n0.500000 s: other\n")
+    tests = times.of_tests(tmp_path, ["unit", "core", "absent"])
+    assert tests == [("core: links: a packet", 3.25), ("unit: test_a::test_b[1]", 2.5), ("core: other", 0.5)]
+    kept = tmp_path / "times.json"
+    assert times.read(kept) == {}
+    times.write(kept, {"unit": {"wall_s": 4.0, "cpu_s": 3.0}}, tests)
+    times.write(kept, {"core": {"wall_s": 5.0, "cpu_s": 4.0}}, tests[:1])
+    before = times.read(kept)
+    assert set(before["parts"]) == {"unit", "core"} and len(before["tests"]) == 1
+    lines = times.slowest([("core: links: a packet", 4.0), ("unit: new", 1.0)], before).splitlines()
+    assert [line.split() for line in lines[1:]] == [["4.0", "3.2", "core:", "links:", "a", "packet"], ["1.0", "unit:", "new"]]
 
 
 def test_parts_that_cannot_be() -> None:

@@ -311,13 +311,12 @@ void try_all(const char* link) {
 
 }  // namespace
 
-TEST_CASE("faults: whatever comes on the line, nothing hangs, goes astray, changes silently or is lost uncounted") {
-  try_all<VerilatedNetwork>("narrow");
+TEST_CASE_TEMPLATE(
+    "faults: whatever comes on the line, nothing hangs, goes astray, changes silently or is lost uncounted", Network,
+    EXANET_NODE_NETWORKS) {
+  try_all<Network>(kLineBits<typename Network::LineWord> == 128 ? "wide" : "narrow");
 }
 
-TEST_CASE("faults: a wrong bit on the line misroutes nothing") {
-  try_wrong_bits<VerilatedNetwork>("narrow");
-  try_wrong_bits<WideNodeNetwork>("wide");
+TEST_CASE_TEMPLATE("faults: a wrong bit on the line misroutes nothing", Network, EXANET_NODE_NETWORKS) {
+  try_wrong_bits<Network>(kLineBits<typename Network::LineWord> == 128 ? "wide" : "narrow");
 }
-
-TEST_CASE("faults: the same on a link of four lanes") { try_all<WideNodeNetwork>("wide"); }

@@ -7,12 +7,15 @@
 #include <memory>
 
 #include "Vexanet_node.h"
-#include "Vexanet_node_wide.h"
 #include "gateware/link/tb/transceiver.hpp"
 #include "gateware/node/model/verilated_ports.hpp"
 #include "gateware/tb/packet.hpp"
 #include "gateware/tb/placement.hpp"
 #include "verilated.h"
+
+#if EXANET_VARIANTS
+#include "Vexanet_node_wide.h"
+#endif
 
 namespace exanet::gateware {
 
@@ -157,7 +160,12 @@ class NodeNetworkOf {
 };
 
 using VerilatedNetwork = NodeNetworkOf<Vexanet_node>;           // two inter-tile and three intra-tile ports
+#if EXANET_VARIANTS
 using WideNodeNetwork = NodeNetworkOf<Vexanet_node_wide>;  // four and two, and links of four lanes
+#define EXANET_NODE_NETWORKS VerilatedNetwork, WideNodeNetwork
+#else
+#define EXANET_NODE_NETWORKS VerilatedNetwork
+#endif
 
 // Two nodes and one link.
 template <typename Network>

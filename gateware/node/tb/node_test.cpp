@@ -61,8 +61,7 @@ TEST_CASE("link: the gearbox's pauses cost one word in 33") {
 }
 
 // The assertions of exanet_stream_check end the test when a word that waits is changed or withdrawn.
-TEST_CASE_TEMPLATE("link: a word that waits for the transceiver stays as it is", Network, VerilatedNetwork,
-                   WideNodeNetwork) {
+TEST_CASE_TEMPLATE("link: a word that waits for the transceiver stays as it is", Network, EXANET_NODE_NETWORKS) {
   for (const unsigned pause : {2u, 3u, 7u, 32u}) {
     PairOf<Network> pair{{.latency_cycles = 5, .pause_every = pause}};
     constexpr unsigned kBursts = 40;
@@ -84,8 +83,7 @@ TEST_CASE_TEMPLATE("link: a word that waits for the transceiver stays as it is",
   }
 }
 
-TEST_CASE_TEMPLATE("node: the lines carry nothing that was there before the reset", Network, VerilatedNetwork,
-                   WideNodeNetwork) {
+TEST_CASE_TEMPLATE("node: the lines carry nothing that was there before the reset", Network, EXANET_NODE_NETWORKS) {
   using Word = typename Network::LineWord;
   std::vector<std::vector<std::pair<std::uint64_t, Word>>> runs;
   for (const int before : {1, 2, 3}) {
@@ -284,8 +282,8 @@ TEST_CASE("link: dropped words and a line that goes down in mid-packet hang noth
   CHECK(sound == 45);
 }
 
-TEST_CASE_TEMPLATE("link: a neighbour hears of a node's health at once after the reset", Network, VerilatedNetwork,
-                   WideNodeNetwork) {
+TEST_CASE_TEMPLATE("link: a neighbour hears of a node's health at once after the reset", Network,
+                   EXANET_NODE_NETWORKS) {
   PairOf<Network> pair{{.latency_cycles = 45}};
   pair.network.node(0).model->health_i = 0x5a;
   pair.network.node(0).model->eval();

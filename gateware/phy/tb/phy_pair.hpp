@@ -8,13 +8,16 @@
 #include <map>
 #include <memory>
 
-#include "Vphy_lanes.h"
 #include "Vphy_node.h"
 #include "gateware/common/tb/clocks.hpp"
 #include "gateware/node/include/node_registers.h"
 #include "gateware/phy/tb/serial_line.hpp"
 #include "gateware/tb/packet.hpp"
 #include "verilated.h"
+
+#if EXANET_VARIANTS
+#include "Vphy_lanes.h"
+#endif
 
 namespace exanet::gateware {
 
@@ -34,6 +37,7 @@ struct Scrambled {
   static std::uint64_t sent(const QData& bus, unsigned) { return bus; }
   static void receive(QData& bus, unsigned, std::uint64_t word) { bus = word; }
 };
+#if EXANET_VARIANTS
 struct FourLanes {
   using Model = Vphy_lanes;
   static constexpr unsigned kLanes = 4, kBits = 40, kPayloadWords = 32;
@@ -53,6 +57,10 @@ struct FourLanes {
  private:
   static unsigned at(unsigned lane, unsigned bit) { return lane * kBits + bit; }
 };
+#define EXANET_LINE_CODES Scrambled, FourLanes
+#else
+#define EXANET_LINE_CODES Scrambled
+#endif
 
 template <class Code>
 class PhyPair {
