@@ -46,7 +46,10 @@ PACKAGE_CORE = (
     f'{SANITIZED} -B build/tests -DEXANET_FOLDER_AT_ONCE=ON {CORE} -DEXANET_SANITIZED_FOLDERS="$(python tools/sanitized.py {CLEAN})"'
 )
 CORE_TESTS = "build/sanitized" if LONG else "build/tests"
-GATEWARE = f"{CMAKE} -B build/gateware -DCMAKE_BUILD_TYPE=Release -DEXANET_PYTHON=OFF -DEXANET_GATEWARE=ON -DEXANET_VARIANTS={'ON' if LONG else 'OFF'} {CORE}"
+GATEWARE = (
+    f"{CMAKE} -B build/gateware -DCMAKE_BUILD_TYPE=Release -DEXANET_PYTHON=OFF -DEXANET_GATEWARE=ON"
+    f" -DEXANET_VARIANTS={'ON' if LONG else 'OFF'} {CORE}"
+)
 TIDY = f"{CMAKE} -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DEXANET_FOLDER_AT_ONCE=ON"
 KARMA = "from exanet.karma import board, interface\nwith board.Bench(board.ONE), interface.Bench(): pass"
 
