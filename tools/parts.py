@@ -70,7 +70,12 @@ PARTS = [
     Part("lint-python", "ruff check . && ruff format --check . && mypy && python tools/words.py"),
     Part("lint-gateware", "python gateware/lint.py"),
     Part("package", "tools/setup.sh package", share=1),
-    Part("core-build", f'{WHOLE_CORE if LONG else PACKAGE_CORE} && cmake --build {CORE_TESTS} -j "$JOBS"', needs=("package",), share=0.5),
+    Part(
+        "core-build",
+        f'{WHOLE_CORE if LONG else PACKAGE_CORE} && cmake --build {CORE_TESTS} -j "$JOBS" --target tests',
+        needs=("package",),
+        share=0.5,
+    ),
     Part("karma-model", f"python -P -c '{KARMA}'", needs=("package",)),
     Part("pytest-mpi", pytest("mpi", tries=2), needs=("package",), limit_s=3000),
     Part("pytest-unit", pytest("unit", tries=2), needs=("package", "karma-model"), busy=0.5),
@@ -78,7 +83,7 @@ PARTS = [
     Part("pytest-validation", pytest("validation"), needs=("package", "karma-model")),
     Part(
         "core-tests",
-        f"ctest --test-dir {CORE_TESTS} --output-on-failure && python tools/sanitized.py --passed {CLEAN}",
+        f"ctest --test-dir {CORE_TESTS} --verbose && python tools/sanitized.py --passed {CLEAN}",
         needs=("core-build",),
     ),
     Part("gateware-build", f'{GATEWARE} && cmake --build build/gateware -j "$JOBS" --target gateware_tests', needs=("package",), share=0.5),

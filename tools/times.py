@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 MOST = 50
-_DOCTEST = re.compile(r"^([0-9]+\.[0-9]+) s: (.+)$", re.MULTILINE)
+_DOCTEST = re.compile(r"^(?:\d+: )?([0-9]+\.[0-9]+) s: (.+)$", re.MULTILINE)
 
 
 def of_tests(folder: Path, names: Iterable[str]) -> list[tuple[str, float]]:
