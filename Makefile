@@ -82,6 +82,7 @@ record: setup-test
 
 record-gateware: setup-formal setup-synth
 	@rm -f build/recorded.json && mkdir -p build
+	@$(BIN)/python gateware/lint.py --keep build/kept --record build/recorded.json
 	@$(BIN)/python gateware/formal.py --quick --keep build/kept --record build/recorded.json
 	@$(BIN)/python gateware/formal.py --quick --mutations --keep build/kept --record build/recorded.json
 	@$(BIN)/python gateware/synth.py router link registers link-registers lofamo --keep build/kept --record build/recorded.json

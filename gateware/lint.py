@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each module alone, with its default parameters, through Verilator -Wall and pyslang, and each file through Verible's rules of style and
-gateware/layout.py; exit status 1 when one of them has anything to say."""
+gateware/layout.py; exit status 1 when one of them reports anything.
+
+usage: python gateware/lint.py [OPTIONS OF FINDINGS]     (see tools/passed.py)
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,10 @@ import pyslang
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "gateware"))
+sys.path.insert(0, str(ROOT / "tools"))
 
 import layout  # noqa: E402
+import passed  # noqa: E402
 
 # A module alone leaves much of the packages and the other modules unused.
 UNUSED = ["unused-def", "unused-package-parameter", "unused-package-typedef", "unused-package-subroutine"]
@@ -91,7 +96,29 @@ def verible(files: list[str]) -> str:
     return "" if run.returncode == 0 else run.stdout + run.stderr
 
 
+def key() -> str:
+    """Of all sources, lists of sources and rules, and of the linters."""
+    sources = [path for pattern in ("*.sv", "*.svh", "*.v", "*.vlt", "*.f") for path in (ROOT / "gateware").rglob(pattern)]
+    scripts = [Path(__file__), Path(layout.__file__), Path(passed.__file__), ROOT / "tools/verilator.sh"]
+    examples = [ROOT / file for listed in EXAMPLES.values() for file in listed]
+    return passed.key(files=[*sources, *scripts, *examples], distributions=("verilator", "pyslang", "verible"))
+
+
 def main() -> int:
+    kept, words = passed.take(sys.argv[1:])
+    if words:
+        raise SystemExit(__doc__)
+    if kept.find(key()) == "clean":
+        print("not looked at again: nothing has changed since all was clean")
+        return 0
+    failed = lint()
+    if not failed:
+        kept.keep(key(), "clean")
+    return 1 if failed else 0
+
+
+def lint() -> int:
+    """How many modules have messages; prints these."""
     files = [str(ROOT / line) for line in (ROOT / "gateware/files.f").read_text().split() if line.endswith(".sv")]
     harnesses = [str(path) for path in sorted([*(ROOT / "gateware").glob("*/formal/*.sv"), *(ROOT / "gateware").glob("*/tb/*.sv")])]
     tops = {name: file for file in files + harnesses for name in re.findall(r"^module (\w+)", Path(file).read_text(), re.M)}
@@ -141,7 +168,7 @@ def main() -> int:
             print(f"exanet_phy with {lanes} lanes of a word of {bits} bits:\n{said}", file=sys.stderr)
     counts = f"{len(tops)} modules, {len(EXAMPLES)} examples and {len(SHAPES) + len(CODES)} shapes"
     print(f"{counts} under Verilator -Wall, pyslang, Verible and the layout of files: {failed} with messages")
-    return 1 if failed else 0
+    return failed
 
 
 if __name__ == "__main__":

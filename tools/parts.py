@@ -47,8 +47,8 @@ PACKAGE_CORE = (
 )
 CORE_TESTS = "build/sanitized" if LONG else "build/tests"
 GATEWARE = (
-    f"{CMAKE} -B build/gateware -DCMAKE_BUILD_TYPE=Release -DEXANET_PYTHON=OFF -DEXANET_GATEWARE=ON"
-    f" -DEXANET_VARIANTS={'ON' if LONG else 'OFF'} {CORE}"
+    f"{CMAKE} -B build/gateware -DCMAKE_BUILD_TYPE=Release -DEXANET_PYTHON=OFF {CORE}"
+    f" -DEXANET_GATEWARE=ON -DEXANET_VARIANTS={'ON' if LONG else 'OFF'}"
 )
 TIDY = f"{CMAKE} -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DEXANET_FOLDER_AT_ONCE=ON"
 KARMA = "from exanet.karma import board, interface\nwith board.Bench(board.ONE), interface.Bench(): pass"
@@ -68,7 +68,7 @@ def pytest(name: str, *, tries: int = 1) -> str:
 PARTS = [
     Part("lint-format", "tools/format.sh --dry-run --Werror"),
     Part("lint-python", "ruff check . && ruff format --check . && mypy && python tools/words.py"),
-    Part("lint-gateware", "python gateware/lint.py"),
+    Part("lint-gateware", f"python gateware/lint.py {FOUND}"),
     Part("package", "tools/setup.sh package", share=1),
     Part(
         "core-build",

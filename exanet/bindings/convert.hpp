@@ -92,6 +92,7 @@ inline nb::dict links(const std::vector<LinkUse>& rows) {
 }
 
 inline double ns(Time t) { return static_cast<double>(t.ps()) * 1e-3; }
+inline std::uint64_t ps(Time t) { return static_cast<std::uint64_t>(t.ps()); }
 
 // A latency's percentiles: `prefix`_p50_ns, ...
 inline void percentiles(nb::dict& d, const std::string& prefix, const Histogram& h) {

@@ -13,9 +13,9 @@ using namespace nanobind::literals;
 
 namespace {
 
-class Messages {
+class MessagesFace {
  public:
-  Messages(const nb::dict& machine, const nb::dict& options, bool packets) {
+  MessagesFace(const nb::dict& machine, const nb::dict& options, bool packets) {
     const auto config = ConfigReader::read<MessageConfig>(options, "");
     const MachineConfig m = machine_of(machine);
     run_ =
@@ -136,7 +136,7 @@ class NamedFlows {
 
 void bind_messages(nb::module_& m) {
   m.def("flow_size_names", &flow_size_names);
-  bind_measurement<Messages>(m, "Messages")
+  bind_measurement<MessagesFace>(m, "Messages")
       .def(nb::init<const nb::dict&, const nb::dict&, bool>(), "machine"_a, "options"_a, "packets"_a);
   bind_measurement<NamedFlows>(m, "Flows")
       .def(nb::init<const nb::dict&, std::uint16_t, std::int64_t, bool>(), "machine"_a, "packet_bytes"_a, "grain_ps"_a,

@@ -18,8 +18,6 @@ using namespace nanobind::literals;
 namespace exanet {
 namespace {
 
-std::uint64_t ps(Time t) { return static_cast<std::uint64_t>(t.ps()); }
-
 #define EXANET_NAME(name) #name,
 constexpr const char* kOffloads[] = {EXN_OFFLOADS(EXANET_NAME)};
 

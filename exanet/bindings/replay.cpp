@@ -17,8 +17,6 @@ using namespace nanobind::literals;
 
 namespace {
 
-std::uint64_t ps(Time t) { return static_cast<std::uint64_t>(t.ps()); }
-
 class ReplayFace {
  public:
   ReplayFace(const nb::dict& machine, const nb::list& programs, bool flow_level)

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <initializer_list>
+#include <vector>
 
 namespace exanet::gateware {
 
@@ -15,6 +17,12 @@ inline bool in_full() { return std::getenv("EXANET_TEST_LONG") != nullptr; }
 template <typename Count>
 Count taken(Count all) {
   return in_full() ? all : std::max(Count{1}, all / 6);
+}
+
+// The values that a test goes through: `all` of them, or those that find what broke.
+template <typename Value>
+std::vector<Value> tried(std::initializer_list<Value> all, std::initializer_list<Value> few) {
+  return in_full() ? all : few;
 }
 
 // A figure of the environment, for a campaign.

@@ -72,6 +72,21 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+@functools.cache
+def anchors(page: Path) -> set[str]:
+    """Names of the page's sections, as GitHub makes them of headings."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    heads = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", head) for head in re.findall(r"^#+ (.*)$", text, re.MULTILINE)]
+    return {re.sub(r"[^\w\- ]", "", head.strip().lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_to_sections_lead_to_one(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)", page.read_text())
+    targets = [((page.parent / path) if path else page, name) for path, name in links]
+    assert [f"{path}#{name}" for path, name in targets if path.suffix == ".md" and path.exists() and name not in anchors(path)] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_options_in_the_pages_exist(page: Path) -> None:
     names = "|".join(sorted({name.split()[1] for name in all_commands() if " " in name}))

@@ -87,15 +87,16 @@ std::uint32_t bad_lines(const BadLines& b) {
 }  // namespace
 
 TEST_CASE("transfers: lines that lose and damage words: all bytes come, once, or it is said that nobody answered") {
-  CHECK(bad_lines({1, 0, 1, 3e-5, 60}) > 20);
+  if (in_full()) CHECK(bad_lines({1, 0, 1, 3e-5, 60}) > 20);
   CHECK(bad_lines({2, 1, 1, 1e-4, 60}) > 20);
-  CHECK(bad_lines({3, 0, 0, 1e-5, 60}) > 20);  // without patience: blocks are repeated while they are answered
+  if (in_full())
+    CHECK(bad_lines({3, 0, 0, 1e-5, 60}) > 20);  // without patience: blocks are repeated while they are answered
   // Many windows of small blocks, some of which are lost whole: what comes behind them begins later numbers.
   CHECK(bad_lines({.seed = 4,
                    .tries = 0,
                    .patience = 1,
                    .bit_error_rate = 2e-4,
-                   .transfers = 250,
+                   .transfers = in_full() ? 250u : 120u,
                    .nodes = 2,
                    .most_bytes = 600}) > 20);
 }

@@ -56,7 +56,7 @@ void compare(Case c) {
 
 TEST_CASE("transfers equality: one transfer") {
   std::uint64_t seed = 100;
-  for (const unsigned bytes : {0u, 1u, 16u, 17u, 512u, 4096u, 20'000u})
+  for (const unsigned bytes : tried({0u, 1u, 16u, 17u, 512u, 4096u, 20'000u}, {0u, 17u, 20'000u}))
     for (const unsigned kind : {0u, 1u, 2u})
       compare({.nodes = 2,
                .transfers = 1,
@@ -71,7 +71,7 @@ TEST_CASE("transfers equality: one transfer") {
 TEST_CASE("transfers equality: traffic") {
   std::uint64_t seed = 1000;
   for (const double gap : {3000.0, 300.0, 30.0, 2.0})
-    for (const unsigned memory : {1u, 200u})
+    for (const unsigned memory : tried({1u, 200u}, {200u}))
       for (const unsigned bytes : {64u, 1000u, 10'000u})
         compare({.square = seed % 2 == 0,
                  .memory_cycles = memory,
@@ -93,7 +93,7 @@ TEST_CASE("transfers equality: repeated and given up") {
   std::uint64_t seed = 2000;
   for (const unsigned patience : {0u, 1u})
     for (const unsigned tries : {0u, 1u, 15u})
-      for (const unsigned line : {20u, 400u})
+      for (const unsigned line : tried({20u, 400u}, {400u}))
         compare({.nodes = seed % 3 == 0 ? 2u : 4u,
                  .line_cycles = line,
                  .memory_cycles = seed % 2 == 0 ? 20u : 1500u,
@@ -121,7 +121,7 @@ TEST_CASE("transfers equality: pages") {
   std::uint64_t seed = 3000;
   for (const unsigned unmapped : {0u, 20u, 3u})
     for (const double revoked : {0.0, 700.0})
-      for (const unsigned memory : {1u, 20u, 400u})
+      for (const unsigned memory : tried({1u, 20u, 400u}, {20u}))
         compare({.nodes = seed % 2 == 0 ? 2u : 4u,
                  .memory_cycles = memory,
                  .patience = seed % 3 == 0 ? 8u : 1u,
@@ -225,7 +225,7 @@ TEST_CASE("transfers equality: fences that later blocks overtake") {
 
 TEST_CASE("transfers equality: messages that stay behind transfers, and go with them") {
   total_messages = total_reported = 0;
-  for (std::uint64_t seed = 900; seed < 912; ++seed) {
+  for (std::uint64_t seed = 900; seed < (in_full() ? 912 : 906); ++seed) {
     Case c{.nodes = 2 + 2 * (seed % 2),
            .line_cycles = 1 + 19 * static_cast<unsigned>(seed % 3 != 0),
            .memory_cycles = 20,

@@ -265,7 +265,7 @@ void try_scenario(const Scenario& scenario, std::uint64_t damaged, std::uint64_t
 // One wrong bit on the line at a time, which is three behind the descrambler or some of a byte: no header passes for another one.
 template <typename Network>
 void try_wrong_bits(const char* link) {
-  const std::uint64_t wanted = given("EXANET_FAULT_PACKETS", in_full() ? 20'000 : 2'500),
+  const std::uint64_t wanted = given("EXANET_FAULT_PACKETS", in_full() ? 20'000 : 1'000),
                       seed = given("EXANET_FAULT_SEED", 1);
   Campaign<Network> campaign({.alone = 12}, seed);
   const Count count = campaign.run(UINT64_MAX, UINT64_MAX, false, wanted);
@@ -290,7 +290,7 @@ void try_wrong_bits(const char* link) {
 template <typename Network>
 void try_all(const char* link) {
   const bool asked = std::getenv("EXANET_FAULT_PACKETS") != nullptr;
-  const std::uint64_t damaged = given("EXANET_FAULT_PACKETS", in_full() ? 4000 : 500);
+  const std::uint64_t damaged = given("EXANET_FAULT_PACKETS", in_full() ? 4000 : 300);
   std::uint64_t seed = given("EXANET_FAULT_SEED", 1);
   Total total;
   do {
