@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A spiking neural network on MPI ranks, with the exchanges of spikes of NEST and of DPSNN (docs/traces.md).
+"""A spiking neural network on MPI ranks, with the exchanges of spikes of NEST and of DPSNN (docs/traces/studies.md).
 
 Leaky integrate-and-fire neurons, four in five of them excitatory, with as many inputs each and Poisson noise from outside (Brunel 2000).
 All synapses take DELAY steps, so ranks exchange spikes once in as many. Which neuron is whose input, and its noise, follow from its number:

@@ -5,7 +5,7 @@ python examples/spiking_scaling.py --machine fat-tree-1024 --ranks 8,16,32,64,12
 
 The network of spiking.py (`nest`) runs once, on one rank. Its spikes say what any number of ranks would send: the traces written from them
 have the MPI_Alltoall of recordings of the program (tests/mpi/test_spiking.py). Computing is what NEST 3.10 took for a step of a neuron and
-for a spike's arrival at a synapse, on this project's host (docs/traces.md).
+for a spike's arrival at a synapse, on this project's host (docs/traces/studies.md).
 """
 
 from __future__ import annotations

@@ -151,17 +151,19 @@ def cpp_fields(traces: Traces) -> str:
         "// SPDX-License-Identifier: Apache-2.0",
         f"// {NOTE}",
         "//",
-        "// Reads the fields of each form of record, in their order, each below its limit.",
+        "// Reads the fields of each form of record, in their order, each below its limit. stream.cpp alone includes it, so",
+        "// that its loop over records has the readers of all fields inline.",
+        "#pragma once",
+        "",
     ]
     out += ['#include "core/replay/stream.hpp"', "", "namespace exanet {", "", "struct TraceForms {"]
     out += _cpp_form("times", None, traces.times)[1:]
     read = [form for form in traces.forms if form.fields]
     for form in read:
         out += _cpp_form(form.name, form, form.fields)
-    out += ["};", "", "void TraceStream::times(TraceRecord& record) { TraceForms::times(*this, record); }", ""]
-    out += ["void TraceStream::fields(TraceRecord& record) {", "  switch (record.form) {"]
-    out += [f"    case EXANET_TRACE_{form.c}: return TraceForms::{form.name}(*this, record);" for form in read]
-    return "\n".join([*out, "    default: return;", "  }", "}", "", "}  // namespace exanet", ""])
+    out += ["", "  static void fields(TraceStream& s, TraceRecord& r) {", "    switch (r.form) {"]
+    out += [f"      case EXANET_TRACE_{form.c}: return {form.name}(s, r);" for form in read]
+    return "\n".join([*out, "      default: return;", "    }", "  }", "};", "", "}  // namespace exanet", ""])
 
 
 # -- Python ----------------------------------------------------------------------------------------------------------------------------

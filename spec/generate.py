@@ -39,7 +39,7 @@ def outputs() -> dict[Path, str]:
         ROOT / "runtime/include/exanet/descriptors.h": emit_records.c(records),
         **{ROOT / f"docs/reference/{name}.md": text for name, text in emit_records.markdown(records).items()},
         ROOT / "core/replay/trace_format.h": emit_traces.c_names(traces),
-        ROOT / "core/replay/stream_fields.cpp": emit_traces.cpp_fields(traces),
+        ROOT / "core/replay/stream_fields.hpp": emit_traces.cpp_fields(traces),
         ROOT / "runtime/record/fields.h": emit_traces.c_fields(traces),
         ROOT / "exanet/trace/layout.py": emit_traces.python(traces),
         ROOT / "docs/reference/trace.md": emit_traces.markdown(traces),

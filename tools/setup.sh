@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Brings a Debian 12 machine to where ExaNet runs: Debian packages that are missing, a virtual environment, the package itself.
-# usage: tools/setup.sh run|test|bench|lint|gateware|formal|synth|package
+# usage: tools/setup.sh run|test|bench|lint|gateware|formal|synth|package|wheel
 # `test` leaves the package itself to `package`, which is a part of the tests (tools/parts.py).
 # Does nothing, in well under a second, when everything is there and no source is newer than the installed package.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-purpose=${1:?usage: tools/setup.sh run|test|bench|lint|gateware|formal|synth|package}
+purpose=${1:?usage: tools/setup.sh run|test|bench|lint|gateware|formal|synth|package|wheel}
 venv=.venv
 # pip's cache is used where the user has one, and none is made outside this folder.
 [ -d "${XDG_CACHE_HOME:-$HOME/.cache}/pip" ] || export PIP_CACHE_DIR=$PWD/build/cache/pip
@@ -44,26 +44,26 @@ fresh() {
   [ -e "$stamp" ] && [ -z "$(find "$@" -newer "$stamp" -type f -not -path '*/__pycache__/*' -print -quit)" ]
 }
 
-# The groups of pyproject.toml that are not there yet, all in one call of pip.
-make_environment() {
-  local groups= group
-  for group in $(groups); do
-    fresh "$venv/.exanet-$group" pyproject.toml tools/setup.sh || groups+=${groups:+,}$group
+# Installs what the lists of pyproject.toml that have these names hold, those that are not there yet, all in one call of pip: `build` is what
+# the package is built with, each other one a group of what it needs when it runs, with its own requirements. They are pinned there.
+install_lists() {
+  local list missing=()
+  for list in "$@"; do
+    fresh "$venv/.exanet-$list" pyproject.toml tools/setup.sh || missing+=("$list")
   done
-  [ -z "$groups" ] && return
-  echo "setup: installing Python packages ($groups)"
-  [ -x $venv/bin/python ] || python3 -m venv $venv
-  # The package's own requirements and those of the groups, pinned in pyproject.toml; the package itself comes next, built in place.
-  $venv/bin/python - "$groups" >$venv/.requirements <<'PY'
+  [ ${#missing[@]} -eq 0 ] && return
+  echo "setup: installing Python packages: ${missing[*]}"
+  $venv/bin/python - "${missing[@]}" >"$venv/.requirements-${missing[0]}" <<'PY'
 import sys, tomllib
 project = tomllib.load(open("pyproject.toml", "rb"))
-wanted = project["build-system"]["requires"] + ["cmake>=3.27,<5", "ninja>=1.11,<2"] + project["project"]["dependencies"]
-for group in sys.argv[1].split(","):
-    wanted += project["project"]["optional-dependencies"][group]
-print("\n".join(wanted))
+for name in sys.argv[1:]:
+    if name == "build":
+        print(*project["build-system"]["requires"], "cmake>=3.27,<5", "ninja>=1.11,<2", sep="\n")
+    else:
+        print(*project["project"]["dependencies"], *project["project"]["optional-dependencies"][name], sep="\n")
 PY
-  $venv/bin/python -m pip install -q --disable-pip-version-check -r $venv/.requirements
-  for group in ${groups//,/ }; do touch "$venv/.exanet-$group"; done
+  $venv/bin/python -m pip install -q --disable-pip-version-check -r "$venv/.requirements-${missing[0]}"
+  for list in "${missing[@]}"; do touch "$venv/.exanet-$list"; done
 }
 
 groups() {
@@ -74,16 +74,26 @@ groups() {
     gateware) echo gateware ;;
     formal) echo formal ;;
     synth) echo gateware synth place ;;
+    wheel) echo wheel ;;
   esac
 }
 
-install_package() {
-  local stamp=$venv/.exanet-installed
-  fresh "$stamp" pyproject.toml CMakeLists.txt core runtime exanet gateware machines && return
+package_is_fresh() {
+  fresh $venv/.exanet-installed pyproject.toml CMakeLists.txt core runtime exanet gateware machines
+}
+
+build_package() {
+  local begin=$SECONDS
   echo "setup: building ExaNet"
-  export CMAKE_BUILD_PARALLEL_LEVEL=${JOBS:-$(nproc)}
-  PATH=$PWD/$venv/bin:$PATH $venv/bin/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps .
-  touch "$stamp"
+  rm -f build/package/*.whl
+  CMAKE_BUILD_PARALLEL_LEVEL=${JOBS:-$(nproc)} PATH=$PWD/$venv/bin:$PATH \
+    $venv/bin/python -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps -w build/package .
+  echo "setup: built ExaNet in $((SECONDS - begin)) s"
+}
+
+install_package() {
+  $venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --force-reinstall build/package/*.whl
+  touch $venv/.exanet-installed
 }
 
 # The packet-level simulator that `make bench` compares with, in Rust. Without cargo its rows are left out.
@@ -95,8 +105,21 @@ install_caminos() {
 }
 
 install_debian
-make_environment
+[ -x $venv/bin/python ] || python3 -m venv $venv
 case $purpose in
-  run | package | bench) install_package ;;
+  run | package | bench)
+    install_lists build
+    # The processors compile while packages come over the network.
+    install_lists $(groups) &
+    installing=$!
+    package_is_fresh || build_package
+    wait $installing
+    package_is_fresh || install_package
+    ;;
+  wheel)
+    install_lists build $(groups)
+    build_package
+    ;;
+  *) install_lists build $(groups) ;;
 esac
 [ "$purpose" != bench ] || install_caminos

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs the windows: a thread for each queue but the first, which the caller's thread runs.
+//
+// Problem: all threads have to choose the same window, and one that throws must not leave the others at a barrier.
+// Model: each part writes when its next event is, and after the barrier all compute the least of these; a failed part
+// writes kFailed there, keeps what it threw, and all end with that window. Limits: windows.hpp.
 #include "core/engine/windows.hpp"
 
 #include <ctime>

@@ -145,8 +145,9 @@ void FlowSimulator::finish(FlowId id, Time drained) {
   delivered_bits_ += bits;
   rounded_bits_ += bits_of(sharing_.rate(id), Time::ps(1));  // ends are rounded up to picoseconds
   sharing_.remove(id);
-  leave_sender(id);
-  arrive(id, drained + network_.latency(route_));
+  const Time arrival = drained + network_.latency(route_);
+  leave_sender(id);  // which may release others, by routes of their own
+  arrive(id, arrival);
 }
 
 // Takes a flow that moves out of the network; what it has moved until now counts as used and lost.

@@ -121,6 +121,16 @@ TEST_CASE("of one sender: messages that the FIFO holds go one after the other, t
   for (FlowId f = 0; f < 4; ++f) CHECK(row.end_us(f, 0, 1) == near(expected[f] * one, 1e-3));
 }
 
+TEST_CASE("of one sender: a message's latency is that of its own route, whatever leaves the sender behind it") {
+  Row alone(5), followed(5);
+  for (Row* row : {&alone, &followed}) row->flows.add(0, 4, 256, Time());
+  followed.flows.add(0, 1, 256, Time::ns(1));
+  alone.run();
+  followed.run();
+  CHECK(followed.flows.finished(0) == alone.flows.finished(0));
+  CHECK(followed.flows.finished(1) < followed.flows.finished(0));  // a packet later, and three hops nearer
+}
+
 TEST_CASE("nothing is lost or doubled at any time, and resources are used by what moves") {
   const auto topology = make_topology({"torus", {4, 4}});
   const FlowNetwork network(*topology, testing::published_fabric(), 256);

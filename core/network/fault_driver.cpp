@@ -6,7 +6,7 @@
 
 namespace exanet {
 
-FaultDriver::FaultDriver(Network& network, Topology& topology, FaultPlan plan, Time reaction)
+FaultDriver::FaultDriver(FaultTarget& network, Topology& topology, FaultPlan plan, Time reaction)
     : network_(network),
       topology_(topology),
       plan_(std::move(plan)),

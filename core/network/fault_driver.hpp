@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Applies a plan of faults to a network and to the routes of its topology, change by change.
 //
-// Contract: apply(now) is called at each next(), as Network::set_link() wants it: by an event of the network's queue
+// Contract: apply(now) is called at each next(), as FaultTarget wants it: by an event of the network's queue
 // (run_on()), or, where the network is divided among threads, between windows that end there. Routes that follow states
 // of links (Topology::follow) do so `reaction` after each change, as long as the fabric's manager needs; adaptive
 // routings see at once which outputs are down.
@@ -10,15 +10,16 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/engine/event_queue.hpp"
 #include "core/faults/plan.hpp"
-#include "core/network/network.hpp"
+#include "core/faults/target.hpp"
 
 namespace exanet {
 
 class FaultDriver {
  public:
   // All outlive the driver. Throws ConfigError where the network refuses.
-  FaultDriver(Network& network, Topology& topology, FaultPlan plan, Time reaction);
+  FaultDriver(FaultTarget& network, Topology& topology, FaultPlan plan, Time reaction);
   FaultDriver(const FaultDriver&) = delete;
   FaultDriver& operator=(const FaultDriver&) = delete;
 
@@ -31,7 +32,7 @@ class FaultDriver {
  private:
   void change(const FaultChange& change, Time now);
 
-  Network& network_;
+  FaultTarget& network_;
   Topology& topology_;
   FaultPlan plan_;
   Time reaction_;

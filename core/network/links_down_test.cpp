@@ -14,6 +14,7 @@
 #include "core/engine/windows.hpp"
 #include "core/network/exanet/exanet_harness.hpp"
 #include "core/network/fault_driver.hpp"
+#include "core/network/lossy_harness.hpp"
 #include "core/network/model.hpp"
 
 namespace exanet {
@@ -234,6 +235,16 @@ std::string two_links(TopologySpec spec) {
 }
 
 }  // namespace
+
+TEST_CASE("links that fail: a network that cannot lose a link refuses the plan, and says what to do") {
+  const auto shape = make_topology({"mesh", {3}});
+  EventQueue queue;
+  testing::LossyNetwork network(queue, *shape, published_fabric(), {}, [](const Packet&) { return false; });
+  FaultPlan plan;
+  plan.fail(*shape, shape->node_name(1));
+  FaultDriver driver(network, *shape, plan, Time());
+  CHECK_THROWS_WITH_AS(driver.apply(Time()), doctest::Contains("take a model of its routers"), ConfigError);
+}
 
 TEST_CASE("links that fail: packets arrive or are lost, each once, and nothing stands still") {
   std::uint64_t lost = 0, runs = 0;

@@ -12,6 +12,7 @@
 #include "core/config/error.hpp"
 #include "core/engine/event_queue.hpp"
 #include "core/faults/status.hpp"
+#include "core/faults/target.hpp"
 #include "core/network/config.hpp"
 #include "core/topology/topology.hpp"
 #include "core/units/time.hpp"
@@ -64,10 +65,8 @@ struct LinkStats {
   Time waited;  // time for which this output or its link kept packets standing at their routers
 };
 
-class Network {
+class Network : public FaultTarget {
  public:
-  virtual ~Network() = default;
-
   // Contract: called at the queue's present time. False when the intra-tile port has no space for the whole packet, and, if it is bulk, for a
   // largest priority packet besides: keep it, wait for ready(). A packet of the other class may go meanwhile.
   virtual bool inject(const Packet& packet) = 0;
@@ -79,17 +78,13 @@ class Network {
   // Gives back the oldest slot that is taken at a port of PacketSink::gives_back, in the cycle that begins at `at`, not before now.
   virtual void give_back(NodeId /*node*/, std::uint8_t /*intra_port*/, Time /*at*/) {}
 
-  // From `now` on the link at this port, in both directions, carries nothing, or carries words again. What stands on the
-  // line when it goes down is lost, but for packets whose beginning the next router has granted already, which come
-  // whole; so is what a router sends by it until routes avoid it. Credits beyond the link are known again with its
-  // first packet, as after a restart of the line. Contract: NetworkConfig::links_fail; all queues stand at `now`, and no
-  // event runs but, in a network in one part, the one that calls. Throws ConfigError where a network cannot do it.
-  virtual void set_link(PortRef /*link*/, bool /*up*/, Time /*now*/) {
+  // What stands on the line when the link goes down is lost, but for packets whose beginning the next router has granted
+  // already, which come whole; so is what a router sends by it until routes avoid it. Credits beyond the link are known
+  // again with its first packet, as after a restart of the line. Contract, of before_routes_change(), too:
+  // NetworkConfig::links_fail; no event runs but, in a network in one part, the one that calls.
+  void set_link(PortRef /*link*/, bool /*up*/, Time /*now*/) override {
     throw ConfigError("fabric", "links of this network cannot fail in a run: take a model of its routers");
   }
-
-  // Routes of the topology are going to change: whoever has chosen one by now has done so. Contract as of set_link().
-  virtual void before_routes_change() {}
 
   // Carries packets to several nodes (core/topology/multicast.hpp), of which each copy is delivered.
   virtual bool multicasts() const { return false; }

@@ -73,7 +73,7 @@ class Eager final : public OperationMachine<EagerMessage>, private MessageProtoc
     match(id, now);
   }
 
-  void lose(std::uint32_t id, Status status, Time now) {
+  [[gnu::cold, gnu::noinline]] void lose(std::uint32_t id, Status status, Time now) {
     EagerMessage& op = (*this)[id];
     note(op, status);
     op.holds = 0;  // nothing will acknowledge it

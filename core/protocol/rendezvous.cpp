@@ -50,9 +50,8 @@ class Rendezvous final : public OperationMachine<RendezvousMessage>, private Mes
 
   void control_completed(std::uint32_t id, Status status, Time now) override {
     RendezvousMessage& op = (*this)[id];
-    const bool requested = op.state == State::requested;
     note(op, status);
-    if (!requested)
+    if (op.state != State::requested)
       end(id, now);  // acknowledging
     else if (status == Status::kOk)
       arrive(id, now);
@@ -96,7 +95,7 @@ class Rendezvous final : public OperationMachine<RendezvousMessage>, private Mes
       refused(op.message, -ECONNREFUSED);
   }
 
-  void lose(std::uint32_t id, Time now) {
+  [[gnu::cold, gnu::noinline]] void lose(std::uint32_t id, Time now) {
     RendezvousMessage& op = (*this)[id];
     if (!sender_has_completed(op)) complete<SendCompletion>(id, now, op.d.length);
     op.state = State::lost;

@@ -121,7 +121,7 @@ class OperationMachine : public StateMachine {
   }
   // What has gone wrong first is the operation's status.
   static void note(Op& op, Status status) {
-    if (op.status == 0) op.status = completion_status(status);
+    if (status != Status::kOk && op.status == 0) op.status = completion_status(status);
   }
   bool unreachable(const Op& op) const { return op.d.peer.rank >= context_.ranks(); }
   RankId target(const Op& op) const { return op.d.peer.rank; }

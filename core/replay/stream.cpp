@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens a stream, and takes its records apart: the frame of each here, the fields of its form in stream_fields.cpp.
+// Opens a stream, and takes its records apart: the frame of each here, the fields of its form in stream_fields.hpp.
 //
 // Problem: a stream may be longer than memory, cut by a rank's death, or damaged. Model: the file is mapped and read once from front to back; a
 // record that is cut in its middle is the end, and every number is checked against the limit of its kind before it is used. A number is one
@@ -17,6 +17,7 @@
 #include <cstring>
 
 #include "core/config/error.hpp"
+#include "core/replay/stream_fields.hpp"
 
 namespace exanet {
 
@@ -143,8 +144,8 @@ bool TraceStream::next(TraceRecord& r) {
   end_ = at_ + length;
   r.request = 0;
   r.message.bytes = 0;
-  times(r);
-  fields(r);
+  TraceForms::times(*this, r);
+  TraceForms::fields(*this, r);
   if (at_ != end_) fail("it has more fields than its kind: the stream is damaged");
   complete_ = r.form == EXANET_TRACE_ENDING;
   return true;

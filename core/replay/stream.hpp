@@ -65,10 +65,7 @@ class TraceStream {
   [[noreturn]] void fail(const std::string& what) const;  // about the last record
 
  private:
-  friend struct TraceForms;  // the fields of each form, generated (stream_fields.cpp)
-  void times(TraceRecord& record);
-  void fields(TraceRecord& record);
-
+  friend struct TraceForms;  // the fields of each form, generated (stream_fields.hpp)
   std::uint64_t number();
   [[gnu::noinline]] std::uint64_t long_number();
   bool length_is_whole() const;
@@ -87,13 +84,13 @@ class TraceStream {
   bool complete_ = false;
 };
 
-inline std::uint64_t TraceStream::number() {
+[[gnu::always_inline]] inline std::uint64_t TraceStream::number() {
   if (at_ < end_ && bytes_[at_] < 128) [[likely]]
     return bytes_[at_++];
   return long_number();
 }
 
-inline std::uint64_t TraceStream::number_below(std::uint64_t limit, const char* what) {
+[[gnu::always_inline]] inline std::uint64_t TraceStream::number_below(std::uint64_t limit, const char* what) {
   const std::uint64_t value = number();
   if (value >= limit) [[unlikely]]
     fail_too_large(value, what);

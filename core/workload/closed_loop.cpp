@@ -12,8 +12,10 @@
 
 #include "core/config/error.hpp"
 #include "core/engine/random.hpp"
+#include "core/network/fault_driver.hpp"
 #include "core/network/model.hpp"
 #include "core/nic/nic.hpp"
+#include "core/protocol/failure.hpp"
 #include "core/routing/make_topology.hpp"
 #include "core/units/check.hpp"
 #include "core/workload/queue_samples.hpp"
@@ -87,9 +89,11 @@ struct ClosedLoop::State final : TransportListener {
     step_event = queue.add_handler(
         [](void* self, Time now, std::uint32_t rank, std::uint64_t) { static_cast<State*>(self)->go_on(rank, now); },
         this);
-    const NetworkConfig network = with_priority(network_config, c.jobs);
+    NetworkConfig network = with_priority(network_config, c.jobs);
+    network.links_fail = network.links_fail || !c.faults.empty();
     const NicKind& nic = nic_kind(c.nic);
     transport = transport_of(c, nic)({queue, *topology, network, c.interface, nic, c.packet_bytes, endpoint_of, *this});
+    if (!c.faults.empty()) faults.emplace(transport->links(), *topology, c.faults, c.reaction).run_on(queue);
     for (std::uint32_t r = 0; r < ranks.size(); ++r) queue.schedule(Time(), step_event, r);
     if (transport->model() != nullptr) samples.emplace(queue, *topology, *transport->model());
   }
@@ -223,12 +227,22 @@ struct ClosedLoop::State final : TransportListener {
     if (rank.waiting) go_on(message.to_rank, now);
   }
 
+  void failed(std::uint32_t index, Status why, Time now) override {
+    const InFlight& message = messages[index];
+    if (failure.empty())
+      failure = "the simulation cannot go on: at " + in_microseconds(now) + ", rank " +
+                std::to_string(message.from_rank) + " on node " + std::to_string(endpoint_of[message.from_rank]) +
+                ": send to rank " + std::to_string(message.to_rank) +
+                " failed: " + network_failure(completion_status(why));
+  }
+
   ClosedLoopResult summarize();
 
   ClosedLoopConfig config;
   EventQueue queue;
   std::unique_ptr<Topology> topology;
   std::unique_ptr<MessageTransport> transport;
+  std::optional<FaultDriver> faults;
   std::vector<Job> jobs;
   std::vector<Rank> ranks;
   std::vector<NodeId> endpoint_of;  // by rank of all jobs
@@ -239,6 +253,7 @@ struct ClosedLoop::State final : TransportListener {
   std::uint32_t step_event = 0, free_message = kNone;
   std::uint64_t steps_done = 0, under_way = 0;
   double all_steps = 0;
+  std::string failure;  // the first
 };
 
 ClosedLoop::ClosedLoop(const TopologySpec& spec, const NetworkConfig& network, const ClosedLoopConfig& config)
@@ -294,6 +309,7 @@ bool ClosedLoop::run() {
     progress_.store(static_cast<double>(s.steps_done) / s.all_steps, std::memory_order_relaxed);
     if (stopped_.load(std::memory_order_relaxed)) return false;
   }
+  require(s.failure.empty(), "", s.failure);
   s.transport->check_done();
   EXANET_CHECK(s.under_way == 0, "messages are stuck in the network", s.queue.now().ps(), s.under_way,
                s.messages.size());

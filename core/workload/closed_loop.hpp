@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "core/faults/plan.hpp"
 #include "core/network/network.hpp"
 #include "core/nic/config.hpp"
 #include "core/nic/nic.hpp"
@@ -48,6 +49,8 @@ struct ClosedLoopConfig {
   bool flow_level = false;
   std::string nic = "ideal";  // one of nic_names(): what ranks send through at packet level
   NiConfig interface;  // what that costs, if anything
+  FaultPlan faults;  // of the run; not keys of files
+  Time reaction;  // of routes that follow states of links (TopologySpec::follows)
 };
 
 template <typename V>

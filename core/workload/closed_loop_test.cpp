@@ -39,6 +39,19 @@ std::string complaint(const TopologySpec& spec, const std::vector<JobConfig>& jo
   return "";
 }
 
+// By every transport: both levels, and each interface.
+std::vector<ClosedLoopConfig> carried(const JobConfig& job) {
+  std::vector<ClosedLoopConfig> configs;
+  for (const std::string& nic : nic_names()) {
+    ClosedLoopConfig config{{job}, "linear", 1, 256};
+    config.nic = nic;
+    configs.push_back(config);
+  }
+  configs.push_back(configs.front());
+  configs.back().flow_level = true;
+  return configs;
+}
+
 }  // namespace
 
 TEST_CASE("in every program as many messages come as are expected, of every number of ranks") {
@@ -171,6 +184,36 @@ TEST_CASE("a message that the network loses ends the simulation of a job, which 
     CHECK(whole.run());
     ClosedLoop losing(spec, testing::dropping(testing::fabric_for(spec)), config);
     CHECK_THROWS_WITH_AS(losing.run(), doctest::Contains("failed: a packet of it was lost"), ConfigError);
+  }
+}
+
+TEST_CASE("a job whose messages are on a link that goes down ends, and says at which rank, on which node, and when") {
+  const TopologySpec spec{"mesh", {4}};
+  const auto shape = make_topology(spec);
+  const JobConfig job{{"alltoall", 4, 100'000, Time(), 1}, 4};
+  for (ClosedLoopConfig config : carried(job)) {
+    CAPTURE(config.nic);
+    CAPTURE(config.flow_level);
+    ClosedLoop whole(spec, testing::fabric_for(spec), config);
+    REQUIRE(whole.run());
+    REQUIRE(whole.result().finished > Time::us(200));
+    config.faults.fail(*shape, shape->node_name(2), Time::us(100));
+    ClosedLoop cut(spec, testing::fabric_for(spec), config);
+    std::string what;
+    try {
+      cut.run();
+    } catch (const ConfigError& error) {
+      what = error.what();
+    }
+    CAPTURE(what);
+    CHECK(what.starts_with("the simulation cannot go on: at 1"));  // 100 us, and what more it takes
+    CHECK(what.find(" us, rank ") != std::string::npos);
+    CHECK(what.find(" on node ") != std::string::npos);
+    CHECK(what.find("failed: ") != std::string::npos);
+    config.faults = {};
+    config.faults.fail(*shape, shape->node_name(2), whole.result().finished + Time::us(100));
+    ClosedLoop after(spec, testing::fabric_for(spec), config);
+    CHECK(after.run());  // nothing is on the link any more
   }
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries the messages of jobs at flow level, in step with the event queue in which the jobs' ranks go on: flows move up to the next event, and
-// an arrival is an event. Rates are max-min fair; of an interface's messages those of one step move together, and one that is handed over later
-// begins behind what already stands in the router's FIFO (FlowSimulator).
+// Carries the messages of jobs at flow level, in step with the event queue in which the jobs' ranks go on: flows move
+// up to the next event, and an arrival is an event. Rates are max-min fair; of an interface's messages those of one
+// step move together, and one that is handed over later begins behind what already stands in the router's FIFO
+// (FlowSimulator). A flow that is lost with a link is a message that has failed. Links count what arrives, by the route
+// that the topology has then.
 #include <algorithm>
 
 #include "core/flow/flow_simulator.hpp"
@@ -13,7 +15,7 @@ namespace exanet {
 
 namespace {
 
-class FlowTransport final : public MessageTransport {
+class FlowTransport final : public MessageTransport, private FaultTarget {
  public:
   explicit FlowTransport(const TransportSetup& setup)
       : topology_(setup.topology),
@@ -47,6 +49,7 @@ class FlowTransport final : public MessageTransport {
   }
   Totals totals() const override { return {packets_, packet_hops_, 0}; }
   std::vector<LinkStats> link_counts() const override;  // of messages that have arrived
+  FaultTarget& links() override { return *this; }
 
  private:
   struct Sent {
@@ -55,6 +58,13 @@ class FlowTransport final : public MessageTransport {
     std::uint32_t message;
   };
 
+  // Flows stand where the queue does: advance() has taken them to its next event.
+  void set_link(PortRef link, bool up, Time) override {
+    network_.set_link(link, up);
+    flows_.links_changed();
+    schedule_arrivals();
+  }
+  Time schedule_arrivals();
   void arrive(FlowId flow, Time now);
 
   const Topology& topology_;
@@ -76,17 +86,23 @@ void FlowTransport::advance() {
   // Ranks that go on at the same moment send at the same moment: rates are found once for all of them.
   Time next = queue_.empty() ? Time::never() : queue_.next_time();
   if (next <= flows_.now()) return;
-  while (flows_.step(next)) {
-    for (const FlowId flow : flows_.take_arrivals()) {
-      const Time at = max(flows_.finished(flow), flows_.now());
-      queue_.schedule(at, event_, flow);
-      next = min(next, at);
-    }
+  while (flows_.step(next)) next = min(next, schedule_arrivals());
+}
+
+// Those that are known since the last call, or losses; returns when the first of them is.
+Time FlowTransport::schedule_arrivals() {
+  Time first = Time::never();
+  for (const FlowId flow : flows_.take_arrivals()) {
+    const Time at = max(flows_.finished(flow), flows_.now());
+    queue_.schedule(at, event_, flow);
+    first = min(first, at);
   }
+  return first;
 }
 
 void FlowTransport::arrive(FlowId flow, Time now) {
   const Sent sent = sent_[flow];
+  if (flows_.status(flow) != Status::kOk) return listener_.failed(sent.message, flows_.status(flow), now);
   const std::uint64_t packets = std::max<std::uint64_t>((sent.bytes + packet_bytes_ - 1) / packet_bytes_, 1);
   network_.route(sent.src, sent.dst, path_);
   for (std::size_t hop = 1; hop + 1 < path_.size(); ++hop) {

@@ -28,6 +28,7 @@ class LibraryTransport final : public MessageTransport, private Host {
         config_(setup.interface),
         router_(setup.network.router),
         listener_(setup.listener),
+        endpoints_(setup.endpoints),
         ranks_(setup.endpoints.size()),
         engine_(setup.queue, setup.topology, setup.network, setup.interface, setup.endpoints, *this, setup.nic,
                 [this](EventQueue& events, const Topology& topology, const NetworkConfig& config, PacketSink sink) {
@@ -109,6 +110,7 @@ class LibraryTransport final : public MessageTransport, private Host {
   PageStatistics pages() const override { return engine_.nic().pages(); }
   std::vector<LinkStats> link_counts() const override { return exanet::link_counts(topology_, *model_); }
   const NetworkModel* model() const override { return model_; }
+  FaultTarget& links() override { return *model_; }
 
  private:
   struct Rank {
@@ -125,7 +127,8 @@ class LibraryTransport final : public MessageTransport, private Host {
     if (header.status != 0) {
       if (failure_.empty())
         failure_ = "the simulation cannot go on: at " + in_microseconds(queue_.now()) + ", rank " +
-                   std::to_string(rank) + ": " + failure_of(completion);
+                   std::to_string(rank) + " on node " + std::to_string(endpoints_[rank]) + ": " +
+                   failure_of(completion);
       return;
     }
     const auto* receive = std::get_if<ReceiveCompletion>(&completion);
@@ -163,9 +166,10 @@ class LibraryTransport final : public MessageTransport, private Host {
   const NiConfig config_;
   const RouterConfig router_;
   TransportListener& listener_;
+  const std::vector<NodeId> endpoints_;  // by rank
   std::vector<Rank> ranks_;
   std::vector<std::byte> contents_;  // of eager messages
-  const NetworkModel* model_ = nullptr;
+  NetworkModel* model_ = nullptr;
   MessageEngine engine_;
   std::uint32_t on_completion_ = 0, on_consumed_ = 0;
   std::uint64_t packets_ = 0;

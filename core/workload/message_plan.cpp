@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// Plans messages from a traffic pattern: bursts, and Poisson processes at a load.
+//
+// Problem: both levels are to carry out the same messages, whatever the order in which they ask for them. Model: all of
+// them are drawn beforehand, each sender's from a stream of its own (destination, size, time). Limits: a plan is kept
+// whole in memory, so it has at most kMostMessages.
 #include "core/workload/message_plan.hpp"
 
 #include "core/config/error.hpp"

@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// The figures of a message plan that has been carried out, at either level.
+//
+// Problem: latency says little of messages of unequal length. Model: each is compared with what the flow level says
+// that it takes alone, its length over the slowest resource of its route and the route's latency; the ratio is its
+// slowdown. Sizes that are drawn are counted by decades, too. Limits: of a plan of one size only some messages, spread
+// over it, are compared; an open loop's messages count by when they start, and those that have not arrived by the end
+// have no latency.
 #include "core/workload/message_run.hpp"
 
 #include <algorithm>

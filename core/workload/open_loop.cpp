@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs open-loop measurements: sources offer packets, a sink counts what comes out, and the phases of the method follow
+// each other.
+//
+// Problem: millions of packets wait in sources' queues beyond saturation, and results must not depend on the number of
+// threads. Model: a source is the packet that it offers next and a random stream of its own (arrivals.hpp); packets
+// behind it are drawn when the network takes it. Each part of the network has a tally of its own, and these are added
+// up at the end; phases are cut into steps, at whose ends all threads stand at one time. A sum over all packets, made
+// where they are created and where they arrive, shows a lost or altered one. Limits: open_loop.hpp.
 #include "core/workload/open_loop.hpp"
 
 #include <algorithm>

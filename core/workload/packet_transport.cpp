@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Carries the messages of jobs as packets, from interfaces that cost nothing.
-#include "core/config/error.hpp"
 #include "core/nic/ideal/ideal_nic.hpp"
-#include "core/protocol/failure.hpp"
 #include "core/units/check.hpp"
 #include "core/workload/link_use.hpp"
 #include "core/workload/transport.hpp"
@@ -31,7 +29,6 @@ class PacketTransport final : public MessageTransport, private NicListener {
   }
   void doorbell(std::uint32_t rank) override { nic_.doorbell(endpoints_[rank]); }
   void check_done() const override {
-    require(failure_.empty(), "", failure_);
     const std::uint64_t in_flight = model_->in_flight();
     const std::string cycle = in_flight == 0 ? "" : model_->deadlock();
     EXANET_CHECK(in_flight == 0 && nic_.active() == 0,
@@ -41,17 +38,13 @@ class PacketTransport final : public MessageTransport, private NicListener {
   Totals totals() const override { return {packets_, model_->packet_hops(), packet_ps_}; }
   std::vector<LinkStats> link_counts() const override { return exanet::link_counts(topology_, *model_); }
   const NetworkModel* model() const override { return model_; }
+  FaultTarget& links() override { return *model_; }
 
  private:
   void message_completed(std::uint64_t, Status, Time) override {}
   void transfer_completed(std::uint64_t user, Status status, Time now) override {
-    if (status != Status::kOk) {
-      if (failure_.empty())
-        failure_ = "the simulation cannot go on: at " + in_microseconds(now) +
-                   " a message failed: " + network_failure(completion_status(status));
-      return;
-    }
-    listener_.arrived(static_cast<std::uint32_t>(user), now);
+    const auto message = static_cast<std::uint32_t>(user);
+    status == Status::kOk ? listener_.arrived(message, now) : listener_.failed(message, status, now);
   }
   void transfer_acknowledged(std::uint64_t, Status, Time) override {}
   void packet_delivered(const Packet&, Time injected, Time now) override {
@@ -63,11 +56,10 @@ class PacketTransport final : public MessageTransport, private NicListener {
   const Topology& topology_;
   const std::vector<NodeId> endpoints_;
   TransportListener& listener_;
-  const NetworkModel* model_ = nullptr;
+  NetworkModel* model_ = nullptr;
   IdealNic nic_;
   std::uint64_t packets_ = 0;
   double packet_ps_ = 0;
-  std::string failure_;  // the first
 };
 
 }  // namespace

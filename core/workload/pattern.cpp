@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// The traffic patterns, a maker each, and their list.
+//
+// Problem: a pattern is asked once a packet, on machines of many thousand endpoints, and is to give the same answers at
+// both levels. Model: a permutation is a table that its rule fills once; what is drawn is drawn from the caller's
+// stream, or, where all sources have to agree, from the seed when the pattern is made. A machine whose number of
+// endpoints, or of nodes in a dimension, a pattern is not made for is refused when the pattern is made. Limits: a
+// permutation's table and a matrix are kept whole; matrices come as text, and reading files is for others.
 #include "core/workload/pattern.hpp"
 
 #include <algorithm>

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "core/engine/event_queue.hpp"
+#include "core/faults/status.hpp"
+#include "core/faults/target.hpp"
 #include "core/network/model.hpp"
 #include "core/nic/nic.hpp"
 #include "core/topology/topology.hpp"
@@ -31,6 +33,7 @@ class TransportListener {
  public:
   virtual ~TransportListener() = default;
   virtual void arrived(std::uint32_t message, Time now) = 0;
+  virtual void failed(std::uint32_t message, Status why, Time now) = 0;  // it will not arrive
   virtual void resumed(std::uint32_t rank, Time now) = 0;
 };
 
@@ -53,6 +56,7 @@ class MessageTransport {
   virtual PageStatistics pages() const { return {}; }  // of interfaces that translate addresses
   virtual std::vector<LinkStats> link_counts() const = 0;  // in the order of each_link()
   virtual const NetworkModel* model() const { return nullptr; }  // none at flow level
+  virtual FaultTarget& links() = 0;  // for a plan of faults
 };
 
 // Parts of which a transport is made; references outlive it.

@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+// Makes columns for Python of what a run of ranks has counted: ranks, links, pairs of ranks, messages and their sizes,
+// time line, shape, summary.
+//
+// Problem: a table may have a row for each pair of ranks, and Python makes a Parquet file of it. Model: each column is
+// one NumPy array; pairs and sizes without messages have no row. Limits: a table is in memory twice while it is handed
+// over.
 #include "exanet/bindings/run_results.hpp"
 
 #include <algorithm>

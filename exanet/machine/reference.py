@@ -26,8 +26,9 @@ _INTRODUCTION = """<!-- SPDX-License-Identifier: Apache-2.0 -->
 <!-- Written by `python -m exanet.machine.reference`; edit exanet/machine/schema.py instead. -->
 # Machine files
 
-A machine is a YAML 1.2 file. `exanet run -m FILE` takes it by its path, `exanet machines FILE` describes it. `extends: NAME` (or the path
-of a file beside it) starts from another machine, so that a file holds only what differs; a key set to `null` is taken out.
+A machine is a YAML 1.2 file. `exanet run -m FILE` takes it by its path, and `exanet machines FILE` describes it.
+`extends: NAME` (or the path of a file beside it) starts from another machine, so the file contains only what differs. A
+key set to `null` is removed.
 
 A constant is a value, or a mapping of its value, its source and its kind:
 
@@ -41,16 +42,17 @@ links:
     latency: {value: 100 ns, source: "data sheet, table 3", kind: published}
 ```
 
-`kind` is `published` (a source states it), `derived` (computed from published facts), `calibrated` (fixed by a published measurement,
-see docs/calibration.md) or `chosen` (nobody published it; ours). A value alone is `chosen`, by `the user`.
+`kind` is `published` (a source states it), `derived` (computed from published facts), `calibrated` (fixed by a
+published measurement, see docs/calibration.md) or `chosen` (not published; our choice). A value alone is `chosen`, by
+`the user`.
 
-A network that is only simulated (`sim`, `sweep`, `check`) needs neither `hardware` nor `ni`; programs (`exanet run`) and `--nic exanet` do.
-`exanet machines new NAME` writes NAME.yaml, a network with a comment on each key, to begin with.
+A network that is only simulated (`sim`, `sweep`, `check`) needs neither `hardware` nor `ni`; programs (`exanet run`)
+and `--nic exanet` do. To begin, `exanet machines new NAME` writes NAME.yaml, a network with a comment on each key.
 
-A quantity carries its unit; a bare number other than 0 is an error. `b` is bit, `B` is byte, `k` is 1000, `Ki` is 1024. Values are exact:
-a time is a whole number of picoseconds, and what does not come out whole is refused. A time may be given in cycles of `router.clock`, and a
-number of cycles as a time, if it comes out whole: `latency: 40 ns` or `latency: 20 cycles`. The examples here and in messages show how a
-value is written; they are no defaults, and those of the machine come from its documents.
+A quantity carries its unit; a bare number other than 0 is an error. `b` is bit, `B` is byte, `k` is 1000, `Ki` is 1024.
+Values are exact: a time has to be a whole number of picoseconds. A time may be given in cycles of `router.clock`, and a
+number of cycles as a time, if the result is whole: `latency: 40 ns` or `latency: 20 cycles`. The examples here and in
+messages show how to write a value. They are not defaults; find a machine's values in its documents.
 
 | quantity | example | units |
 |---|---|---|

@@ -71,10 +71,10 @@ def _choice(key: str) -> OneOf:
 
 
 class Hardware(Strict):
-    """Parts of the machine: for its description, and for the number of ranks that it takes; programs need it, a network does not."""
+    """Parts of the machine, for its description and for the number of ranks that fit. Programs need it, a network does not."""
 
-    node: Text = Field(description="What one node is.")
-    cores_per_node: Count = Field(description="Processor cores of a node: as many ranks as run on it.")
+    node: Text = Field(description="Description of one node.")
+    cores_per_node: Count = Field(description="Processor cores of a node; at most this many ranks run on it.")
     core_clock: Frequency = Field(description="Clock of a core.")
     memory_per_node: Bytes = Field(description="Memory of a node.")
     fpgas_per_node: Count = Field(description="FPGAs of a node.")
@@ -84,7 +84,7 @@ class Package(Strict):
     """One level of packaging; its table gives cores, memory and FPGAs of each level, and density."""
 
     level: Text = Field(description="Name of the level, e.g. blade.")
-    holds: Count = Field(description="How many of the level before (nodes, for the first one) it holds.")
+    holds: Count = Field(description="How many units of the previous level it holds; the first level holds nodes.")
     height: Height | None = Field(default=None, description="Its height in rack units.")
 
 
@@ -108,142 +108,151 @@ class Topology(Strict):
     order: list[Annotated[int, Field(ge=0, le=15)]] | None = Field(
         default=None,
         examples=["[0, 1, 2]"],
-        description="For qfdb-torus, mesh and torus: the dimensions in the order in which a packet takes them, counted from 0; by default "
-        "the last one first.",
+        description="For qfdb-torus, mesh and torus: the order in which a packet takes the dimensions, counted from 0. Default: the last "
+        "dimension first.",
     )
     file: Text | None = Field(
         default=None, description="For a graph: the file that describes it, GraphML or a list of links, relative to this one."
     )
     routing: Text | None = Field(
         default=None,
-        description="Routes other than its own: up-down, valiant, ugal-l, ugal-g, par, adaptive; random and spray for a fat tree, "
-        "shortest for a graph (docs/simulate.md). Where they need more virtual channels than the router has, it gets them, and its "
-        "FIFOs are shared out.",
+        description="A routing other than the topology's own: up-down, valiant, ugal-l, ugal-g, par, adaptive; random and spray for a fat "
+        "tree, shortest for a graph (docs/simulate.md). If it needs more virtual channels than the router has, the router gets "
+        "them, and its FIFOs are divided among them.",
     )
     rails: Count | None = Field(
         default=None,
-        description="How many links each endpoint has into the network, up to 8: so many planes of switches, each a whole copy, with a "
-        "link of each endpoint into each plane. Of topologies with switches; 1 if not said. A load of 1 fills all of an endpoint's links; "
-        "under programs it has a network interface for each.",
+        description="For topologies with switches: the number of links that each endpoint has into the network, up to 8. There is "
+        "one whole copy of the switches (a plane) for each, and an endpoint has one link into each plane. A load of 1 fills all links of "
+        "an endpoint; under programs it has a network interface for each. Default: 1.",
     )
     failed: list[Text] | None = Field(
         default=None,
         examples=["[links:2:1]"],
-        description="What has failed from the beginning: a node or a link by the names of docs/simulate.md (`(0,1,2)`, `(0,1,2) X+`), or "
-        "how many at random with a seed (`links:3:1`, `nodes:1:1`). Packets go round it.",
+        description="What has failed from the beginning: a node or a link by the names of docs/simulate.md (`(0,1,2)`, `(0,1,2) X+`), or a "
+        "number of random ones with a seed (`links:3:1`, `nodes:1:1`). Routes avoid them.",
     )
 
 
 class Switch(Strict):
-    """An input-queued switch: packets wait where they come in, and a crossbar takes one at a time from each input and to each output."""
+    """An input-queued switch: packets wait at their input; a crossbar takes one at a time from each input and to each output."""
 
     switching: Annotated[str, OneOf(SWITCHES)] = Field(
         default="cut-through",
-        description="When a packet goes on: when there is room for all of it beyond the link, or word by word, with a credit for each; "
-        "then a buffer may hold less than a packet.",
+        description="cut-through: a packet is forwarded when the buffer beyond the link has space for all of it. wormhole: word by word, "
+        "with a credit for each; a buffer may then hold less than a packet.",
     )
     queues: Annotated[str, _choice("router.switch.queues")] = Field(
-        description="Of a lane (a class of packets on a virtual channel) of an input: one queue, or one for each output."
+        description="How a lane (a class of packets on a virtual channel) of an input is organised: one queue, or one for each output."
     )
     arbitration: Annotated[str, _choice("router.switch.arbitration")] = Field(
-        description="Among the inputs that ask for an output: each in turn, the first one, or both sides matched by iSLIP."
+        description="Arbitration among the inputs that request an output: each in turn, the first one, or both sides matched by iSLIP."
     )
     flow_control: Annotated[str, _choice("router.switch.flow_control")] = Field(
-        description="How a sender learns of room beyond a link: by credits, or by pauses of a lane (PFC), early enough to drop nothing."
+        description="How a sender learns of space beyond a link: by credits, or by PFC pauses of a lane, early enough to drop nothing."
     )
     buffer: Annotated[str, _choice("router.switch.buffer")] = Field(
         default="per-lane", description="Whether an input's lanes have equal parts of its inter_fifo, or share it beyond a packet each."
     )
-    speed_up: Percent = Field(description="Rate of a line through the crossbar, of the fastest kind of link's.")
-    classes: Count = Field(description="Classes of packets, by their priority; each has the virtual channels that routing asks for.")
+    speed_up: Percent = Field(description="Rate of a line through the crossbar, relative to the fastest kind of link.")
+    classes: Count = Field(description="Classes of packets, by their priority; each has as many virtual channels as routing needs.")
     weights: Shape | None = Field(
-        default=None, description="Shares of an output's words by class, the lowest first; without them a higher class goes first."
+        default=None, description="Shares of an output's words by class, the lowest first. Default: a higher class goes first."
     )
-    iterations: Count | None = Field(default=None, description="Iterations of iSLIP; one if not said.")
-    slot: Cycles | None = Field(default=None, description="Grants are made at multiples of it: a cell switch. At any time if not said.")
+    iterations: Count | None = Field(default=None, description="Iterations of iSLIP. Default: one.")
+    slot: Cycles | None = Field(
+        default=None, description="For a cell switch: grants are made at multiples of this time. Default: at any time."
+    )
     output_fifo: Words | None = Field(
         default=None,
-        description="FIFO behind the crossbar of each output: whole packets, one of the largest if not said; under wormhole, one word.",
+        description="FIFO behind the crossbar of each output. It holds whole packets. Default: one of the largest packets, or one word "
+        "for wormhole switching.",
     )
     pause: Words | None = Field(default=None, description="Words in a lane at which its sender is paused.")
-    resume: Words | None = Field(default=None, description="Words in a lane at which its sender may go on.")
-    pause_frame: Words | None = Field(default=None, description="What a pause takes on the link, in link words.")
+    resume: Words | None = Field(default=None, description="Words in a lane at which its sender may continue.")
+    pause_frame: Words | None = Field(default=None, description="Link words that a pause takes.")
 
 
 class Router(Strict):
     """The router of a node: APErouter, or an input-queued switch (docs/switches.md)."""
 
     kind: Literal["exanet", "input-queued"] = Field(
-        default="exanet", description="exanet: as the gateware has it; input-queued: as `switch` says, with FIFOs that count whole packets."
+        default="exanet",
+        description="exanet: the router of the gateware; input-queued: a switch as `switch` describes it, with FIFOs that count whole "
+        "packets.",
     )
-    switch: Switch | None = Field(default=None, description="What an input-queued switch has besides.")
+    switch: Switch | None = Field(default=None, description="Further properties of an input-queued switch.")
     clock: Frequency = Field(description="Clock of the router and of its ports.")
     latency: Cycles = Field(description="Header in to header out, without contention.")
     endpoint_latency: Cycles | None = Field(
         default=None,
-        description="The same of an endpoint that hangs on a switch, between its interface and its link; 3 cycles if not said, or "
-        "`latency` where that is less. Where endpoints are routers themselves (tori, meshes) there is none.",
+        description="The same latency for an endpoint behind a switch, between its interface and its link. Default: 3 cycles, or `latency` "
+        "if that is less. Endpoints that are routers themselves (tori, meshes) have none.",
     )
     arbitration: Annotated[str, _choice("router.arbitration")] | None = Field(
         default=None,
-        description="Of an exanet router, among the inputs that ask for an output: each in turn, which is the default; in turn, but "
-        "packets from links before those of intra ports except in one grant of 16; or the first one (docs/microarchitecture.md).",
+        description="For an exanet router: arbitration among the inputs that request an output. round-robin: each in turn, the default. "
+        "links-first: in turn, but packets from links before those of intra-tile ports except in one grant of 16. "
+        "fixed-priority: the first one (docs/microarchitecture.md).",
     )
     input_gap: Cycles | None = Field(
-        default=None, description="Of an exanet router: an input asks again so long after a packet's last word was read; 0 if not said."
+        default=None,
+        description="For an exanet router: time after a packet's last word was read until its input requests again. Default: 0.",
     )
     output_gap: Cycles | None = Field(
-        default=None, description="Of an exanet router: an output grants again so long after a packet's last word was read; 0 if not said."
+        default=None,
+        description="For an exanet router: time after a packet's last word was read until its output grants again. Default: 0.",
     )
     word: Bits = Field(description="Width of its data path.")
     header: Words = Field(description="Header of a packet.")
     footer: Words = Field(description="Footer of a packet.")
     max_payload: Bytes = Field(description="Largest payload of a packet, up to 16 KiB.")
-    intra_fifo: Words = Field(description="Payload FIFO of a port towards the network interface, which bulk and priority packets share.")
+    intra_fifo: Words = Field(description="Payload FIFO of a port towards the network interface, shared by bulk and priority packets.")
     inter_fifo: Words = Field(description="Payload FIFO of a port towards another node, divided among its virtual channels.")
     header_fifo: Words = Field(description="Header FIFO of a port, divided among its virtual channels and their two classes.")
     credit_threshold: Words | None = Field(
         default=None,
-        description="Of an exanet router: an idle link tells of room that has come back when it is so many payload words, up to 4095, or "
-        "when the sender may wait for it; packets tell of all of it. 0 if not said: of every packet's.",
+        description="For an exanet router: freed payload words, up to 4095, after which an idle link reports credits. It reports them "
+        "earlier if the sender might wait for them, and packets report all of them. Default: 0, report those of every packet.",
     )
     credit_interval: Cycles | None = Field(
         default=None,
-        description="Of an exanet router: an idle link repeats what it has told so long after its last control word, up to 65535 "
-        "cycles. 65535 if not said, or never without a `credit_threshold`.",
+        description="For an exanet router: time after its last control word until an idle link repeats its report, up to 65535 cycles. "
+        "Default: 65535, or never without a `credit_threshold`.",
     )
     virtual_channels: Count = Field(description="Virtual channels of a link.")
     vc_allocation: Annotated[str, _choice("router.vc_allocation")] | None = Field(
         default=None,
-        description="Which channel a packet gets: of those that may stand for the one that routing names, the emptiest, which is the "
-        "default; or always that one, as the gateware has it, so that channels beyond those that routing needs stand empty.",
+        description="Which virtual channel a packet gets. occupancy: the one with most space among those equivalent to the channel that "
+        "routing names, the default. routing: always that channel, as in the gateware; channels beyond those that routing needs "
+        "stay unused.",
     )
     intra_ports: Count = Field(
-        description="Ports towards the network interface: packetizer and mailbox, RDMA. With several rails, so many for each one's."
+        description="Ports towards the network interface: packetizer and mailbox, RDMA. With several rails, the ports of each rail."
     )
     queue_action: Annotated[str, _names("queue_actions")] | None = Field(
         default=None,
-        description=f"What happens to a packet that joins the queue of an output. {_helps('queue_actions')}. none if not said.",
+        description=f"What happens to a packet that joins the queue of an output. {_helps('queue_actions')}. Default: none.",
     )
     queue_threshold: Words | None = Field(
         default=None,
-        description="With `queue_action`: words in a queue, payload alone but for wormhole switches, from which on packets that join it "
-        "are marked, trimmed or dropped.",
+        description="With `queue_action`: number of words in a queue (payload only, except for wormhole switches) from which packets that "
+        "join it are marked, trimmed or dropped.",
     )
 
 
 class Link(Strict):
     """One kind of link, per direction (APElink over the transceiver)."""
 
-    rate: Rate = Field(description="Rate of its words before pauses; with `word` it gives the time of a word.")
+    rate: Rate = Field(description="Rate of its words without gearbox idle; with `word` it gives the time of a word.")
     word: Bits = Field(description="Width of a link word.")
-    pause_every: Words = Field(description="The transceiver pauses for one word time after this many words; 0: never.")
+    pause_every: Words = Field(description="The transceiver's gearbox is idle for one word time after this many words; 0: never.")
     framing: Words = Field(description="Words that frame each packet (Magic, Start).")
     latency: Time = Field(description="From one router's link logic to the next one's: serialiser, cable, deserialiser, link protocol.")
 
 
 class NetworkInterface(Strict):
-    """The network interface of a node and the software above it; programs and `--nic exanet` need it, a network does not."""
+    """The network interface of a node and the software above it. Programs and `--nic exanet` need it, a network does not."""
 
     packet_max: Bytes = Field(description="Largest packetizer message (MPI: envelope and payload together).")
     eager_max: Bytes = Field(description="Largest MPI payload beside its envelope; longer messages go by rendezvous and RDMA.")
@@ -255,34 +264,35 @@ class NetworkInterface(Strict):
     store_word: Time = Field(description="Processor store of one router word into the interface.")
     messages: Annotated[str, _choice("ni.messages")] | None = Field(
         default=None,
-        description="What a message takes between the processor's last store and memory: the times below, which is the default, or the "
-        "gateware's own cycles, with its slots and answers; then `packetizer` and `mailbox_word` are 0, `mailbox` is memory's time, "
-        "and the router's `word` is 128 bit, its `header` and `footer` one word each; words of links are of any width.",
+        description="How a message is timed between the processor's last store and memory. times: by the times below, the default. "
+        "gateware: in the gateware's cycles, with its slots and acknowledgements; `packetizer` and `mailbox_word` are then 0, "
+        "`mailbox` is memory's time, and the router's `word` has 128 bit, its `header` and `footer` one word each. Words of "
+        "links have any width.",
     )
     transfers: Annotated[str, _choice("ni.transfers")] | None = Field(
         default=None,
-        description="What a transfer takes between the processor's last store and memory: the times below, which is the default, or the "
-        "gateware's own cycles, with its channels, blocks and answers; then `messages` is `gateware`, too, `dma_start`, "
-        "`dma_completion` and `translation` are 0, `dma_block` is 4 KiB, `dma_window` does not count, and `memory_read` and `memory_write` "
-        "are memory's times.",
+        description="How a transfer is timed between the processor's last store and memory. times: by the times below, the default. "
+        "gateware: in the gateware's cycles, with its channels, blocks and acknowledgements; `messages` is then `gateware`, "
+        "too, `dma_start`, `dma_completion` and `translation` are 0, `dma_block` is 4 KiB, `dma_window` is ignored, and "
+        "`memory_read` and `memory_write` are memory's times.",
     )
     reductions: Annotated[str, _choice("ni.reductions")] | None = Field(
         default=None,
-        description="What a unit that reduces takes: `reduction` and `reduction_word`, which is the default, or the gateware's own cycles, "
-        "with its trees, results that come again and calls that do not agree; then `transfers` is `gateware`, too, and these two are 0.",
+        description="How the reduction unit is timed. times: by `reduction` and `reduction_word`, the default. gateware: in the gateware's "
+        "cycles, with its trees, retransmission and failures; `transfers` is then `gateware`, too, and these two are 0.",
     )
     tries: Count | None = Field(
         default=None,
-        description="With `messages: gateware`: how often a message or block is retransmitted that is not answered, up to 15, before it is "
-        "given up and fails; for ever if not said.",
+        description="With `messages: gateware`: retransmissions of a message or block without an acknowledgement, up to 15, before it "
+        "fails. Default: no limit.",
     )
     pages: Bytes | None = Field(
         default=None,
-        description="With `transfers: gateware`: addresses of transfers are translated by pages of this size, 4 KiB, 64 KiB or 2 MiB, and "
-        "tables in memory are read for a page that the interface does not know; addresses are physical if not said, or 0.",
+        description="With `transfers: gateware`: addresses of transfers are translated by pages of this size, 4 KiB, 64 KiB or 2 MiB. The "
+        "interface reads tables in memory for a page that its TLB does not hold. Default: 0, physical addresses.",
     )
     packetizer: Time = Field(description="Last store to packet at the router.")
-    mailbox: Time = Field(description="Packet's tail to its visibility in the mailbox, beside its words.")
+    mailbox: Time = Field(description="Packet's tail to its visibility in the mailbox, in addition to its words.")
     mailbox_word: Time = Field(description="Write of one router word into the mailbox, in the shared cache.")
     mailbox_read: Time = Field(description="Processor read of one 64-byte line of a mailbox.")
     dma_start: Time = Field(description="RDMA descriptor in the engine to its first memory access.")
@@ -293,52 +303,55 @@ class NetworkInterface(Strict):
     memory_write: Time = Field(description="Last word of a write into memory.")
     translation: Time = Field(description="Address translation of a transfer (SMMU).")
     atomic: Time = Field(description="One atomic operation at the target's interface.")
-    test_step: Time = Field(description="One empty poll inside MPI_Test and its kin.")
+    test_step: Time = Field(description="One empty poll inside MPI_Test and related calls.")
     reduction_trees: Count | None = Field(
         default=None,
-        description="Trees that an interface reduces along at once (`exanet run --offload`); it has no unit that reduces if not said.",
+        description="Trees along which an interface can reduce at the same time (`exanet run --offload`). Default: it has no reduction "
+        "unit.",
     )
     reduction: Time | None = Field(
         default=None,
-        description="With `reduction_trees`: the last part of a node to the packet of their sum at the router, beside its passes.",
+        description="With `reduction_trees`: the last part of a node to the packet of their sum at the router, in addition to the passes.",
     )
     reduction_word: Time | None = Field(
         default=None,
-        description="With `reduction_trees`: of a pass, one a part, over the words of the vector, each; a pass has nine at least.",
+        description="With `reduction_trees`: time of each word of the vector in a pass; there is one pass for each part, of at least nine "
+        "words.",
     )
     pacing: Annotated[str, _names("pacings")] | None = Field(
         default=None,
-        description="Rate control of transfers, by what acknowledgements bring back of marks, stamps and delays. "
-        f"{_helps('pacings')}. none if not said.",
+        description="Rate control of transfers, by the marks, stamps and delays that acknowledgements return. "
+        f"{_helps('pacings')}. Default: none.",
     )
     rail_policy: Annotated[str, _names("rail_policies")] | None = Field(
         default=None,
-        description=f"With several rails: which of them a message or transfer takes. {_helps('rail_policies')}. pair if not said.",
+        description=f"With several rails: which rail a message or transfer takes. {_helps('rail_policies')}. Default: pair.",
     )
     clock: Frequency = Field(
-        description="Packets go to the router at the edges of this clock, counted from virtual time 0; with 0 whenever they are ready. "
-        "What is in the gateware's cycles goes by the router's clock."
+        description="Clock at whose edges, counted from virtual time 0, packets go to the router; 0: packets go when they are ready. Parts "
+        "in the gateware's cycles use the router's clock."
     )
 
 
 class PartPower(Strict):
-    """Power and energy of one part; a figure that is left out counts as 0."""
+    """Power and energy of one part; a value that is left out counts as 0."""
 
-    idle: Watts | None = Field(default=None, description="Drawn all the time: by a router, an interface, or one direction of a link.")
-    packet: Joules | None = Field(default=None, description="Spent on each packet that passes.")
+    idle: Watts | None = Field(default=None, description="Power drawn all the time by a router, an interface, or one direction of a link.")
+    packet: Joules | None = Field(default=None, description="Energy of each packet that passes.")
     bit: JoulesPerBit | None = Field(
-        default=None, description="Spent on each bit that passes: of a link's line while it carries packets, else of the whole packet."
+        default=None,
+        description="Energy of each bit that passes: of a link's line while it carries packets, otherwise of the whole packet.",
     )
 
 
 class Power(Strict):
-    """The table of watts and joules (optional); docs/simulate.md says what is made of it."""
+    """The table of watts and joules (optional); docs/simulate.md says how it is used."""
 
-    router: PartPower | None = Field(default=None, description="Of each router: of switches where there are any, otherwise of each node.")
-    links: dict[str, PartPower] = Field(default_factory=dict, description="Of each direction of a link, by kind.")
+    router: PartPower | None = Field(default=None, description="Each router: of switches if there are any, otherwise of each node.")
+    links: dict[str, PartPower] = Field(default_factory=dict, description="Each direction of a link, by kind.")
     ni: PartPower | None = Field(
         default=None,
-        description="Of each endpoint's interface, one for each rail; a packet passes one at the sender and one at the receiver.",
+        description="Each endpoint's interface, one for each rail; a packet passes one at the sender and one at the receiver.",
     )
 
 
@@ -359,9 +372,9 @@ class MachineFile(Strict):
     router: Router
     links: dict[str, Link] = Field(
         description="Kinds of links: intra-qfdb and inter-qfdb for a qfdb-torus, those and inter-mezzanine for a qfdb-dragonfly, local and "
-        "global for a dragonfly or megafly, link for all others. Of networks with switches also host, between an endpoint and its switch; "
-        "level-2, level-3, ..., up to a switch so many links from the nearest endpoint, as a fat tree's; and what a graph's file calls its "
-        "links. A key that one of these leaves out is that of the topology's first kind."
+        "global for a dragonfly or megafly, link for all others. Networks with switches may also have host, between an endpoint "
+        "and its switch; level-2, level-3, ..., up to a switch that many links from the nearest endpoint, as in a fat tree; and "
+        "the kinds that a graph's file names. A key that one of these leaves out has the value of the topology's first kind."
     )
     ni: NetworkInterface | None = Field(default=None)
     power: Power | None = Field(default=None)

@@ -23,7 +23,7 @@ PARTS = 50
 
 
 def statistics(trace: Trace) -> dict[str, pl.DataFrame]:
-    """The frames of TABLES; docs/traces.md has the columns. Raises InputError."""
+    """The frames of TABLES; docs/traces/files.md has the columns. Raises InputError."""
     calls = trace.calls()
     prepares = pl.col("call").str.ends_with("_init")  # and sends nothing by itself
     locks = pl.col("call").str.starts_with("MPI_Win_")

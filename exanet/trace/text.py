@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces as text, a line a call, and back: nothing is lost, and the streams are the same to the byte. docs/traces.md has the form.
+"""Traces as text, a line a call, and back: nothing is lost, and the streams are the same to the byte. docs/traces/formats.md has the form.
 
 Model: a line is the call's name and those fields of its record that are not 0, by the names and kinds of layout.py, so a new field
 needs no line here. Limit: numbers are below 2^63, and the ranks stand one behind the other, each whole.

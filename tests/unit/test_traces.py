@@ -134,7 +134,7 @@ def test_a_ranks_calls_as_text(ping: Path) -> None:
 
 
 def test_every_column_is_documented(ping: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "traces.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "traces" / "files.md").read_text()
     found = statistics.statistics(folder.load(ping))
     columns = {*folder.load(ping).calls().columns, *(name for frame in found.values() for name in frame.columns)}
     keys = set(json.loads((ping / "trace.json").read_text()))

@@ -20,13 +20,13 @@ PAGE = """# Glossary
 | term | meaning | not | where |
 |---|---|---|---|
 | report | Says what is wrong. | `told`, `in vain` | |
-| space | A buffer's. | `room`, freed | `core/nic`, `docs` |
+| space | A buffer's. | `room`, freed | `core/nic`, `pages` |
 
 ## Allowed
 
 | word | files | phrases | why |
 |---|---|---|---|
-| `room` | `docs/house` | | a house has rooms |
+| `room` | `pages/house` | | a house has rooms |
 | `told` | | `told apart` | ordinary English |
 """
 
@@ -45,14 +45,14 @@ def words() -> Any:
     ("path", "line", "found"),
     [
         ("core/a.cpp", "// It is told.", ["told"]),
-        ("core/a.cpp", "kTold told_packets_ mytold", ["told", "told"]),
+        ("core/a.cpp", "kReported advertise_packets_ mytold", ["told", "told"]),
         ("core/a.cpp", "told twice, told", ["told", "told"]),
-        ("core/a.cpp", "bool waits_in_vain(int); // in vain", ["in vain", "in vain"]),
+        ("core/a.cpp", "bool waits_forever(int); // in vain", ["in vain", "in vain"]),
         ("core/a.cpp", "two that are told apart, and told", ["told"]),
         ("core/a.cpp", "int freed, mushroom, room;", []),
         ("core/nic/a.cpp", "int freed, mushroom, room;", ["room"]),
-        ("docs/a.md", "No room", ["room"]),
-        ("docs/house", "No room", []),
+        ("pages/a.md", "No room", ["room"]),
+        ("pages/house", "No room", []),
         ("tests/test_room_told.py", "", ["told"]),
     ],
 )

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lays out the switches' arrays for a topology, and answers what does not concern time.
-#include <algorithm>
-
 #include "core/config/error.hpp"
-#include "core/network/common/layout.hpp"
 #include "core/network/common/partitioned_network_impl.hpp"
-#include "core/network/common/switch_checks.hpp"
 #include "core/network/cut_through/state.hpp"
-#include "core/network/vc_allocation.hpp"
 
 namespace exanet {
 
@@ -15,32 +10,16 @@ using namespace cut_through_state;
 
 State::State(const std::vector<Partition>& parts, const Topology& topology, const NetworkConfig& config,
              const std::vector<std::uint8_t>& part_of)
-    : topology_(topology),
-      routing_(topology.routing()),
-      part_of_(part_of),
-      config_(*config.input_queued),
-      timing_(config, topology),
-      intra_ports_(intra_ports_of(topology, config.router)),
-      rail_ports_(rail_ports_of(topology, config)),
-      channels_(static_cast<std::uint32_t>(config.router.virtual_channels)),
-      channel_step_(channel_step(topology, config.router)),
-      classes_(static_cast<std::uint32_t>(config_.classes)),
-      lanes_(classes_ * channels_),
+    : SwitchNetwork(parts.size(), topology, config, part_of),
       most_words_(static_cast<std::int32_t>(most_packet_words(config.router))),
-      voq_(config_.queues == SwitchConfig::Queues::kVirtualOutput),
       pauses_(config_.flow_control == SwitchConfig::FlowControl::kPause),
-      adaptive_(routing_ != nullptr && routing_->adaptive()),
       may_reroute_(routing_ != nullptr && routing_->may_reroute()),
-      discards_(queue_action_kind(config.router.queue_action).discards),
-      enters_in_time_(pauses_ || adaptive_ || queue_action_kind(config.router.queue_action).make != nullptr),
-      tag_(tags_of(config_.weights, classes_)) {
+      discards_(queue_action_kind(config.router.queue_action).discards) {
   if (parts.size() > 1 && pauses_)
     throw ConfigError("threads",
                       "flow_control is pause: such switches run on one thread, for pauses within an instant have an "
                       "order; take --threads 1");
-  require_one_thread_if(adaptive_, parts.size(), "routing");
-  require_one_thread_if(queue_action_kind(config.router.queue_action).make != nullptr, parts.size(), "a queue action");
-  require_channels(topology, channels_);
+  enters_in_time_ = enters_in_time_ || pauses_;
   lane_words_ = static_cast<std::int32_t>(config.router.inter_fifo_words / lanes_);
   output_fifo_words_ =
       static_cast<std::uint32_t>(config_.output_fifo_words > 0 ? config_.output_fifo_words : most_words_);
@@ -53,7 +32,12 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
     lane_class_[lane] = static_cast<std::uint8_t>(lane / channels_);
     lane_channel_[lane] = static_cast<std::uint8_t>(lane % channels_);
   }
-  build_ports(config);
+  pools_.resize(ports_.size());
+  waiting_.resize(ports_.size() * classes_);
+  queued_words_.resize(ports_.size() * channels_);
+  if (pauses_) fillings_.resize(ports_.size());
+  if (discards_) discarded_.resize(nodes_.size());
+  build_pools(config.router);
   for (const Partition& part : parts)
     parts_.push_back(std::make_unique<Part>(*this, part, static_cast<std::uint8_t>(parts_.size()), parts.size()));
   for (const std::unique_ptr<Part>& part : parts_) part->action_ = make_queue_action(config, true);
@@ -98,53 +82,28 @@ void Part::register_events() {
       this);
 }
 
-void State::build_ports(const NetworkConfig& config) {
-  const auto [ports, queues] = lay_out_switches(topology_, intra_ports_, lanes_, voq_, nodes_);
-  ports_.resize(ports);
-  in_free_.resize(ports);
-  out_free_.resize(ports);
-  node_of_.resize(ports);
-  pools_.resize(ports);
-  stats_.resize(ports);
-  queues_.resize(queues);
-  waiting_.resize(std::size_t{ports} * classes_);
-  shares_.resize(std::size_t{ports} * classes_);
-  queued_words_.resize(std::size_t{ports} * channels_);
-  virtual_time_.resize(ports);
-  if (pauses_) fillings_.resize(ports);
-  if (discards_) discarded_.resize(nodes_.size());
-  if (config.links_fail) cuts_.resize(ports);
-  injection_ports_.resize(std::size_t{topology_.endpoint_count()} * intra_ports_ * classes_);
-  for (NodeId node = 0; node < topology_.node_count(); ++node) build_node(node, config);
-}
-
-void State::build_node(NodeId node, const NetworkConfig& config) {
-  const std::uint32_t inter = topology_.port_count(node);
-  for (std::uint32_t p = 0; p < nodes_[node].ports; ++p) {
-    const std::uint32_t index = nodes_[node].first_port + p;
-    Port& port = ports_[index];
+void State::build_pools(const RouterConfig& router) {
+  const bool shared = config_.buffer == SwitchConfig::Buffer::kShared;
+  for (std::uint32_t index = 0; index < ports_.size(); ++index) {
     CreditPool& pool = pools_[index];
-    node_of_[index] = node;
-    if (p >= inter) {
-      pool.each = static_cast<std::int32_t>(config.router.intra_fifo_words / classes_);
+    const NodeId node = node_of_[index];
+    if (index - first_port(node) >= topology_.port_count(node)) {
+      pool.each = static_cast<std::int32_t>(router.intra_fifo_words / classes_);
       continue;
     }
-    const bool shared = config_.buffer == SwitchConfig::Buffer::kShared;
     pool.each = shared ? most_words_ : lane_words_;
     if (shared)
-      pool.pool =
-          static_cast<std::int32_t>(config.router.inter_fifo_words) - pool.each * static_cast<std::int32_t>(lanes_);
-    const PortRef far = topology_.neighbour(node, static_cast<std::uint16_t>(p));
-    if (far.node == kNoNode) continue;
-    port.far = nodes_[far.node].first_port + far.port;
-    port.link_class = described_link_class(topology_, node, p, timing_.links.size());
-    port.far_part = part_of(far.node);
-    if (port.far_part == part_of(node)) continue;
-    const LinkTiming& link = timing_.links[port.link_class];
-    const Time arrival = link.word_time * link.head_words + pipeline_of(far.node);
-    const Time credit = timing_.on_crossbar(1) + link.word_time * link.control_words;
-    lookahead_ = min(lookahead_, timing_.latency[port.link_class] + min(arrival, credit));
+      pool.pool = static_cast<std::int32_t>(router.inter_fifo_words) - pool.each * static_cast<std::int32_t>(lanes_);
+    if (crosses(index)) lookahead_ = min(lookahead_, least_delay(index));
   }
+}
+
+// From a grant to what the next switch notices of it first: an arrival, or a credit.
+Time State::least_delay(std::uint32_t port) const {
+  const LinkTiming& link = timing_.links[ports_[port].link_class];
+  const Time arrival = link.word_time * link.head_words + pipeline_of(node_of_[ports_[port].far]);
+  const Time credit = timing_.on_crossbar(1) + link.word_time * link.control_words;
+  return timing_.latency[ports_[port].link_class] + min(arrival, credit);
 }
 
 bool CutThroughNetwork::may_lose() const { return state_->discards_ || !state_->cuts_.empty(); }
@@ -175,15 +134,9 @@ std::int32_t CutThroughNetwork::fullest(NodeId node, std::uint16_t port) const {
 }
 
 std::uint32_t CutThroughNetwork::queued(NodeId node) const {
-  const State& s = *state_;
-  const Part& part = *s.parts_[s.part_of(node)];
-  const std::uint32_t end =
-      node + 1 < s.nodes_.size() ? s.nodes_[node + 1].first_queue : static_cast<std::uint32_t>(s.queues_.size());
+  const Part& part = *state_->parts_[state_->part_of(node)];
   std::uint32_t packets = 0;
-  for (std::uint32_t q = s.nodes_[node].first_queue; q < end; ++q)
-    for (std::uint32_t e = s.queues_[q].front; e != kNone && part.entries_[e].request <= part.events_.now();
-         e = part.entries_[e].next)
-      ++packets;
+  state_->each_queued(node, part.entries_, part.events_.now(), [&](const Entry&) { ++packets; });
   return packets;
 }
 

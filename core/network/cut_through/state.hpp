@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "core/engine/pool.hpp"
-#include "core/network/common/class_schedule.hpp"
 #include "core/network/common/mailboxes.hpp"
-#include "core/network/common/switch_state.hpp"
+#include "core/network/common/switch_network.hpp"
 #include "core/network/cut_through/cut_through_network.hpp"
 #include "core/network/cut_through/timing.hpp"
 #include "core/network/queue_actions/queue_action.hpp"
@@ -117,60 +116,31 @@ struct Mail {
 
 struct Part;
 
-struct State {
+struct State : SwitchNetwork<Node, Port, SwitchTiming> {
   State(const std::vector<Partition>& parts, const Topology& topology, const NetworkConfig& config,
         const std::vector<std::uint8_t>& part_of);
 
-  void build_ports(const NetworkConfig& config);
-  void build_node(NodeId node, const NetworkConfig& config);
+  void build_pools(const RouterConfig& router);
+  Time least_delay(std::uint32_t port) const;
 
-  std::uint8_t part_of(NodeId node) const { return partition_of(part_of_, node); }
-  std::uint32_t first_port(NodeId node) const { return nodes_[node].first_port; }
-  Time pipeline_of(NodeId node) const {
-    return node < topology_.endpoint_count() ? timing_.endpoint_pipeline : timing_.pipeline;
-  }
-  std::uint8_t class_of(const Packet& packet) const {
-    return packet.priority < classes_ ? packet.priority : static_cast<std::uint8_t>(classes_ - 1);
-  }
   std::uint32_t& queued_for(NodeId node, const Entry& entry) {
     return queued_words_[(nodes_[node].first_port + entry.output) * channels_ + entry.vc];
   }
 
-  const Topology& topology_;
-  const Routing* routing_;
-  std::vector<std::uint8_t> part_of_;  // by node; empty when all are in one part
-  SwitchConfig config_;
-  SwitchTiming timing_;
   std::vector<Time> pause_delay_;  // a pause; by link class
-  std::uint32_t intra_ports_,
-      rail_ports_;  // of an endpoint; and of each rail, where packets take that of their port, else 0
-  std::uint32_t channels_, channel_step_, classes_, lanes_;
   std::uint8_t slot_port_[kMostSlots], slot_channel_[kMostSlots];  // within a switch; a division each otherwise
   std::uint8_t lane_class_[kMostLanes], lane_channel_[kMostLanes];
   std::int32_t most_words_ = 0, lane_words_ = 0;
   std::uint32_t output_fifo_words_ = 0;
-  bool voq_, pauses_, adaptive_, may_reroute_;
+  bool pauses_, may_reroute_;
   bool discards_;  // the queue action may
-  bool enters_in_time_;  // packets enter queues when they are there, since somebody looks at these
-  std::vector<std::int64_t> tag_;  // by class: of a word's share
 
-  std::vector<Node> nodes_;
-  std::vector<NodeId> node_of_;  // by port
-  std::vector<Port> ports_;
-  std::vector<Time> in_free_, out_free_;  // by port: its lines into the crossbar and out of it
   std::vector<CreditPool> pools_;  // by port: of the input beyond its link; an intra-tile port's: of its own input
-  std::vector<LinkStats> stats_;
-  std::vector<Queue> queues_;
   std::vector<Slots> waiting_;  // (port, class): who asks for this output
-  std::vector<Share> shares_;  // the same
   std::vector<std::uint32_t>
       queued_words_;  // (port, virtual channel): payload of packets in this switch that ask for this output
-  std::vector<std::uint64_t> virtual_time_;  // by port: start of the share that was served last
   std::vector<Filling> fillings_;  // by port
-  std::vector<Cut> cuts_;  // by port; empty where no link fails
-  std::vector<InjectionPort> injection_ports_;  // (endpoint, intra-tile port, class)
   std::vector<std::uint64_t> discarded_;  // packets that an action dropped, by node
-  Time lookahead_ = Time::never();
   std::vector<std::unique_ptr<Part>> parts_;
 };
 

@@ -59,6 +59,8 @@ void require(bool condition, const std::string& what) {
 }
 
 void check(const TopologySpec& spec, const NetworkConfig& config) {
+  exanet::require(!config.links_fail, "fabric",
+                  "links of Verilated nodes cannot fail in a run: take the model of their routers");
   require(spec.kind == "mesh" || spec.kind == "torus" || spec.kind == "qfdb-torus",
           "its routers know meshes, tori and tori of QFDBs, not a " + spec.kind);
   require((spec.routing.empty() || spec.routing == "minimal") && spec.failed.empty(),

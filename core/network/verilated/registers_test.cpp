@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "core/config/error.hpp"
 #include "core/network/exanet/exanet_harness.hpp"
 
 using namespace exanet;
@@ -100,4 +101,10 @@ TEST_CASE("gaps between packets are refused") {
                        "this machine cannot be run on the gateware: it has no gaps between packets",
                        std::invalid_argument);
   CHECK_THROWS_AS(GatewareRegisters(kRing, after), std::invalid_argument);
+}
+
+TEST_CASE("nodes of gateware are refused where links are to fail in the run") {
+  NetworkConfig config = cycles_of_line(39);
+  config.links_fail = true;
+  CHECK_THROWS_WITH_AS(GatewareRegisters(kRing, config), doctest::Contains("cannot fail in a run"), ConfigError);
 }

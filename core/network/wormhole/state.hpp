@@ -10,9 +10,8 @@
 #include <vector>
 
 #include "core/engine/pool.hpp"
-#include "core/network/common/class_schedule.hpp"
 #include "core/network/common/mailboxes.hpp"
-#include "core/network/common/switch_state.hpp"
+#include "core/network/common/switch_network.hpp"
 #include "core/network/queue_actions/queue_action.hpp"
 #include "core/network/timing.hpp"
 #include "core/network/wormhole/timing.hpp"
@@ -127,58 +126,28 @@ struct Mail {
 
 struct Part;
 
-struct State {
+struct State : SwitchNetwork<Node, Link, WormholeTiming> {
   State(const std::vector<Partition>& parts, const Topology& topology, const NetworkConfig& config,
         const std::vector<std::uint8_t>& part_of);
-  void build_ports();
-  void build_node(NodeId node);
+  void build_lanes();
 
-  std::uint8_t part_of(NodeId node) const { return partition_of(part_of_, node); }
-  std::uint32_t first_port(NodeId node) const { return nodes_[node].first_port; }
-  Time pipeline_of(NodeId node) const {
-    return node < topology_.endpoint_count() ? timing_.endpoint_pipeline : timing_.pipeline;
-  }
-  std::uint8_t class_of(const Packet& packet) const {
-    return packet.priority < classes_ ? packet.priority : static_cast<std::uint8_t>(classes_ - 1);
-  }
   // Lanes of an output that serve those who ask for `want`.
   std::uint8_t lanes_for(const Link& link, std::uint8_t want) const {
     return link.link_class == kIntraTile ? static_cast<std::uint8_t>(1u << want) : serves_[want];
   }
 
-  const Topology& topology_;
-  const Routing* routing_;
-  std::vector<std::uint8_t> part_of_;  // by node; empty when all are in one part
-  SwitchConfig config_;
-  WormholeTiming timing_;
-  std::uint32_t intra_ports_,
-      rail_ports_;  // of an endpoint; and of each rail, where packets take that of their port, else 0
-  std::uint32_t channels_, channel_step_, classes_, lanes_, most_words_;
+  std::uint32_t most_words_;
   std::int32_t entry_words_;  // of a class of an intra-tile port
   std::uint8_t serves_[kMostLanes] = {};  // by class and virtual channel of routing: lanes
-  bool voq_, adaptive_, fixed_;
-  bool enters_in_time_;  // packets enter queues when their headers are there, since somebody looks at these
-  std::vector<std::int64_t> tag_;  // by class: of a word's share
-  bool links_fail_;  // in the run
-  Time lookahead_ = Time::never();
+  bool fixed_;
 
-  std::vector<Node> nodes_;
-  std::vector<NodeId> node_of_;  // by port
-  std::vector<Link> ports_;
   std::vector<Time> due_;  // by port: when its output can do something, as far as is known
-  std::vector<Time> in_free_, out_free_;  // by port: its lines into the crossbar and out of it
-  std::vector<LinkStats> stats_;  // by port
-  std::vector<std::uint64_t> virtual_time_;  // by port: start of the share that was served last
-  std::vector<Share> shares_;  // (port, class)
   std::vector<Lane> lane_of_;  // (port, lane)
   std::vector<std::uint32_t> filling_;  // (port, lane): the worm whose flits come in
   std::vector<Time> passed_;  // (port, lane): when the packet that was passed last is through; never while it is passed
   std::vector<Slots> waiting_;  // (port, lane asked for): who asks
   std::vector<std::uint8_t> first_slot_;  // the same: whose turn it is
   std::vector<std::uint32_t> queued_flits_;  // the same: flits of packets in this switch that ask for it
-  std::vector<Queue> queues_;
-  std::vector<Cut> cuts_;  // by port; empty where no link fails
-  std::vector<InjectionPort> injection_ports_;  // (endpoint, intra-tile port, class)
   std::vector<std::unique_ptr<Part>> parts_;
 };
 

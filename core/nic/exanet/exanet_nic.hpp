@@ -70,8 +70,8 @@ class ExanetNic final : public Nic, GatewareListener {
   void delivered(const Packet& at_node, const Packet& packet, Time injected, Time tail);
   void reduction_completed(std::uint64_t user, Status status, Time now);
   void message_arrived(const Packet& packet, std::uint64_t user, Time tail);
-  void message_completed(const Packet& packet, std::uint64_t user, Status status, Time now);
-  void lost(const Packet& packet, Status why, Time now);
+  [[gnu::noinline]] void message_completed(const Packet& packet, std::uint64_t user, Status status, Time now);
+  [[gnu::cold, gnu::noinline]] void lost(const Packet& packet, Status why, Time now);
 
   void message_stored(NodeId src, std::uint32_t slot, NodeId node, Cycle at) override {
     gateware_messages_->stored(src, slot, node, at);

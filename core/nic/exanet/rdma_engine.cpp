@@ -60,38 +60,35 @@ void RdmaEngine::post(const RdmaTransfer& t) {
   const NiConfig& cost = context_.config;
   const Time now = context_.events.now();
   const Time begins = now + cost.dma_start + (t.reads_memory ? cost.translation : Time());
-  transfers_[id] = Transfer{.src = t.src,
-                            .dst = t.dst,
-                            .bytes = t.bytes,
-                            .sent = 0,
-                            .received = 0,
-                            .blocks_sent = 0,
-                            .blocks_acked = 0,
-                            .acknowledged = t.acknowledged,
-                            .begun = false,
-                            .ready_at = begins,
-                            .user = t.user,
-                            .own_streams = !t.reads_memory || memory_.of(t.own.memory).streams(),
-                            .target_streams = memory_.of(t.target.memory).streams(),
-                            .own_memory = t.own.memory,
-                            .target_memory = t.target.memory,
-                            .own = t.own.address,
-                            .target = t.target.address,
-                            .read_begins = begins};
+  Transfer& own = transfers_[id];
+  static_cast<Progress&>(own) = {.src = t.src,
+                                 .dst = t.dst,
+                                 .bytes = t.bytes,
+                                 .send_left = cost.dma_block_bytes,
+                                 .receive_left = cost.dma_block_bytes,
+                                 .ready_at = begins,
+                                 .user = t.user,
+                                 .acknowledged = t.acknowledged,
+                                 .own_streams = !t.reads_memory || memory_.streams(t.own.memory),
+                                 .target_streams = memory_.streams(t.target.memory),
+                                 .own_memory = t.own.memory,
+                                 .target_memory = t.target.memory,
+                                 .own = t.own.address,
+                                 .target = t.target.address,
+                                 .read_begins = begins};
+  own.blocks.clear();
   if (paced_) paced_transfers_[id] = {};
   if (is_multicast(t.dst)) {
     EXANET_CHECK(!context_.zero_cost && !t.acknowledged && t.bytes > 0, "a transfer that cannot go to several nodes",
                  now.ps(), t.src, t.bytes);
-    transfers_[id].copies_left = t.copies;
-    transfers_[id].received_at.assign(nodes_.size(), 0);
+    own.copies = std::make_unique<Copies>(Copies{t.copies, std::vector<std::uint64_t>(nodes_.size())});
   }
   if (context_.zero_cost) {
     context_.events.schedule(now, on_complete_, id);
     return;
   }
   if (!context_.keeps_order && !is_multicast(t.dst)) order_.sent(context_.node_of(t.src), context_.node_of(t.dst), id);
-  if (t.reads_memory) transfers_[id].ready_at = read_time(transfers_[id]);
-  nodes_[t.src].unsent += t.bytes;
+  if (t.reads_memory) own.ready_at = read_time(own);
   std::vector<Channel>& channels = nodes_[t.src].channels;
   auto channel = std::find_if(channels.begin(), channels.end(), [&](const Channel& c) { return c.dst == t.dst; });
   if (channel == channels.end()) {
@@ -100,7 +97,17 @@ void RdmaEngine::post(const RdmaTransfer& t) {
     transfers_[channel->last].behind = id;
     channel->last = id;
   }
-  context_.events.schedule(transfers_[id].ready_at, on_ready_, t.src);
+  context_.events.schedule(own.ready_at, on_ready_, t.src);
+}
+
+std::uint64_t RdmaEngine::unsent(NodeId node) const {
+  std::uint64_t bytes = 0;
+  for (const Channel& channel : nodes_[node].channels)
+    for (std::uint32_t id = channel.first;; id = transfers_[id].behind) {
+      bytes += transfers_[id].bytes - transfers_[id].sent;
+      if (id == channel.last) break;
+    }
+  return bytes;
 }
 
 void RdmaEngine::ready(NodeId node, std::uint8_t priority, Time now) {
@@ -121,8 +128,7 @@ Time RdmaEngine::read_time(const Transfer& t) const {
 
 std::uint32_t RdmaEngine::next_payload(const Transfer& t) const {
   // Packets never straddle a block, so that each block's acknowledgement covers whole packets.
-  const std::uint64_t in_block = context_.config.dma_block_bytes - t.sent % context_.config.dma_block_bytes;
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>({t.bytes - t.sent, max_payload_, in_block}));
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(t.bytes - t.sent, std::min(max_payload_, t.send_left)));
 }
 
 void RdmaEngine::inject_acks(Node& node) {
@@ -157,65 +163,73 @@ void RdmaEngine::inject(NodeId node_id, Time now) {
       break;
     }
     passed = 0;
-    took(node_id, id, packet, now);
+    took(node_id, t, packet, now);
     if (t.sent == t.bytes) {
       if (is_multicast(t.dst)) context_.events.schedule(now, on_sent_, 0, t.user);
-      const std::size_t channels = node.channels.size();
-      leave(node, node.turn);
-      if (node.channels.size() < channels) continue;
+      if (leave(node, node.turn)) continue;
     }
     ++node.turn;
   }
 }
 
 // The network has a packet of a transfer.
-void RdmaEngine::took(NodeId node, std::uint32_t id, const Packet& packet, Time now) {
-  Transfer& t = transfers_[id];
+inline void RdmaEngine::took(NodeId node, Transfer& t, const Packet& packet, Time now) {
   context_.count(packet);
   t.begun = true;
   t.sent += packet.payload_bytes;
-  nodes_[node].unsent -= packet.payload_bytes;
-  if (t.sent % context_.config.dma_block_bytes == 0 || t.sent == t.bytes) ++t.blocks_sent;
-  if (paced_ && !is_multicast(t.dst)) paced_->sent(node, t.dst, packet.payload_bytes, now);
-  if (t.own_streams || t.sent == t.bytes) return;
+  t.send_left -= packet.payload_bytes;
+  if (t.send_left == 0 || t.sent == t.bytes) {
+    ++t.blocks_sent;
+    t.send_left = context_.config.dma_block_bytes;
+  }
+  if (paced_ && !is_multicast(t.dst)) [[unlikely]]
+    paced_->sent(node, t.dst, packet.payload_bytes, now);
+  if (!t.own_streams) [[unlikely]]
+    read_next(node, t, now);
+}
+
+// Of a memory that is asked for each packet.
+void RdmaEngine::read_next(NodeId node, Transfer& t, Time now) {
+  if (t.sent == t.bytes) return;
   t.ready_at = read_time(t);
   if (t.ready_at > now) context_.events.schedule(t.ready_at, on_ready_, node);
 }
 
-// The first transfer of a channel has been sent, or is given up.
-void RdmaEngine::leave(Node& node, std::size_t index) {
+// The first transfer of a channel has been sent, or is given up. True: it was the channel's last.
+inline bool RdmaEngine::leave(Node& node, std::size_t index) {
   Channel& channel = node.channels[index];
-  if (channel.first == channel.last)
+  if (channel.first == channel.last) {
     node.channels.erase(node.channels.begin() + static_cast<std::ptrdiff_t>(index));
-  else
-    channel.first = transfers_[channel.first].behind;
+    return true;
+  }
+  channel.first = transfers_[channel.first].behind;
+  return false;
 }
 
 void RdmaEngine::data_arrives(const Packet& packet, Time injected, Time tail) {
   const auto id = static_cast<std::uint32_t>(packet.user);
   Transfer& t = transfers_[id];
   if (is_multicast(t.dst)) return copy_arrives(t, id, packet, tail);
-  if (!t.target_streams)
+  if (!t.target_streams) [[unlikely]]
     t.written =
         max(t.written, memory_.of(t.target_memory).write({t.dst, t.target + t.received, packet.payload_bytes}, tail));
   t.received += packet.payload_bytes;
-  t.tail = max(t.tail, tail);
-  if (paced_) note(id, packet, injected, tail);
+  if (paced_) [[unlikely]]
+    note(id, packet, injected, tail);
   const bool ordered = context_.keeps_order;
-  if (t.received == t.bytes) {
-    write(t, id, tail);
-  } else if ((t.acknowledged || paced_) &&
-             (ordered ? t.received % context_.config.dma_block_bytes == 0 : fills_block(t, packet))) {
-    const std::uint32_t report = paced_ ? report_on(id) : 0;
-    if (t.acknowledged)
-      context_.events.schedule(tail, on_block_, id, report);
-    else
-      send_report(report, tail);
-  }
+  if (!ordered) t.tail = max(t.tail, tail);
+  if (t.received == t.bytes) return write(t, id, tail);
+  if (!t.acknowledged && !paced_) return;
+  if (!(ordered ? fills_next_block(t, packet) : fills_block(t, packet))) return;
+  const std::uint32_t report = paced_ ? report_on(id) : 0;
+  if (t.acknowledged)
+    context_.events.schedule(tail, on_block_, id, report);
+  else
+    send_report(report, tail);
 }
 
 // All of it is there, or lost: the last word is written once what was sent before it is there, too.
-void RdmaEngine::write(Transfer& t, std::uint32_t id, Time now) {
+inline void RdmaEngine::write(Transfer& t, std::uint32_t id, Time now) {
   if (paced_) paced_transfers_[id].report = report_on(id);
   const auto last = [&](std::uint32_t whole) {
     const Transfer& w = transfers_[whole];
@@ -234,7 +248,6 @@ void RdmaEngine::give_up(std::uint32_t id, Status why) {
   t.status = why;
   if (t.sent == t.bytes) return;
   Node& node = nodes_[t.src];
-  node.unsent -= t.bytes - t.sent;
   t.bytes = t.sent;
   for (std::size_t i = 0; i < node.channels.size(); ++i) {
     if (node.channels[i].dst != t.dst) continue;
@@ -248,12 +261,13 @@ void RdmaEngine::data_lost(const Packet& packet, Status why, Time now) {
   const auto id = static_cast<std::uint32_t>(packet.user);
   Transfer& t = transfers_[id];
   if (is_multicast(t.dst)) {
-    t.status_at.resize(nodes_.size(), Status::kOk);
-    t.status_at[packet.dst] = why;
+    t.copies->status.resize(nodes_.size(), Status::kOk);
+    t.copies->status[packet.dst] = why;
     return copy_arrives(t, id, packet, now);
   }
   if (t.status == Status::kOk) give_up(id, why);
   t.received += packet.payload_bytes;
+  if (context_.keeps_order) fills_next_block(t, packet);
   if (paced_) paced_transfers_[id].seen.bytes += packet.payload_bytes;
   if (t.received == t.bytes) write(t, id, max(t.tail, now));
 }
@@ -278,7 +292,7 @@ void RdmaEngine::ack_arrives(const Packet& packet, Time tail) {
 }
 
 void RdmaEngine::copy_arrives(Transfer& t, std::uint32_t id, const Packet& packet, Time tail) {
-  std::uint64_t& received = t.received_at[packet.dst];
+  std::uint64_t& received = t.copies->received[packet.dst];
   received += packet.payload_bytes;
   if (received != t.bytes) return;
   const Time there = memory_.of(t.target_memory).write({packet.dst, t.target, t.bytes}, tail);
@@ -286,11 +300,23 @@ void RdmaEngine::copy_arrives(Transfer& t, std::uint32_t id, const Packet& packe
 }
 
 void RdmaEngine::complete_copy(std::uint32_t id, NodeId node, Time now) {
-  const std::uint64_t user = transfers_[id].user;  // the listener may start transfers and so move the table
-  const Status status = transfers_[id].status_at.empty() ? Status::kOk : transfers_[id].status_at[node];
-  if (--transfers_[id].copies_left == 0) free_.push_back(id);
+  Transfer& t = transfers_[id];
+  const std::uint64_t user = t.user;  // the listener may start transfers and so move the table
+  const Status status = t.copies->status.empty() ? Status::kOk : t.copies->status[node];
+  if (--t.copies->left == 0) {
+    t.copies.reset();
+    free_.push_back(id);
+  }
   --context_.active;
   context_.listener.multicast_completed(user, node, status, now);
+}
+
+// Whether all of the block that comes is there, of packets that come in order.
+inline bool RdmaEngine::fills_next_block(Transfer& t, const Packet& packet) const {
+  t.receive_left -= packet.payload_bytes;
+  if (t.receive_left != 0) return false;
+  t.receive_left = context_.config.dma_block_bytes;
+  return true;
 }
 
 // Whether all of the packet's block is there, whatever is missing of others.
@@ -326,23 +352,22 @@ void RdmaEngine::queue_ack(const Packet& ack, Time now) {
 
 void RdmaEngine::complete(std::uint32_t id, Time now) {
   // Copied: the listener may start transfers and so move the table.
-  const bool acknowledged = transfers_[id].acknowledged, begun = transfers_[id].begun;
-  const std::uint64_t user = transfers_[id].user;
+  Transfer& t = transfers_[id];
+  const bool acknowledged = t.acknowledged, begun = t.begun;
+  const std::uint64_t user = t.user;
   const std::uint32_t report = paced_ ? paced_transfers_[id].report : 0;
-  const Status status = transfers_[id].status;
-  transfers_[id].completed = true;
+  const Status status = t.status;
+  t.completed = true;
   if (!acknowledged) {
     free_.push_back(id);
     --context_.active;
   }
   context_.listener.transfer_completed(user, status, now);
-  if (report != 0 && status != Status::kOk) take_report(report, now);
-  if (!acknowledged) {
-    if (report != 0 && status == Status::kOk) send_report(report, now);
-    return;
-  }
-  if (status != Status::kOk) {
-    if (transfers_[id].blocks_acked == transfers_[id].acks_sent) acknowledge(id, status, now);
+  if (status != Status::kOk) [[unlikely]] {
+    if (report != 0) take_report(report, now);
+    if (acknowledged && transfers_[id].blocks_acked == transfers_[id].acks_sent) acknowledge(id, status, now);
+  } else if (!acknowledged) {
+    if (report != 0) send_report(report, now);
   } else if (!begun) {
     // It never was on the network. One that was ends there, even if a zero-cost phase follows.
     Transfer& own = transfers_[id];

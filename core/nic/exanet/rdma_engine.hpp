@@ -50,10 +50,10 @@ class RdmaEngine {
   // The last word of a packet comes in `tail`, which is known then or before.
   void data_arrives(const Packet& packet, Time injected, Time tail);
   void ack_arrives(const Packet& packet, Time tail);
-  void data_lost(const Packet& packet, Status why, Time now);
-  void ack_lost(const Packet& packet, Status why, Time now);
+  [[gnu::cold, gnu::noinline]] void data_lost(const Packet& packet, Status why, Time now);
+  [[gnu::cold, gnu::noinline]] void ack_lost(const Packet& packet, Status why, Time now);
 
-  std::uint64_t unsent(NodeId node) const { return nodes_[node].unsent; }  // bytes
+  std::uint64_t unsent(NodeId node) const;  // bytes of its transfers
 
  private:
   struct Block {
@@ -71,27 +71,33 @@ class RdmaEngine {
     Feedback seen{};
     std::uint32_t report = 0;  // behind its number; 0: none
   };
-  struct Transfer {
+  // Of a transfer to several nodes.
+  struct Copies {
+    std::uint32_t left;  // nodes that have not all of it
+    std::vector<std::uint64_t> received;  // bytes, by node
+    std::vector<Status> status = {};  // by node, once a packet is lost
+  };
+  struct Progress {
     NodeId src, dst;
-    std::uint64_t bytes, sent, received;
-    std::uint32_t blocks_sent, blocks_acked;
-    bool acknowledged, begun;
+    std::uint64_t bytes, sent = 0, received = 0;
+    std::uint32_t send_left, receive_left;  // bytes of the block that is being sent, and received, as if it were whole
+    std::uint32_t blocks_sent = 0, blocks_acked = 0, acks_sent = 0;
+    std::uint32_t behind = 0;  // the next one of its channel, if it is not the last
     Time ready_at;
     std::uint64_t user;
-    std::vector<Block> blocks = {};  // begun and not yet acknowledged, where packets overtake each other
-    std::uint32_t copies_left = 0;  // nodes that have not all of it
-    std::vector<std::uint64_t> received_at = {};  // of a transfer to several nodes: bytes, by node
-    std::uint32_t behind = 0;  // the next one of its channel, if it is not the last
-    bool own_streams = true, target_streams = true;  // else each packet asks its memory
-    std::uint8_t own_memory = 0, target_memory = 0;  // kinds
-    std::uint64_t own = 0, target = 0;  // addresses in them
-    Time read_begins;
-    Time written = Time();  // what has arrived is in memory, where that is asked for each packet
-    Status status = Status::kOk, ack_status = Status::kOk;  // of the data, and of their acknowledgements
+    bool acknowledged, begun = false;
     bool completed = false;  // at its destination
-    std::uint32_t acks_sent = 0;
-    Time tail = {};  // of the last packet that has come, or will
-    std::vector<Status> status_at = {};  // of a transfer to several nodes, once a packet is lost: by node
+    bool own_streams, target_streams;  // else each packet asks its memory
+    std::uint8_t own_memory, target_memory;  // kinds
+    Status status = Status::kOk, ack_status = Status::kOk;  // of the data, and of their acknowledgements
+    std::uint64_t own, target;  // addresses in the memories
+    Time read_begins;
+    Time written = {};  // what has arrived is in memory, where that is asked for each packet
+    Time tail = {};  // of the last packet that has come, or will, where packets may be lost
+  };
+  struct Transfer : Progress {
+    std::vector<Block> blocks;  // begun and not yet acknowledged, where packets overtake each other
+    std::unique_ptr<Copies> copies;  // null: it goes to one node
   };
   struct Channel {
     NodeId dst;
@@ -103,7 +109,6 @@ class RdmaEngine {
     std::size_t turn = 0;
     bool blocked = false;  // data ...
     bool acks_blocked = false;  // ... and acknowledgements, which have priority
-    std::uint64_t unsent = 0;  // bytes of its transfers
     Time wake_at = Time::never();  // the next look for the sake of a rate control
   };
 
@@ -111,9 +116,10 @@ class RdmaEngine {
   void inject(NodeId node, Time now);
   void inject_acks(Node& node);
   bool sendable(NodeId node, const Transfer& t, Time now);
-  void took(NodeId node, std::uint32_t id, const Packet& packet, Time now);
-  void leave(Node& node, std::size_t channel);
-  void give_up(std::uint32_t id, Status why);
+  void took(NodeId node, Transfer& t, const Packet& packet, Time now);
+  bool leave(Node& node, std::size_t channel);
+  [[gnu::noinline]] void read_next(NodeId node, Transfer& t, Time now);
+  [[gnu::cold, gnu::noinline]] void give_up(std::uint32_t id, Status why);
   void write(Transfer& t, std::uint32_t id, Time now);
   void acknowledge(std::uint32_t id, Status status, Time now);
   std::uint32_t next_payload(const Transfer& t) const;
@@ -121,20 +127,21 @@ class RdmaEngine {
   void send_ack(std::uint32_t id, std::uint32_t report, Time now);
   void queue_ack(const Packet& ack, Time now);
   void ack_arrived(std::uint32_t id, Time now);
+  bool fills_next_block(Transfer& t, const Packet& packet) const;
   bool fills_block(Transfer& t, const Packet& packet) const;
   void complete(std::uint32_t id, Time now);
-  void copy_arrives(Transfer& t, std::uint32_t id, const Packet& packet, Time tail);
-  void complete_copy(std::uint32_t id, NodeId node, Time now);
+  [[gnu::noinline]] void copy_arrives(Transfer& t, std::uint32_t id, const Packet& packet, Time tail);
+  [[gnu::noinline]] void complete_copy(std::uint32_t id, NodeId node, Time now);
 
   // rdma_pacing.cpp
-  bool may_send(NodeId node, const Transfer& t, Time now);
-  void note(std::uint32_t id, const Packet& packet, Time injected, Time now);
-  std::uint32_t report_on(std::uint32_t id);
-  void attach(Packet& ack, std::uint32_t report) const;
-  void send_report(std::uint32_t report, Time now);
-  void heard(const Packet& ack, Time now);
-  void take_report(std::uint32_t report, Time now);
-  void send_control(NodeId node, Time now);
+  [[gnu::noinline]] bool may_send(NodeId node, const Transfer& t, Time now);
+  [[gnu::noinline]] void note(std::uint32_t id, const Packet& packet, Time injected, Time now);
+  [[gnu::noinline]] std::uint32_t report_on(std::uint32_t id);
+  [[gnu::noinline]] void attach(Packet& ack, std::uint32_t report) const;
+  [[gnu::noinline]] void send_report(std::uint32_t report, Time now);
+  [[gnu::noinline]] void heard(const Packet& ack, Time now);
+  [[gnu::noinline]] void take_report(std::uint32_t report, Time now);
+  [[gnu::noinline]] void send_control(NodeId node, Time now);
   void wake(NodeId node, Time at);
 
   NicContext& context_;

@@ -60,9 +60,11 @@ class MemoryTargets {
   MemoryTargets(const NiConfig& config, std::size_t nodes);
   // Contract: `kind` is a number in memory_kinds().
   MemoryTarget& of(std::uint8_t kind) const { return *targets_[kind]; }
+  bool streams(std::uint8_t kind) const { return streams_[kind] != 0; }
 
  private:
   std::vector<std::unique_ptr<MemoryTarget>> targets_;
+  std::vector<std::uint8_t> streams_;  // by kind: whether it does
 };
 
 }  // namespace exanet

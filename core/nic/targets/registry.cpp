@@ -29,7 +29,10 @@ std::uint8_t memory_kind(const std::string& name) {
 }
 
 MemoryTargets::MemoryTargets(const NiConfig& config, std::size_t nodes) {
-  for (const MemoryKind& kind : memory_kinds()) targets_.push_back(kind.make(config, nodes));
+  for (const MemoryKind& kind : memory_kinds()) {
+    targets_.push_back(kind.make(config, nodes));
+    streams_.push_back(targets_.back()->streams());
+  }
 }
 
 }  // namespace exanet

@@ -36,7 +36,7 @@ FORMAT = Format(
     title="OTF2, the format of Score-P",
     read_by="Vampir and Scalasca",
     becomes="an archive of [OTF2](https://www.vi-hps.org/projects/score-p) (`traces.otf2` and its kin in the folder), as "
-    "[Score-P](../traces.md#score-p) writes it.",
+    "[Score-P](../traces/formats.md#score-p) writes it.",
     cannot_hold="Receives that were cancelled are left out; senders and tags of receives from any rank, or by any tag, are written as "
     "unknown",
     write=_write,

@@ -4,7 +4,7 @@
 The traces of NEST, GROMACS, LAMMPS and PATMOS are not published. Molecular dynamics as exanet/trace/written.py writes it stands in for
 them: halos, the exchange of a particle mesh, and sums of energies, with computing between them. So the orders that were published are
 judged, never times. Broadcasts need no trace but their number and size. Interfaces are the prototype's, but for R52;
-docs/traces.md has the same in full size, and with LAMMPS itself.
+docs/traces/studies.md has the same in full size, and with LAMMPS itself.
 """
 
 from __future__ import annotations
