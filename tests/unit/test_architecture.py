@@ -21,6 +21,7 @@ PARTS = {
     "adr",
     "images",
     "reference",
+    "traces",
     "extend",
     "machines",
     "sweeps",

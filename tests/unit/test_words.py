@@ -45,9 +45,9 @@ def words() -> Any:
     ("path", "line", "found"),
     [
         ("core/a.cpp", "// It is told.", ["told"]),
-        ("core/a.cpp", "kReported advertise_packets_ mytold", ["told", "told"]),
+        ("core/a.cpp", "kTold told_packets_ mytold", ["told", "told"]),
         ("core/a.cpp", "told twice, told", ["told", "told"]),
-        ("core/a.cpp", "bool waits_forever(int); // in vain", ["in vain", "in vain"]),
+        ("core/a.cpp", "bool waits_in_vain(int); // in vain", ["in vain", "in vain"]),
         ("core/a.cpp", "two that are told apart, and told", ["told"]),
         ("core/a.cpp", "int freed, mushroom, room;", []),
         ("core/nic/a.cpp", "int freed, mushroom, room;", ["room"]),
