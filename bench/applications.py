@@ -36,7 +36,7 @@ COMPUTING = {"off": "no", "measured": "yes"}
 
 _LOOK_S = 0.05
 _LIBC = ctypes.CDLL(None)
-_KCMP, _KCMP_VM = 312, 1  # x86-64's number of the system call, which tells whether two processes share what; see kcmp(2)
+_KCMP, _KCMP_VM = 312, 1  # x86-64's number of the system call, which says whether two processes share what; see kcmp(2)
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,7 @@ def main() -> None:
     network = Network(kind, neurons, inputs)
     began = MPI.Wtime()
     cells = Neurons(network, network.of_rank(world.rank, world.size))
-    # Each rank tells the others which of their neurons it has synapses of.
+    # Each rank sends the others which of their neurons it has synapses of.
     owners = network.ranks_of(cells.sources, world.size)
     wanted = world.alltoall([cells.sources[owners == rank] for rank in range(world.size)])
     goes = np.zeros((world.size, len(cells.mine)), bool)
@@ -178,8 +178,8 @@ def main() -> None:
         lags = np.repeat([lag for lag, _ in fired], [len(each) for _, each in fired])
         spikes += len(who)
         check ^= int(np.bitwise_xor.reduce(drawn(cells.mine[who], begin + lags), initial=np.uint64(0)))
-        told = (cells.mine[who] * DELAY + lags).astype(np.uint64)
-        out = [told[goes[rank, who]] for rank in range(world.size)]
+        due = (cells.mine[who] * DELAY + lags).astype(np.uint64)
+        out = [due[goes[rank, who]] for rank in range(world.size)]
         start = MPI.Wtime()
         if kind == "nest":
             arrived, times, size = _nest(world, out, blocks)
@@ -220,17 +220,17 @@ def _nest(world, out: list[np.ndarray], blocks: Blocks) -> tuple[np.ndarray, int
 
 def _dpsnn(world, out: list[np.ndarray]) -> tuple[np.ndarray, int, int]:  # type: ignore[no-untyped-def]
     """Spikes for this rank, 1 round, and bytes sent."""
-    spike = np.dtype([("told", np.uint64), ("time", np.uint32)])
+    spike = np.dtype([("cell", np.uint64), ("time", np.uint32)])
     counts = np.array([len(each) for each in out], np.int32)
     coming = np.empty_like(counts)
     world.Alltoall(counts, coming)
     sent, came = np.zeros(counts.sum(), spike), np.empty(coming.sum(), spike)
-    sent["told"] = np.concatenate(out)
+    sent["cell"] = np.concatenate(out)
     from mpi4py import MPI
 
     one = MPI.BYTE
     world.Alltoallv([sent, counts * DPSNN_SPIKE, one], [came, coming * DPSNN_SPIKE, one])
-    return came["told"], 1, int(counts.nbytes + sent.nbytes)
+    return came["cell"], 1, int(counts.nbytes + sent.nbytes)
 
 
 if __name__ == "__main__":

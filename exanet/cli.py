@@ -97,7 +97,7 @@ class _CtrlC:
     """Handler of SIGINT that takes a key held down, or pressed twice, for one interrupt: a second would come while the first is served."""
 
     SERVED_S = 2.0
-    """Nothing is heard for so long: enough to end what has been told to stop, and short for somebody who wants to end that, too."""
+    """Nothing is heard for so long: enough to end what has been asked to stop, and short for somebody who wants to end that, too."""
 
     def __init__(self) -> None:
         self._deaf_until = 0.0

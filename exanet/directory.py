@@ -11,7 +11,7 @@ from pathlib import Path
 from exanet.errors import InputError
 
 _FREE_BYTES = 32 * 1024 * 1024
-"""Room that the results of a run may take; less than this left is found before the run, not after."""
+"""Space that the results of a run may take; less than this left is found before the run, not after."""
 
 MARKS = {"run": ("ranks.parquet",), "sim": ("points.parquet", "jobs.parquet"), "sweep": ("runs.parquet", "journal.jsonl")}
 """By which of its files the results of each command are known."""
@@ -57,10 +57,10 @@ def _check_writable(directory: Path) -> None:
         with tempfile.TemporaryFile(dir=place) as file:
             file.write(b"\0" * 4096)
             file.flush()
-        room = os.statvfs(place)
+        volume = os.statvfs(place)
     except OSError as error:
         raise InputError(f"the results cannot be written to {directory}: {error.strerror}; choose another place with -o") from None
-    free = room.f_bavail * room.f_frsize
+    free = volume.f_bavail * volume.f_frsize
     if free < _FREE_BYTES:
         raise InputError(
             f"the results cannot be written to {directory}: only {free // 1024} KiB are free there, "

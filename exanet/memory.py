@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a limit on memory leaves room for the tables of results: found before anything is simulated."""
+"""Whether a limit on memory leaves space for the tables of results: found before anything is simulated."""
 
 from __future__ import annotations
 

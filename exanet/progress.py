@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tells the user how the run gets on: one line that changes on a terminal, a line every few seconds elsewhere, nothing when quiet."""
+"""Reports how the run gets on: one line that changes on a terminal, a line every few seconds elsewhere, nothing when quiet."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from exanet.trace import folder
 _STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LOOK_S = 0.2  # between looks at a command that runs
 _ASIDE_S = 1.0  # a terminal's Ctrl-C reaches the command as well: so long it may take to end by itself
-_PATIENCE_S = 10.0  # from SIGTERM to SIGKILL
+_GRACE_S = 10.0  # from SIGTERM to SIGKILL
 _BESIDE = {"libexanet-record-lists.so": b"MPI_Gatherv_c\0", "libexanet-record-persistent.so": b"MPI_Barrier_init\0"}
 """Wrappers of functions that not every MPI has, by one of them."""
 _NO_LIBRARY = (
@@ -104,7 +104,7 @@ def _run(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, s
             if not asked_at:
                 asked_at = now + (_ASIDE_S if received[0] == signal.SIGINT else 0.0)
                 continue
-            if now >= asked_at + _PATIENCE_S or (len(received) > 1 and now >= asked_at):
+            if now >= asked_at + _GRACE_S or (len(received) > 1 and now >= asked_at):
                 for pid in [child.pid, *_descendants(child.pid)]:
                     _send(pid, signal.SIGKILL)
                 killed_at = now
@@ -176,7 +176,7 @@ def _finish(command: Sequence[str], directory: Path, status: int, stopped: str) 
     except InputError as error:
         if status == 0:
             raise
-        print(f"exanet: no trace: {error}", file=sys.stderr)  # the command's own end is told by the exit status
+        print(f"exanet: no trace: {error}", file=sys.stderr)  # the command's own end is reported by the exit status
         return None
 
 

@@ -2,7 +2,7 @@
 """`exanet replay`: recorded programs on a machine, which need not be the one that they were recorded on, with jobs beside them.
 
 Model: the programs that are asked for are read first, then the machine, then each program gets its nodes, and the simulator runs them all
-together; each room of the package is asked once, in this order (tests/unit/test_straight.py). Limits: a program must be recorded whole, and
+together; each folder of the package is used once, in this order (test_straight.py). Limits: a program must be recorded whole, and
 what its calls would have sent otherwise on another machine (a race that ends differently) is not known.
 """
 

@@ -14,14 +14,14 @@ from hypothesis import HealthCheck, settings
 LONG = "EXANET_TEST_LONG" in os.environ
 """Whether tests that have a larger size take it (`make test-long`)."""
 
-PATIENCE_S = 60.0
+LIMIT_S = 60.0
 """So long to wait for what is expected to happen."""
 
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """For tests whose examples take as long as the host makes them take."""
 
 
-def wait_for(what: Callable[[], Any], timeout_s: float = PATIENCE_S) -> Any:
+def wait_for(what: Callable[[], Any], timeout_s: float = LIMIT_S) -> Any:
     """The first true value of what(), or its last."""
     limit = time.monotonic() + timeout_s
     while not (value := what()) and time.monotonic() < limit:
@@ -30,7 +30,7 @@ def wait_for(what: Callable[[], Any], timeout_s: float = PATIENCE_S) -> Any:
 
 
 def stat(pid: int) -> list[str]:
-    """Facts that the system tells of a process, from its state on (proc_pid_stat(5), field 3); empty when it is gone."""
+    """Facts that the system reports of a process, from its state on (proc_pid_stat(5), field 3); empty when it is gone."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -4,7 +4,7 @@
 usage: python tools/drawn_runs.py [--count 10000] [--first 0] [--jobs 2] [--limit SECONDS]
 
 A run's number is the seed of everything about it: the same number is the same run. What cannot be run is refused, which is an answer. A
-run fails when a check of the simulator fails in it, when its process dies, or when it takes longer than the limit; each is told with its
+run fails when a check of the simulator fails in it, when its process dies, or when it takes longer than the limit; each is printed with its
 number and what was drawn, and the exit status is then 1.
 """
 
@@ -192,8 +192,8 @@ def main() -> int:
     with ThreadPoolExecutor(given.jobs) as pool:
         for watched in [pool.submit(watch, piece, given.limit, outcomes) for piece in pieces]:
             watched.result()
-    told = ", ".join(f"{outcomes[kind]} {kind}" for kind in ("ended", "refused", "failed"))
-    print(f"{given.count} runs from number {given.first} on: {told}")
+    reported = ", ".join(f"{outcomes[kind]} {kind}" for kind in ("ended", "refused", "failed"))
+    print(f"{given.count} runs from number {given.first} on: {reported}")
     return 1 if outcomes["failed"] else 0
 
 

@@ -8,7 +8,7 @@ read is written as an archive and read again, too.
 
 A case's number is the seed of everything about it: the same number is the same case. What is read is used as a trace is: its calls, its
 statistics, a part of it, itself twice, other formats, a short replay. A case fails when something else than InputError comes out, when the
-process dies, or when it takes more than a minute of processor time; each is told with its number, and the exit status is then 1. The
+process dies, or when it takes more than a minute of processor time; each is reported with its number, and the exit status is then 1. The
 streams under AddressSanitizer: `EXANET_FUZZ_SECONDS=60 build/sanitized/core_tests -tc="fuzz:*"`.
 """
 
@@ -258,7 +258,7 @@ def main() -> int:
 
 
 def run(arguments: argparse.Namespace, until: float, progress: Path) -> int:
-    """All cases, in one process after the other: what kills one is told, and the next one goes on behind it."""
+    """All cases, in one process after the other: what kills one is reported, and the next one goes on behind it."""
     totals: Counter[str] = Counter()
     case, end = arguments.first, arguments.first + arguments.count
     while case < end and (left := until - time.monotonic()) > 0:

@@ -2,8 +2,8 @@
 """Finds what the tests have left outside the project's folder.
 
 Other programs of the same user write to these places at the same time, and nothing says of a file who made it. So it is looked who holds
-what is new when it appears: what a process of ours has open, mapped, or works in is ours. What is held too shortly to be seen is only told
-of, as what is new and may be somebody else's.
+what is new when it appears: what a process of ours has open, mapped, or works in is ours. What is held too shortly to be seen is only
+reported, as what is new and may be somebody else's.
 """
 
 from __future__ import annotations

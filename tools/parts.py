@@ -26,7 +26,7 @@ from schedule import Part
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 LIMIT_S = 4000
-"""For all parts together, on a slow machine that others use, too: what hangs then is told of and killed, and the rest still reported."""
+"""For all parts together, on a slow machine that others use, too: what hangs then is named and killed, and the rest still reported."""
 LONG = bool(os.environ.get("EXANET_TEST_LONG"))
 # The compiler by the name by which the package is built: the gateware's build takes the core from there.
 CMAKE = "cmake -S . -G Ninja -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++"
@@ -67,7 +67,7 @@ def pytest(name: str, *, tries: int = 1) -> str:
 # In the order in which they are started, where they need not wait: what is soon known first, then long chains.
 PARTS = [
     Part("lint-format", "tools/format.sh --dry-run --Werror"),
-    Part("lint-python", "ruff check . && ruff format --check . && mypy"),
+    Part("lint-python", "ruff check . && ruff format --check . && mypy && python tools/words.py"),
     Part("lint-gateware", f"python gateware/lint.py {FOUND}"),
     Part("package", "tools/setup.sh package", share=1),
     Part(

@@ -194,7 +194,7 @@ def _start(part: Part, processors: int, folder: Path, environment: Mapping[str, 
 
 
 def _wait(running: list[_Running], outcomes: list[Outcome], folder: Path, end: float, said: Callable[[str], None]) -> None:
-    """Waits until some part has ended, and tells of it; of one that failed, with what it printed."""
+    """Waits until some part has ended, and reports it; of one that failed, with what it printed."""
     before = len(outcomes)
     while len(outcomes) == before:
         for one in list(running):

@@ -23,7 +23,7 @@ import passed
 
 ROOT = Path(__file__).resolve().parent.parent
 INCLUDED_FROM = ("", "runtime/include")
-ROOMS = ("core/", "runtime/", "exanet/")
+FOLDERS = ("core/", "runtime/", "exanet/")
 
 
 def included(file: Path, found: set[Path] | None = None) -> set[Path]:
@@ -54,7 +54,7 @@ def units(database: Path) -> dict[Path, str]:
     return {
         file: command
         for file, command in sorted(commands.items())
-        if any(source.is_relative_to(ROOT) and str(source.relative_to(ROOT)).startswith(ROOMS) for source in sources(file))
+        if any(source.is_relative_to(ROOT) and str(source.relative_to(ROOT)).startswith(FOLDERS) for source in sources(file))
         and not file.stem.endswith("_test")
     }
 

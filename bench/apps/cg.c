@@ -18,7 +18,7 @@ static double dot(const double *a, const double *b) {
   return sum(part);
 }
 
-/* Fills the planes below and above `v`, which has room for them; zero at the ends of the row. */
+/* Fills the planes below and above `v`, which has space for them; zero at the ends of the row. */
 static void neighbours(const struct app *app, double *v) {
   int below = app->rank ? app->rank - 1 : MPI_PROC_NULL,
       above = app->rank + 1 < app->ranks ? app->rank + 1 : MPI_PROC_NULL;

@@ -10,7 +10,7 @@ typedef double complex point;
 static int n, mine, ranks;
 static point *roots; /* exp(-2 pi i k / n) */
 
-/* Transforms n points, `step` apart, in place; `line` has room for them. */
+/* Transforms n points, `step` apart, in place; `line` has space for them. */
 static void transform(point *at, size_t step, point *line, int back) {
   int bits = 0;
   while (1 << bits < n) bits++;

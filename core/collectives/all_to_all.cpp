@@ -22,7 +22,7 @@ constexpr std::uint32_t kAtOnce = 32;  // MPIR_CVAR_ALLTOALL_THROTTLE
 
 bool by_rank(const CollectiveCall& c) { return !c.sent.empty() || !c.received.empty(); }
 
-// Bytes of `count` ranks' blocks in an allgather, from one on, round the circle.
+// Bytes of `count` ranks' blocks in an allgather, from one on, round the ring.
 std::uint64_t blocks(const CollectiveCall& c, std::uint64_t first, std::uint32_t count) {
   if (c.received.empty()) return c.bytes * count;
   std::uint64_t sum = 0;

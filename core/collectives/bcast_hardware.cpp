@@ -3,7 +3,7 @@
 //
 // Problem: a copy is written to memory as it comes, and nothing asks for it again. Model: what fits an eager message
 // goes at once, into mailboxes. For what is longer each rank posts its buffer first, and a binomial tree of empty
-// messages tells the root that all have. One rank of each node takes part, and sends to those beside it when it has
+// messages signals to the root that all have. One rank of each node takes part, and sends to those beside it when it has
 // all. Limits: a lost packet is lost, as nobody acknowledges.
 #include <utility>
 
@@ -68,7 +68,7 @@ void bcast_hardware(const CollectiveCall& c, Schedule& out) {
   if (place == 0 && leaders > 1) out.send_to_group(group.number, c.bytes);
   if (place != 0) {
     out.receive_copy(c.root);
-    if (asks) out.tell(group.leaders[place - bit]);
+    if (asks) out.signal(group.leaders[place - bit]);
   }
   out.stage();
   for (std::uint32_t rank = 0; rank < c.ranks; ++rank)

@@ -61,7 +61,7 @@ Multicasts make_multicasts(Topology& topology, const std::vector<NodeId>& placem
 // How interfaces reduce for a program's ranks.
 struct InterfaceReductions {
   std::uint64_t longest_bytes;  // of a vector
-  // Opens a tree for ranks of the program, if there is room for one.
+  // Opens a tree for ranks of the program, if there is space for one.
   std::function<std::optional<std::uint32_t>(const std::vector<std::uint32_t>& members)> open;
 };
 

@@ -16,7 +16,7 @@ struct ScheduledMessage {
   bool sends, ends_stage;
   bool copied = false;  // by the network: what is sent, to the group of ranks `peer`; what is received, from its root
   bool reduces = false;  // not a message: a part, and its result, along the tree `peer` of the interfaces
-  bool tells = false;  // has no bytes: its sender is ready
+  bool signals = false;  // has no bytes: its sender is ready
 
   bool to_group() const { return copied && sends; }
 };
@@ -29,7 +29,7 @@ class Schedule {
   }
   void receive_copy(std::uint32_t root) { messages_.push_back({root, 0, false, false, true}); }
   // That this rank is ready, and that another is.
-  void tell(std::uint32_t to) { messages_.push_back({to, 0, true, false, false, false, true}); }
+  void signal(std::uint32_t to) { messages_.push_back({to, 0, true, false, false, false, true}); }
   void hear(std::uint32_t from) { messages_.push_back({from, 0, false, false, false, false, true}); }
   void reduce(std::uint32_t tree, std::uint64_t bytes) { messages_.push_back({tree, bytes, false, true, false, true}); }
   void receive(std::uint32_t from) { messages_.push_back({from, 0, false, false}); }

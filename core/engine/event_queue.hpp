@@ -47,7 +47,7 @@ class EventQueue {
   EventQueue() : sorted_(1 + kFetchAhead) {}
 
   // Contract: registered once per component before the first event; the component outlives the queue's use; at most 256 of them.
-  // `records` and their size tell where an event of argument `a` finds the a-th of them, if all stay where they are: it is fetched ahead.
+  // `records` and their size say where an event of argument `a` finds the a-th of them, if all stay where they are: it is fetched ahead.
   std::uint32_t add_handler(Handler fn, void* self, Peek peek = nullptr, const void* records = nullptr,
                             std::size_t size = 0) {
     handlers_.push_back({fn, self, peek, reinterpret_cast<std::uintptr_t>(records != nullptr ? records : this), size});

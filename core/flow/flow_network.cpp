@@ -25,9 +25,10 @@ Rate rate_of(std::uint16_t packet_bytes, std::int64_t time_ps, std::int64_t part
 }
 
 // Of a packet of so many payload words, and its part of the transceiver's pauses.
-Time time_on(const LinkTiming& pace, std::uint32_t words) {
-  const std::int64_t parts = pace.idle_every == 0 ? 1 : pace.idle_every, each = pace.idle_every == 0 ? 1 : parts + 1;
-  return Time::ps(pace.packet_words[words] * pace.word_time.ps() * each / parts);
+Time time_on(const LinkTiming& timing, std::uint32_t words) {
+  const std::int64_t parts = timing.idle_every == 0 ? 1 : timing.idle_every,
+                     each = timing.idle_every == 0 ? 1 : parts + 1;
+  return Time::ps(timing.packet_words[words] * timing.word_time.ps() * each / parts);
 }
 
 }  // namespace
@@ -36,7 +37,7 @@ FlowNetwork::FlowNetwork(const Topology& topology, const NetworkConfig& fabric, 
     : topology_(topology),
       rails_(topology.rails()),
       router_(fabric.router),
-      unloaded_(make_zero_load_model(topology, fabric)),
+      zero_load_(make_zero_load_model(topology, fabric)),
       packet_bytes_(packet_bytes),
       channels_(std::min(channel_step(topology, fabric.router),
                          static_cast<std::uint32_t>(std::max<std::int64_t>(fabric.router.virtual_channels, 1)))),
@@ -47,9 +48,9 @@ FlowNetwork::FlowNetwork(const Topology& topology, const NetworkConfig& fabric, 
                                           " bytes; at flow level they carry from 1 to " +
                                           std::to_string(fabric.router.max_payload_bytes) + " on this machine");
   const std::uint32_t words = router_.payload_words(packet_bytes);
-  in_rate_ = rate_of(packet_bytes, unloaded_->input_time(words).ps(), 1);
-  out_rate_ = rate_of(packet_bytes, unloaded_->output_time(words).ps(), 1);
-  // Bulk leaves room for a largest packet of priority (docs/microarchitecture.md), and into a router's FIFO it goes where two of the largest fit.
+  in_rate_ = rate_of(packet_bytes, zero_load_->input_time(words).ps(), 1);
+  out_rate_ = rate_of(packet_bytes, zero_load_->output_time(words).ps(), 1);
+  // Bulk leaves space for a largest packet of priority (docs/microarchitecture.md), and into a router's FIFO it goes where two of the largest fit.
   const RouterConfig& r = fabric.router;
   const std::int64_t each = std::max(words, 1u), most = router_.most_payload_words,
                      headers = r.header_fifo_words / r.header_words / 2;
@@ -60,14 +61,14 @@ FlowNetwork::FlowNetwork(const Topology& topology, const NetworkConfig& fabric, 
       least_one(std::min((r.inter_fifo_words / channels_ - 2 * most) / each + 1, headers / channels_ - 1));
   sender_packets_ = least_one(std::min((r.intra_fifo_words - most) / each, headers - 1));
   for (const LinkConfig& link : fabric.links) {
-    const LinkTiming& pace = paces_.emplace_back(link, fabric.router, router_);
+    const LinkTiming& timing = timings_.emplace_back(link, fabric.router, router_);
     // One idle word time for every idle_every words: (idle_every + 1) / idle_every of the words' time.
-    const std::int64_t parts = pace.idle_every == 0 ? 1 : pace.idle_every;
+    const std::int64_t parts = timing.idle_every == 0 ? 1 : timing.idle_every;
     const std::int64_t time_ps =
-        pace.packet_words[words] * pace.word_time.ps() * (pace.idle_every == 0 ? 1 : pace.idle_every + 1);
+        timing.packet_words[words] * timing.word_time.ps() * (timing.idle_every == 0 ? 1 : timing.idle_every + 1);
     // No faster than the router's output.
     link_rate_.push_back(std::min(rate_of(packet_bytes, time_ps, parts), out_rate_));
-    packet_time_.push_back(max(time_on(pace, words), unloaded_->output_time(words)));
+    packet_time_.push_back(max(time_on(timing, words), zero_load_->output_time(words)));
   }
   first_link_.reserve(topology.node_count());
   for (NodeId node = 0; node < topology.node_count(); ++node) {
@@ -140,10 +141,10 @@ double FlowNetwork::sender_bits() const { return sender_packets_ * packet_bits()
 
 Time FlowNetwork::credit_loop() const {
   Time loop = Time::never(), packet = Time::never();
-  for (std::size_t c = 0; c < paces_.size(); ++c) {
-    const LinkTiming& pace = paces_[c];
-    const Time there = pace.to_wire + pace.word_time * pace.head_words + pace.across;
-    loop = min(loop, there + router_.to_credit + pace.word_time * pace.control_words + pace.back);
+  for (std::size_t c = 0; c < timings_.size(); ++c) {
+    const LinkTiming& timing = timings_[c];
+    const Time there = timing.to_wire + timing.word_time * timing.head_words + timing.across;
+    loop = min(loop, there + router_.to_credit + timing.word_time * timing.control_words + timing.back);
     packet = min(packet, packet_time_[c]);
   }
   return max(min(loop, packet * (buffer_packets_ / 4)), packet);
@@ -160,28 +161,28 @@ const std::vector<std::uint8_t>& FlowNetwork::classes_of(const std::vector<Resou
 Time FlowNetwork::latency(const std::vector<ResourceId>& route) const {
   const std::uint32_t words = router_.payload_words(packet_bytes_);
   const std::vector<std::uint8_t>& links = classes_of(route);
-  Time slowest = max(unloaded_->input_time(words), unloaded_->output_time(words));
+  Time slowest = max(zero_load_->input_time(words), zero_load_->output_time(words));
   for (const std::uint8_t link : links) slowest = max(slowest, packet_time_[link]);
-  return max(unloaded_->packet_time(links, words, Time()) - slowest, Time());
+  return max(zero_load_->packet_time(links, words, Time()) - slowest, Time());
 }
 
 Time FlowNetwork::packet_latency(const std::vector<ResourceId>& route, std::uint32_t bytes, Time at) const {
-  return unloaded_->packet_time(classes_of(route), router_.payload_words(bytes), at);
+  return zero_load_->packet_time(classes_of(route), router_.payload_words(bytes), at);
 }
 
 Time FlowNetwork::packet_time(ResourceId resource, std::uint32_t bytes) const {
   const std::uint32_t words = router_.payload_words(bytes);
   if (resource >= links_)
-    return resource - links_ < sender_count() ? unloaded_->input_time(words) : unloaded_->output_time(words);
-  return time_on(paces_[class_[resource]], words);
+    return resource - links_ < sender_count() ? zero_load_->input_time(words) : zero_load_->output_time(words);
+  return time_on(timings_[class_[resource]], words);
 }
 
 double FlowNetwork::volume_bits(std::uint64_t bytes) const {
-  const LinkTiming& pace = paces_.front();
-  const std::uint32_t full = pace.packet_words[router_.payload_words(packet_bytes_)];
+  const LinkTiming& timing = timings_.front();
+  const std::uint32_t full = timing.packet_words[router_.payload_words(packet_bytes_)];
   const auto rest = static_cast<std::uint32_t>(bytes % packet_bytes_);
   double packets = static_cast<double>(bytes / packet_bytes_);
-  if (rest > 0 || bytes == 0) packets += static_cast<double>(pace.packet_words[router_.payload_words(rest)]) / full;
+  if (rest > 0 || bytes == 0) packets += static_cast<double>(timing.packet_words[router_.payload_words(rest)]) / full;
   return packets * packet_bytes_ * 8;
 }
 

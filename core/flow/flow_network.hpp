@@ -3,7 +3,7 @@
 //
 // A resource is one direction of a link, or an endpoint's port into its router, or out of it, one for each rail. Its capacity is what it
 // carries of payload in packets of the given size: header, footer, framing and pauses are taken off by the same figures as at packet level (core/network/zero_load).
-// Ways are those of the topology's routing function, walked when a flow starts; nothing about pairs is stored. Where routing draws lots, all
+// Routes are those of the topology's routing function, walked when a flow starts; nothing about pairs is stored. Where routing draws lots, all
 // flows between two endpoints take one drawn way, while packets would spread over many.
 //
 // Links go down and come up (set_link): routes are the topology's, whatever the links' state, and works() says whether a route can be used.
@@ -63,7 +63,7 @@ class FlowNetwork {
   double buffer_bits() const;  // of a virtual channel
   double sender_bits() const;  // of an endpoint's port into its router
   Rate read_rate() const { return in_rate_; }  // of a FIFO
-  // From the grant of a packet over the quickest link to that of one that takes its room: the head's way there and the credit's back. At
+  // From the grant of a packet over the quickest link to that of one that takes its space: the head's way there and the credit's back. At
   // least a packet's time on the link, and no more than fills a quarter of a buffer.
   Time credit_loop() const;
   bool in_turn() const { return in_turn_; }  // its routers have FIFOs, and outputs serve them in turn
@@ -78,8 +78,8 @@ class FlowNetwork {
   const Topology& topology_;
   const std::uint32_t rails_;
   RouterTiming router_;
-  std::unique_ptr<ZeroLoadModel> unloaded_;
-  std::vector<LinkTiming> paces_;
+  std::unique_ptr<ZeroLoadModel> zero_load_;
+  std::vector<LinkTiming> timings_;
   std::uint16_t packet_bytes_;
   std::uint32_t channels_, buffer_packets_, sender_packets_;
   bool in_turn_;

@@ -112,7 +112,7 @@ void FlowSimulator::release(FlowId id) {
   }
   sharing_.add(id, route_);
   hops_ += route_.size() - 2;
-  ++ways_;
+  ++routes_;
   moving_[id] = {network_.volume_bits(flow.bytes), now_};
   next_of_sender_[id] = std::exchange(senders_[sender_of(id)].moving, id);
 }

@@ -2,7 +2,7 @@
 // Flows over time, each at its max-min fair rate.
 //
 // Between two events all rates stand still, so the next end is known; events touch the rates of the flows that they concern (MaxMin) and
-// their ends alone. Events within one grain are taken together, at its end: a flow's own end is told to the picosecond, but what it held
+// their ends alone. Events within one grain are taken together, at its end: a flow's own end is reported to the picosecond, but what it held
 // is free, and what waits for it begins, up to a grain later.
 //
 // A sender's messages move together, a packet of each in turn. But what an interface has handed to the router's FIFO cannot be overtaken: a

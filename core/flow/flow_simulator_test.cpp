@@ -209,7 +209,7 @@ TEST_CASE("a coarser grain moves ends by no more than a few grains, and the same
 }
 
 TEST_CASE(
-    "ways are links that hang together, with routing that draws lots as well; routing that looks at queues is "
+    "routes are links that hang together, with routing that draws lots as well; routing that looks at queues is "
     "refused") {
   for (const char* routing : {"", "valiant", "up-down"}) {
     CAPTURE(std::string(routing));

@@ -46,7 +46,7 @@ class Flows {
     return std::exchange(arrivals_, {});
   }  // of which it is known since the last call when they arrive, or that they are lost
   double mean_hops() const {
-    return ways_ == 0 ? 0 : static_cast<double>(hops_) / static_cast<double>(ways_);
+    return routes_ == 0 ? 0 : static_cast<double>(hops_) / static_cast<double>(routes_);
   }  // of what has been on its way
   std::uint64_t events() const { return events_; }
 
@@ -81,7 +81,7 @@ class Flows {
   const FlowNetwork& network_;
   Time now_;
   std::vector<Flow> flows_;
-  std::uint64_t events_ = 0, hops_ = 0, ways_ = 0;
+  std::uint64_t events_ = 0, hops_ = 0, routes_ = 0;
 
  private:
   struct Edge {

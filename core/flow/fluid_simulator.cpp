@@ -125,7 +125,7 @@ bool FluidSimulator::release(FlowId id) {
   }
   const auto hops = static_cast<std::uint32_t>(route_.size() - 2);
   hops_ += hops;
-  ++ways_;
+  ++routes_;
   const double volume = network_.volume_bits(flow.bytes);
   moving_of_[id] = static_cast<std::uint32_t>(moving_.size());
   moving_.push_back({id, static_cast<std::uint32_t>(places_.size()), hops + 1, volume, 0, 0, Time()});
@@ -192,7 +192,7 @@ void FluidSimulator::route(NodeId node, double step_s) {
       if (branch.bits <= kDust * fifo.bits) continue;
       const double share = branch.bits / fifo.bits;
       router_.ask(output(branch.target, step_s), share);
-      if (branch.target < sources_) router_.ask(room(branch.target), share);
+      if (branch.target < sources_) router_.ask(space(branch.target), share);
     }
   };
   for (std::uint32_t i = first_input_[node]; i < first_input_[node + 1]; ++i)
@@ -222,7 +222,7 @@ std::uint32_t FluidSimulator::output(FifoId target, double step_s) {
   return output_slot_[id];
 }
 
-std::uint32_t FluidSimulator::room(FifoId target) {
+std::uint32_t FluidSimulator::space(FifoId target) {
   Fifo& fifo = fifos_[target];
   if (fifo.mark != solving_) {
     fifo.mark = solving_;
@@ -325,15 +325,15 @@ void FluidSimulator::advance_mark(Moving& m, Time step) {
   const bool emptied = branch.share > 1 - kDust;
   if (!emptied && m.ahead > fifo.out && m.ahead > kDust * packet_bits_) {
     m.ahead = std::min(m.ahead - fifo.out, fifo.bits);
-    m.pace = fifo.out;
+    m.rate = fifo.out;
     return;
   }
-  // Through a FIFO that holds nobody back it goes as it came; out of its sender, at the pace of what went before it, or of the link.
+  // Through a FIFO that holds nobody back it goes as it came; out of its sender, at the rate of what went before it, or of the link.
   if (!emptied)
     m.passed = fifo.out > 0 ? std::min(1.0, m.ahead / fifo.out) : 0;
   else if (m.mark == 0)
     m.passed = std::min(
-        1.0, m.ahead / (m.pace > 0 ? m.pace : bits_in(network_.capacity(resource(branch.target)), step.ps() * 1e-12)));
+        1.0, m.ahead / (m.rate > 0 ? m.rate : bits_in(network_.capacity(resource(branch.target)), step.ps() * 1e-12)));
   if (++m.mark == m.length) return arrive_mark(m, step);
   const Fifo& next = fifos_[branch.target];
   m.ahead = std::max(0.0, next.bits - (1 - m.passed) * next.in);
@@ -455,10 +455,10 @@ void FluidSimulator::check_conserved() const {
   double standing = 0, left = 0, volumes = 0;
   std::uint64_t here = 0;
   for (const Moving& m : moving_) {
-    double on_the_way = 0;
-    for (std::uint32_t p = m.first; p < m.first + m.length; ++p) on_the_way += places_[p].bits;
-    check_whole(m, on_the_way);
-    left += on_the_way;
+    double in_flight = 0;
+    for (std::uint32_t p = m.first; p < m.first + m.length; ++p) in_flight += places_[p].bits;
+    check_whole(m, in_flight);
+    left += in_flight;
     volumes += m.volume;
     here += m.mark < m.length;
   }
@@ -470,9 +470,9 @@ void FluidSimulator::check_conserved() const {
   EXANET_CHECK(here == under_way(), "messages have been lost or doubled", now_.ps(), here, under_way());
 }
 
-void FluidSimulator::check_whole(const Moving& m, double on_the_way) const {
-  EXANET_CHECK(std::abs(m.volume - m.delivered - on_the_way) <= kDust * m.volume,
-               "some of a message has been lost or doubled", now_.ps(), m.flow, on_the_way);
+void FluidSimulator::check_whole(const Moving& m, double in_flight) const {
+  EXANET_CHECK(std::abs(m.volume - m.delivered - in_flight) <= kDust * m.volume,
+               "some of a message has been lost or doubled", now_.ps(), m.flow, in_flight);
 }
 
 }  // namespace exanet

@@ -7,7 +7,7 @@
 // Model: each FIFO (a virtual channel at the far end of a link, and each endpoint's port into its router) holds so many bits of each flow,
 // well mixed. In steps of a credit loop (a packet's head over a link, and its credit back), each router passes on what RoundRobin says: its
 // outputs serve FIFOs alike, a FIFO slows down all that it holds alike, no link carries more than its rate, and no FIFO takes more than its
-// room at the beginning of the step, so that what is on its way and what has just been freed takes room as it does in the routers. A step
+// space at the beginning of the step, so that what is on its way and what has just been freed takes space as it does in the routers. A step
 // takes fluid over one hop. Of a sender's messages one goes after the other.
 //
 // Of each message a mark goes along, its last bit, for which FIFOs are what they are: it leaves one when all has left that was in there
@@ -72,7 +72,7 @@ class FluidSimulator final : public Flows {
     Time late;  // from when it could start to the step with which it did
     std::uint32_t mark = 0;  // its last bit's place
     double ahead = 0;  // what was in that FIFO before it, and still is
-    double pace = 0;  // what left that FIFO in the step before
+    double rate = 0;  // what left that FIFO in the step before
     double passed = 0;  // the share of a step that was over when it went on
   };
 
@@ -85,7 +85,7 @@ class FluidSimulator final : public Flows {
   void list_nodes();
   void route(NodeId node, double step_s);
   std::uint32_t output(FifoId target, double step_s);  // as resources of the router that is being solved
-  std::uint32_t room(FifoId target);
+  std::uint32_t space(FifoId target);
   void move();
   void leap(Time limit);
   void advance_marks(Time step);
@@ -97,7 +97,7 @@ class FluidSimulator final : public Flows {
   void erase(std::size_t index);
   void add_use(const Moving& moving, std::vector<double>& use) const;
   void own_route(const Moving& moving, std::vector<ResourceId>& route) const;
-  void check_whole(const Moving& moving, double on_the_way) const;
+  void check_whole(const Moving& moving, double in_flight) const;
   void close_gaps();
 
   std::uint32_t links_, channels_, sources_, sinks_;  // sources_, sinks_: the first of them among FIFOs

@@ -76,7 +76,7 @@ TEST_CASE("fluid: who stands behind a blocked head waits as well") {
   const double before[] = {row.moved_us(0), row.moved_us(1), row.moved_us(2)};
   while (row.flows.step(Time::us(4000))) continue;
   // Link 2-3 is shared by node 2's own and what comes from behind: 1/2 each. Link 1-2 is given alike to 0 -> 3 and 1 -> 2, in whose common FIFO
-  // both move at the pace of the first: 1/2 each, though the link would have had no need to hold 1 -> 2 back had it had a FIFO of its own.
+  // both move at the rate of the first: 1/2 each, though the link would have had no need to hold 1 -> 2 back had it had a FIFO of its own.
   for (FlowId f = 0; f < 3; ++f) CHECK((row.moved_us(f) - before[f]) / 2000 == near(0.5, 1e-3));
 }
 

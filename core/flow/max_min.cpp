@@ -74,7 +74,7 @@ void MaxMin::join_all() {
     if (flows_[id].length > 0) join(id);
 }
 
-void MaxMin::join_those_with_room() {
+void MaxMin::join_those_with_space() {
   for (const ResourceId id : loosened_) {
     resources_[id].open = 0;
     each_flow(resources_[id], [&](FlowId flow) {
@@ -172,7 +172,7 @@ void MaxMin::solve() {
   for (const FlowId flow : fresh_)
     if (flows_[flow].length > 0) join(flow);
   fresh_.clear();
-  join_those_with_room();
+  join_those_with_space();
   while (!part_.empty()) {
     if (part_.size() > active_ / 2) join_all();
     open_part();

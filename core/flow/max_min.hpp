@@ -6,7 +6,7 @@
 // which keep their rate, and the others grow on. The resource with the least `free / open flows` is the next one that is full, and this
 // quotient never falls while others fill up, so a heap gives them in order and an entry that turns out too low is put back.
 //
-// After a change only a part is filled again: first the new flows and those whose bottleneck got room, then, as long as some flow outside
+// After a change only a part is filled again: first the new flows and those whose bottleneck got capacity, then, as long as some flow outside
 // that part has lost its bottleneck or holds more than a fair share of a full resource, those as well. An allocation is max-min fair exactly
 // when every flow has a bottleneck (ibid.), so what comes out is the same as from scratch.
 //
@@ -99,7 +99,7 @@ class MaxMin {
   bool in_part(FlowId flow) const { return flows_[flow].part == solve_; }
   void join(FlowId flow);
   void join_all();
-  void join_those_with_room();
+  void join_those_with_space();
   void open_part();
   void fill();
   void settle(FlowId flow, Rate level, ResourceId bottleneck);

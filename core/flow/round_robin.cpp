@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the levels at which outputs and the room behind them give: problem, model and limits are in round_robin.hpp.
+// Finds the levels at which outputs and the space behind them give: problem, model and limits are in round_robin.hpp.
 #include "core/flow/round_robin.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes what a router with FIFOs at its inputs passes on in a short time, seen as a fluid.
 //
-// Each input holds a mixture: of what it passes on, a fixed share goes to each resource (an output, the room behind it). Two rules:
+// Each input holds a mixture: of what it passes on, a fixed share goes to each resource (an output, the space behind it). Two rules:
 //   - An output serves the inputs that ask in turn, so each of them gets as much, or all that it asks for if that is less.
 //   - A FIFO gives in order. If one of its destinations is slow, all of its mixture is slowed down in proportion (head-of-line blocking).
 // An input's amount is therefore the least, over what it asks for, of the level that this resource gives to each, divided by the input's

@@ -51,7 +51,7 @@ TEST_CASE("a FIFO with one slow destination is slow as a whole, and what it leav
   CHECK(amounts[3] == near(1.0 / 3));
 }
 
-TEST_CASE("no room beyond one destination stops a FIFO altogether, and only that FIFO") {
+TEST_CASE("no space beyond one destination stops a FIFO altogether, and only that FIFO") {
   RoundRobin router;
   router.clear();
   const auto full = router.add_resource(0), other = router.add_resource(1);

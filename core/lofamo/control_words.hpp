@@ -31,7 +31,7 @@ class ControlWords {
     packets_.push_back(header);
     return start_ = (header + 1 > start_ + kPacketCycles - 1 ? header + 1 : start_ + kPacketCycles - 1) + 1;
   }
-  // Room for a packet comes back in this cycle.
+  // Space for a packet comes back in this cycle.
   void add_credit(Cycle back) { credits_.push_back(back); }
   // From this cycle on the node's health is this.
   void set_health(Cycle from, unsigned health) { changes_.push_back({from, health}); }

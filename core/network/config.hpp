@@ -59,13 +59,13 @@ struct RouterConfig {
   std::int64_t inter_fifo_words = 1024;
   std::int64_t header_fifo_words = 128;  // of a port: divided among its virtual channels and their two classes
   std::int64_t credit_threshold_words =
-      0;  // an idle link tells of room when so many payload words have come back; 0: of every packet's
+      0;  // an idle link advertises space when so many payload words have come back; 0: of every packet's
   std::int64_t credit_interval_cycles =
       0;  // ... and repeats it after so many cycles without a control word; 0: 65,535, and never without a threshold
   std::int64_t interface_slots =
       0;  // packets that an intra-tile output hands out before the network interface gives back a slot; 0: no matter how many
   std::int64_t interface_credit_cycles =
-      0;  // from room that an intra-tile port gives back to the first header that may take it, in the interface
+      0;  // from space that an intra-tile port gives back to the first header that may take it, in the interface
   std::int64_t virtual_channels = 2;
   VcAllocation vc_allocation = VcAllocation::kOccupancy;
   std::int64_t input_gap_cycles = 0;  // an input asks again this long after a packet's tail has left it ...

@@ -46,7 +46,7 @@ void FaultDriver::run_on(EventQueue& events) {
   if (next() != Time::never()) events.schedule(max(next(), events.now()), event_, 0);
 }
 
-// Tells the network of the links that work now and did not, or the reverse.
+// Reports to the network the links that work now and did not, or the reverse.
 void FaultDriver::change(const FaultChange& change, Time now) {
   const bool whole = change.port == LinkStates::kNode;
   const std::uint16_t first = whole ? 0 : change.port,

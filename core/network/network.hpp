@@ -46,7 +46,7 @@ struct PacketSink {
   // `packet`'s last word has left its destination's intra-tile output at `tail`; called exactly then (now == tail), or, with `early`, perhaps
   // as soon as that is known.
   void (*delivered)(void* self, const Packet& packet, Time injected, Time tail) = nullptr;
-  // The intra-tile port has room for the class again after inject() returned false; called once for each refusal, at the time that it has room.
+  // The intra-tile port has space for the class again after inject() returned false; called once for each such packet, at the time that it has space.
   // Where both classes have been refused, priority packets are asked for first.
   void (*ready)(void* self, NodeId node, std::uint8_t intra_port, std::uint8_t priority, Time now) = nullptr;
   bool early = false;
@@ -67,7 +67,7 @@ struct LinkStats {
 
 class Network : public FaultTarget {
  public:
-  // Contract: called at the queue's present time. False when the intra-tile port has no room for the whole packet, and, if it is bulk, for a
+  // Contract: called at the queue's present time. False when the intra-tile port has no space for the whole packet, and, if it is bulk, for a
   // largest priority packet besides: keep it, wait for ready(). A packet of the other class may go meanwhile.
   virtual bool inject(const Packet& packet) = 0;
 

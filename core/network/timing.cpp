@@ -15,13 +15,13 @@ namespace {
 // Registers of the gateware, in cycles of the router's clock (gateware/router, gateware/link).
 constexpr std::uint32_t kOutputCycles = 2;  // grant; the word's read from its FIFO; then it is in the output register
 constexpr std::uint32_t kSenderCycles = 1;  // the register of credits out of the router
-constexpr std::uint32_t kCreditCycles = 2;  // the same, and the link's count of room
+constexpr std::uint32_t kCreditCycles = 2;  // the same, and the link's count of credits
 constexpr std::uint32_t kBufferCycles = 1;  // the link's buffer
 constexpr std::uint32_t kLineCycles = 1;  // the link's register towards the line
 constexpr std::uint32_t kReceiveCycles =
     1;  // the receiver's register, and its register towards the router, less the cycle of the word itself
-constexpr std::uint32_t kRoomCycles =
-    3;  // the receiver's two registers, less the same, the router's register, and its count of room
+constexpr std::uint32_t kReceiverCycles =
+    3;  // the receiver's two registers, less the same, the router's register, and its count of credits
 constexpr std::uint32_t kPayloadCycles =
     1;  // of a payload word in its FIFO, a block of memory, more than of a header or footer
 constexpr std::uint32_t kReleaseCycles = 2;  // the router's register of a release, and its count of slots
@@ -77,7 +77,7 @@ LinkTiming::LinkTiming(const LinkConfig& c, const RouterConfig& router, const Ro
   to_line = timing.cycle * kLineCycles;
   to_wire = timing.to_output + timing.cycle * kBufferCycles + to_line;
   across = c.latency + timing.cycle * kReceiveCycles + timing.to_request;
-  back = c.latency + timing.cycle * kRoomCycles;
+  back = c.latency + timing.cycle * kReceiverCycles;
   slot_back = timing.cycle * kReleaseCycles;
   tail_to_wire = timing.cycle * (kOutputCycles - 1 + kBufferCycles) + to_line;
   idle_every = require_in_range(c.pause_every, 0, 255, link_path(c, "pause_every"), "a link's pause_every");

@@ -10,7 +10,7 @@
 namespace exanet {
 
 // How far apart those virtual channels of a link are that may stand for each other: a packet for which routing names channel c takes one of c, c + step,
-// c + 2 step, ... Apart by as many as routing tells from each other, they keep what routing keeps free of deadlock: whoever waits for one of them waits
+// c + 2 step, ... Apart by as many as routing distinguishes, they keep what routing keeps free of deadlock: whoever waits for one of them waits
 // for a channel of the same kind.
 inline std::uint32_t channel_step(const Topology& topology, const RouterConfig& router) {
   const auto channels = static_cast<std::uint32_t>(router.virtual_channels);

@@ -56,7 +56,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "virtual channels: a packet goes only where there is room for it, when headers run out before words, or words "
+    "virtual channels: a packet goes only where there is space for it, when headers run out before words, or words "
     "before headers") {
   for (const std::int64_t headers : {16, 24, 512})
     for (const std::int64_t words : {64, 1024}) {

@@ -3,7 +3,7 @@
 //
 // Contract:
 // - A descriptor is posted at the queue's present time, as often as its sender likes: it waits at its source's interface until that takes it.
-//   doorbell() tells the interface of what has been posted at a node; an interface may begin before, and need not begin later.
+//   doorbell() notifies the interface of what has been posted at a node; an interface may begin before, and need not begin later.
 // - Each descriptor leads to one completion at its destination, and, if it is acknowledged, to one at its source. Completions come at the
 //   queue's present time, never from inside post() or doorbell(). `user` comes back with them; its two top bits are 0.
 // - A completion has a status (core/faults/status.hpp). Any but kOk: the descriptor has failed there, and nothing of it
@@ -18,7 +18,7 @@
 // A node has an interface for each of its rails (core/topology/rails.hpp); which one a descriptor takes says a policy
 // (core/nic/rail_policy.hpp).
 //
-// Room for more: an engine (core/nic/exanet) is a class in a file of its own that injects packets of a kind of its own and gets those
+// To extend: an engine (core/nic/exanet) is a class in a file of its own that injects packets of a kind of its own and gets those
 // that arrive. Time-out and retransmission belong to the engine that has sent: it holds a descriptor until the last acknowledgement, so that is
 // what it repeats from.
 #pragma once
@@ -80,7 +80,7 @@ struct RdmaTransfer {
   std::uint32_t copies = 1;  // nodes that it reaches
   Part part = Part::kWrite;
   std::uint64_t asks_for = 0;  // bytes, of a request
-  bool told = false;  // whoever owns the memory at the destination learns that it is there
+  bool notifies = false;  // whoever owns the memory at the destination learns that it is there
   ProcessBuffer own{},
       target{};  // at the source and at the destination; they count where the interface translates addresses
 };
@@ -101,7 +101,7 @@ class NicListener {
 };
 
 // Pages that interfaces have looked up, one or two for each packet at each end and one for each end, and those that they did not know.
-struct PageFigures {
+struct PageStatistics {
   std::uint64_t lookups = 0, walks = 0;
 };
 
@@ -111,9 +111,9 @@ class Nic {
   virtual void post(const PacketizerMessage& message) = 0;
   virtual void post(const RdmaTransfer& transfer) = 0;
   virtual void doorbell(NodeId node) = 0;
-  // While instant, nothing that begins takes time or uses the network: before MPI_Init has returned and after MPI_Finalize was entered.
+  // In a zero-cost phase nothing that begins takes time or uses the network: before MPI_Init has returned and after MPI_Finalize was entered.
   // Packets on the network at a change end there. Only the message library of core/protocol asks for it; an interface starts without.
-  virtual void set_instant(bool) {}
+  virtual void set_zero_cost(bool) {}
 
   virtual bool multicasts() const { return false; }
 
@@ -129,7 +129,7 @@ class Nic {
   virtual const Network& network() const = 0;
   virtual std::uint64_t packets() const = 0;  // injected, acknowledgements included
   virtual std::uint64_t payload_bytes() const = 0;  // of these packets
-  virtual PageFigures pages() const { return {}; }  // where addresses are translated
+  virtual PageStatistics pages() const { return {}; }  // where addresses are translated
   virtual std::uint64_t active() const = 0;  // descriptors whose completions are not all there
 };
 

@@ -176,7 +176,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("network interfaces: an unknown name is refused with those that there are") {
+TEST_CASE("network interfaces: an unknown name is rejected with those that there are") {
   CHECK_THROWS_WITH_AS(nic_kind("none"), "there is no network interface \"none\": use one of ideal, exanet",
                        std::invalid_argument);
   for (const std::string& name : nic_names()) CHECK(nic_kind(name).name == name);

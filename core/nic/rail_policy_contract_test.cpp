@@ -43,7 +43,7 @@ TEST_CASE("rail policies: a choice is a usable rail, and the same for the same c
   }
 }
 
-TEST_CASE("rail policies: an unknown name is refused with those that there are") {
+TEST_CASE("rail policies: an unknown name is rejected with those that there are") {
   CHECK(&rail_policy_kind("pair") == &rail_policy_kinds().front());
   CHECK_THROWS_AS(rail_policy_kind("blind"), ConfigError);
   for (const RailPolicyKind& kind : rail_policy_kinds()) CHECK(&rail_policy_kind(kind.name) == &kind);

@@ -62,7 +62,7 @@ class Atomic final : public OneSidedMachine<AtomicOperation> {
     op.state = State::replied;
     Time& unit = unit_free_[context_.node(target(op))];
     unit = context_.after(max(unit, now), context_.config.atomic);
-    context_.events.schedule(context_.instant ? now : unit, on_executed_, id);
+    context_.events.schedule(context_.zero_cost ? now : unit, on_executed_, id);
   }
 
   // Returns the atomic's status.
@@ -84,7 +84,7 @@ class Atomic final : public OneSidedMachine<AtomicOperation> {
 
   void reply(std::uint32_t id) {
     const AtomicOperation& op = (*this)[id];
-    context_.transfer(target(op), op.rank, {.bytes = op.result_bytes, .told = true}, user(id));
+    context_.transfer(target(op), op.rank, {.bytes = op.result_bytes, .notifies = true}, user(id));
   }
 
   // At the initiator.

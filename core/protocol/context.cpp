@@ -16,9 +16,9 @@ Context::Context(EventQueue& queue, const Topology& machine, const NetworkConfig
       open_reductions(machine.node_count()),
       tree_numbers(machine.node_count()),
       nic(kind.make({queue, machine, fabric, ni, listener, make})),
-      processors(queue, placement.size(), instant),
+      processors(queue, placement.size(), zero_cost),
       matching(*this, placement.size()) {
-  nic->set_instant(instant);
+  nic->set_zero_cost(zero_cost);
 }
 
 Time Context::consume_cpu(std::uint64_t bytes) const {

@@ -37,7 +37,7 @@ class Context {
   const NiConfig config;
   const RouterConfig router;
   Host& host;
-  bool instant = true;  // time stands still: steps take none
+  bool zero_cost = true;  // a zero-cost phase: steps take no time
   std::uint64_t live = 0;  // operations under way anywhere, posted receives not counted
   const std::vector<NodeId> placement;
   std::vector<MemoryMap> memory;  // of each rank
@@ -63,7 +63,7 @@ class Context {
     bool acknowledged = false, reads_memory = false;
     RdmaTransfer::Part part = RdmaTransfer::Part::kWrite;
     std::uint64_t asks_for = 0;
-    bool told = false;
+    bool notifies = false;
     std::uint64_t own = 0, target = 0;  // where its bytes are at each; 0: in the library's memory
   };
   void transfer(RankId from, RankId to, Transfer t, std::uint64_t user) {
@@ -76,7 +76,7 @@ class Context {
                            1,
                            t.part,
                            t.asks_for,
-                           t.told,
+                           t.notifies,
                            {from, t.own},
                            {to, t.target}});
   }
@@ -102,7 +102,7 @@ class Context {
            store(config.transfers == NiConfig::Costs::kGateware ? kTransferBytes : kDescriptorBytes);
   }
   Time packet_cpu() const { return config.library_send; }
-  Time after(Time now, Time cost) const { return instant ? now : now + cost; }
+  Time after(Time now, Time cost) const { return zero_cost ? now : now + cost; }
 
   // Moves bytes from one rank's memory to another's; false as Host::read() and write().
   bool copy(RankId from, std::uint64_t from_addr, RankId to, std::uint64_t to_addr, std::uint64_t bytes);

@@ -28,9 +28,9 @@ MessageEngine::MessageEngine(EventQueue& events, const Topology& topology, const
 
 MessageEngine::~MessageEngine() = default;
 
-void MessageEngine::set_instant(bool instant) {
-  context_.instant = instant;
-  context_.nic->set_instant(instant);
+void MessageEngine::set_zero_cost(bool zero_cost) {
+  context_.zero_cost = zero_cost;
+  context_.nic->set_zero_cost(zero_cost);
 }
 
 Time MessageEngine::lookahead(Sooner sooner) const {

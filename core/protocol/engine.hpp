@@ -55,7 +55,7 @@ class MessageEngine final : private NicListener {
   std::uint32_t reduction_max() const { return context_.reduction_max(); }
   std::uint64_t reductions() const { return context_.reduced; }
 
-  void set_instant(bool instant);
+  void set_zero_cost(bool zero_cost);
   // What ranks may hand over that touches the network sooner than messages do.
   struct Sooner {
     bool packets, one_sided;

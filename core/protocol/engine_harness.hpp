@@ -14,7 +14,7 @@
 
 namespace exanet::testing {
 
-// Every cost differs from every other, so that a sum tells what is in it.
+// Every cost differs from every other, so that a sum shows what is in it.
 inline NiConfig odd_costs() {
   NiConfig ni;
   ni.library_send = Time::ps(101'000);
@@ -76,7 +76,7 @@ class Ranks : public Host {
         done(placement.size()),
         memory(placement.size(), std::vector<std::byte>(kBytes)),
         engine(queue, *topology, fabric, ni, placement, *this, nic_kind("exanet"), make) {
-    engine.set_instant(false);
+    engine.set_zero_cost(false);
     for (RankId r = 0; r < placement.size(); ++r) {
       open(r, 0);
       engine.asleep(r, Time());

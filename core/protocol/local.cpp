@@ -42,7 +42,7 @@ class Local final : public StateMachine {
   }
 
  private:
-  // A key may name another region by the time of its deregistration: the serial number tells which one was meant.
+  // A key may name another region by the time of its deregistration: the serial number says which one was meant.
   struct Deregistration : MemDeregisterDescriptor {
     Deregistration(const MemDeregisterDescriptor& d, std::uint64_t region)
         : MemDeregisterDescriptor(d), serial(region) {}
@@ -69,7 +69,7 @@ class Local final : public StateMachine {
     waiting_[id] = Waiting{rank, d};
     ++context_.live;
     const Time now = context_.events.now();
-    context_.events.schedule(context_.instant ? now : max(now, d.time), on_execute_, id);
+    context_.events.schedule(context_.zero_cost ? now : max(now, d.time), on_execute_, id);
   }
 
   void execute(std::uint32_t id) {

@@ -39,7 +39,7 @@ bool last_of(const ReceiveDescriptor& d, std::uint64_t length) {
   return !d.has(kMulti) || d.length - std::min(d.length, length) < d.min_left;
 }
 
-// Copies what a completion tells of the message found.
+// Copies what a completion reports of the message found.
 template <typename C>
 void describe(C& done, const Message& m) {
   done.peer = m.from();
@@ -259,14 +259,14 @@ void Matching::peek(RankId rank, const PeekDescriptor& d) {
   Message* found = nullptr;
   if (e) {
     for (Message* m = e->unexpected[tagged(d)].head; m && !found; m = m->next) {
-      if ((context_.instant || m->arrived <= d.time) && matches(*m, d)) found = m;
+      if ((context_.zero_cost || m->arrived <= d.time) && matches(*m, d)) found = m;
     }
   }
   auto done = context_.completion<PeekCompletion>(d, d.time, found ? 0 : -ENOMSG);
   done.cookie = d.cookie;
   done.peer = d.peer;
   if (!found) {
-    done.time = context_.instant ? d.time : d.time + context_.config.test_step;
+    done.time = context_.zero_cost ? d.time : d.time + context_.config.test_step;
     context_.host.complete(rank, done, {});
     return;
   }

@@ -20,7 +20,7 @@ class MemoryMap {
 
   static constexpr std::uint64_t kAddressSpace = std::uint64_t{1} << 47;  // no region has more, whatever its owner says
 
-  // Registering a key again replaces the region. The serial number tells a later deregistration which of the two it meant.
+  // Registering a key again replaces the region. The serial number shows a later deregistration which of the two it meant.
   std::uint64_t add(std::uint64_t key, std::uint64_t first, std::uint64_t bytes, std::uint32_t access) {
     regions_[key] = Region{first, std::min(bytes, kAddressSpace), access, ++serial_};
     return serial_;

@@ -247,7 +247,7 @@ TEST_CASE("hundreds of messages on their way into one multi-receive buffer are a
   CHECK(ranks.engine.operations() == 0);
 }
 
-TEST_CASE("peek tells, claim reserves, discard drops") {
+TEST_CASE("peek reports, claim reserves, discard drops") {
   for (const std::uint64_t len : {16u, 1000u}) {
     Ranks ranks(kLine, {0, 1});
     ranks.fill(0, A, len, 9);
@@ -357,7 +357,7 @@ TEST_CASE("what an endpoint that is not there cannot take comes back to its send
   Ranks ranks(kLine, {0, 3});
   auto eager = ranks.message(1, A, 8, 5, 1);
   eager.peer.ep = 4;
-  ranks.send(0, eager);  // its sender has long gone on: nothing to tell
+  ranks.send(0, eager);  // its sender has long gone on: nothing to report
   eager.flags |= kDelivered;
   eager.cookie = 2;
   ranks.send(0, eager);
@@ -478,9 +478,9 @@ TEST_CASE("a bare packet reaches a mailbox whole, and only a mailbox") {
   CHECK(ranks.engine.operations() == 0);
 }
 
-TEST_CASE("remote data travel with a message, and instant mode keeps the rules") {
+TEST_CASE("remote data travel with a message, and a zero-cost phase keeps the rules") {
   Ranks ranks(kLine, {0, 1});
-  ranks.engine.set_instant(true);
+  ranks.engine.set_zero_cost(true);
   ranks.queue.run_until(Time::us(3));
   auto c = ranks.message(1, A, 5000, 5, 1);
   c.flags |= kHasData;

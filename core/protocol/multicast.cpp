@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages to a group of ranks, which routers copy. A short one goes as an eager message does, into each member's
 // mailbox. A longer one is a transfer that each member's interface writes to memory: its receive must have been posted,
-// which whoever sends has to have been told by the members. At a member both are matched as any message. The contents of
+// which whoever sends has to have got from the members. At a member both are matched as any message. The contents of
 // a long one are those that it has when its last packet leaves: from then on the buffer is the sender's again.
 //
 // A copy that is lost is matched at its member all the same, and its receive ends with the loss.
@@ -32,7 +32,7 @@ class Multicast final : public OperationMachine<MulticastMessage>, private Messa
     const auto& send = static_cast<const SendDescriptor&>(d);
     const RankId number = send.peer.rank & ~kGroup;
     if (send.peer.rank < kGroup || number >= context_.groups.size()) return false;
-    if (context_.groups[number].from != rank || context_.instant) return false;
+    if (context_.groups[number].from != rank || context_.zero_cost) return false;
     begin(rank, send, payload, is_short(send) ? context_.config.packetizer : Time());
     return true;
   }

@@ -102,7 +102,7 @@ TEST_CASE("what a long message holds is what its buffer held when its sender got
   CHECK(!ranks.same(0, kCopy, 3, B, 101));
 }
 
-TEST_CASE("memory that is not there is told to all, and nobody sends in another's name") {
+TEST_CASE("memory that is not there is reported to all, and nobody sends in another's name") {
   Ranks ranks(kLine, kPlacement);
   const RankId group = group_of(ranks);
   for (const RankId rank : {2u, 3u}) ranks.receive(rank, 0, B, 8192, 5, 75 + rank);

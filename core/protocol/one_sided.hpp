@@ -25,7 +25,7 @@ class OneSidedMachine : public OperationMachine<Op> {
 
   static bool reports(const MemoryMap::Region& region) { return (region.access & kReportEvents) != 0; }
 
-  // A region that reports events tells its owner.
+  // A region that reports events notifies its owner.
   void remote_event(const Op& op, const MemoryMap::Region& region, std::uint64_t bytes, std::uint32_t access,
                     Time now) {
     if (!reports(region)) return;

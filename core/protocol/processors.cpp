@@ -5,8 +5,8 @@
 
 namespace exanet {
 
-Processors::Processors(EventQueue& events, std::size_t ranks, const bool& instant)
-    : events_(events), instant_(instant), processors_(ranks) {
+Processors::Processors(EventQueue& events, std::size_t ranks, const bool& zero_cost)
+    : events_(events), zero_cost_(zero_cost), processors_(ranks) {
   on_progress_ = events_.add_handler([](void* self, Time now, std::uint32_t rank,
                                         std::uint64_t) { static_cast<Processors*>(self)->progress(rank, now); },
                                      this);
@@ -15,7 +15,7 @@ Processors::Processors(EventQueue& events, std::size_t ranks, const bool& instan
 void Processors::enqueue(RankId rank, ProcessorStep& step, std::uint32_t operation, Time at) {
   Processor& p = processors_[rank];
   p.pending.push_back(Work{&step, operation, at});
-  if (instant_)
+  if (zero_cost_)
     events_.schedule(events_.now(), on_progress_, rank);
   else if (p.polling)
     events_.schedule(max(max(events_.now(), at), p.clock), on_progress_, rank);
@@ -30,17 +30,17 @@ void Processors::asleep(RankId rank, Time clock) {
 
 void Processors::progress(RankId rank, Time now) {
   Processor& p = processors_[rank];
-  if (!p.polling && !instant_) return;
+  if (!p.polling && !zero_cost_) return;
   const Time until = max(now, p.clock);
   const auto later = std::stable_partition(p.pending.begin(), p.pending.end(),
-                                           [&](const Work& w) { return instant_ || w.time <= until; });
+                                           [&](const Work& w) { return zero_cost_ || w.time <= until; });
   const std::vector<Work> due(p.pending.begin(), later);
   p.pending.erase(p.pending.begin(), later);
   for (const Work& work : due) run(p, work);
 }
 
 void Processors::run(Processor& p, const Work& work) {
-  if (instant_) {
+  if (zero_cost_) {
     work.step->step(work.operation, events_.now());
     return;
   }

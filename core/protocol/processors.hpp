@@ -22,8 +22,8 @@ class ProcessorStep {
 
 class Processors {
  public:
-  // `instant`: steps cost nothing and wait for nobody.
-  Processors(EventQueue& events, std::size_t ranks, const bool& instant);
+  // `zero_cost`: steps cost nothing and wait for nobody.
+  Processors(EventQueue& events, std::size_t ranks, const bool& zero_cost);
 
   void enqueue(RankId rank, ProcessorStep& step, std::uint32_t operation, Time at);
   // The rank polls from `clock` on / has been given back to its program.
@@ -48,7 +48,7 @@ class Processors {
   void run(Processor& processor, const Work& work);
 
   EventQueue& events_;
-  const bool& instant_;
+  const bool& zero_cost_;
   std::vector<Processor> processors_;
   std::uint32_t on_progress_;
 };

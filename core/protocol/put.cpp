@@ -38,12 +38,12 @@ class Put final : public OneSidedMachine<PutOperation> {
     const MemoryMap::Region* found = region(op, d.length, kRemoteWrite, addr);
     const bool allowed = d.length == 0 || found != nullptr;
     if (!allowed) op.status = -EACCES;
-    const bool told = d.has(kHasData) || (found != nullptr && reports(*found));
+    const bool notifies = d.has(kHasData) || (found != nullptr && reports(*found));
     context_.transfer(op.rank, target(op),
                       {.bytes = allowed ? d.length : 0,
                        .acknowledged = true,
                        .reads_memory = allowed && op.payload.empty(),
-                       .told = told,
+                       .notifies = notifies,
                        .own = op.payload.empty() ? d.buffer : 0,
                        .target = addr},
                       user(id));

@@ -232,7 +232,7 @@ class Reductions final : public OperationMachine<Operation<ReductionDescriptor>>
       ++context_.reduced;
     }
     if (all) reduction.handed_over = 0;
-    if (context_.instant) return tell_at_once(reduction, all, now);
+    if (context_.zero_cost) return complete_at_once(reduction, all, now);
     std::uint32_t number = static_cast<std::uint32_t>(calls_.size());
     if (free_calls_.empty()) {
       calls_.push_back({tree, rank});
@@ -253,7 +253,7 @@ class Reductions final : public OperationMachine<Operation<ReductionDescriptor>>
   }
 
   // Before virtual time begins and behind its end.
-  void tell_at_once(Reduction& reduction, bool all, Time now) {
+  void complete_at_once(Reduction& reduction, bool all, Time now) {
     for (auto& [rank, place] : reduction.places) {
       if (!place.waits || !(all || reduction.broken)) continue;
       place.waits = false;

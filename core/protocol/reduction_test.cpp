@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do interfaces combine the parts of their ranks in the order of the tree, in the time that its steps take, once, and tell of what does not fit?
+// Do interfaces combine the parts of their ranks in the order of the tree, in the time that its steps take, once, and report what does not fit?
 #include "core/protocol/reduction.hpp"
 
 #include <doctest/doctest.h>
@@ -364,7 +364,7 @@ TEST_CASE("reductions: who is no member, has left or does not wait for its resul
   }
 }
 
-TEST_CASE("reductions: trees are for members that there are, as many as units have room and branches for") {
+TEST_CASE("reductions: trees are for members that there are, as many as units have space and branches for") {
   Reducing ranks(kLine, {0, 1, 2, 0, 0, 0, 0, 0, 0, 0}, 2);
   CHECK(ranks.open_tree({0, 1, 1}, 0).status == -EINVAL);
   CHECK(ranks.open_tree({0, 10}, 0).status == -EINVAL);

@@ -28,7 +28,7 @@ std::int64_t Context::open_reduction(std::vector<RankId> members) {
   return static_cast<std::int64_t>(reductions.size()) - 1;
 }
 
-// Gives each node a number for its place, and tells its unit who the neighbours are and which numbers they have.
+// Gives each node a number for its place, and gives its unit who the neighbours are and which numbers they have.
 void Context::open_trees(Reduction& reduction) {
   const std::vector<ReductionTree::Node>& nodes = reduction.tree.nodes;
   for (const ReductionTree::Node& node : nodes) {
@@ -71,7 +71,7 @@ class ReductionOpenings final : public OperationMachine<Operation<ReductionOpenD
     const auto& op = (*this)[id];
     const std::int64_t tree = open(op.rank, op.d);
     auto done = context_.completion<ReductionOpenCompletion>(
-        op.d, context_.instant ? now : op.d.time, static_cast<std::int32_t>(std::min<std::int64_t>(tree, 0)));
+        op.d, context_.zero_cost ? now : op.d.time, static_cast<std::int32_t>(std::min<std::int64_t>(tree, 0)));
     done.cookie = op.d.cookie;
     done.tree = static_cast<std::uint32_t>(std::max<std::int64_t>(tree, 0));
     context_.host.complete(op.rank, done, {});

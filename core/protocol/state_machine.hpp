@@ -53,7 +53,7 @@ struct Operation {
   D d;
   RankId rank = 0;  // that posted it
   std::int32_t status = 0;
-  std::uint32_t holds = 0;  // what the interface still owes: acknowledgements under way
+  std::uint32_t holds = 0;  // what the interface has pending: acknowledgements under way
   bool done = false;  // nothing else will look at it
   std::vector<std::byte> payload;
 };
@@ -86,7 +86,7 @@ class OperationMachine : public StateMachine {
     op.rank = rank;
     op.payload.assign(payload.begin(), payload.end());
     ++context_.live;
-    const Time at = context_.instant ? context_.events.now() : d.time + delay;
+    const Time at = context_.zero_cost ? context_.events.now() : d.time + delay;
     context_.events.schedule(max(context_.events.now(), at), on_execute_, id);
   }
 

@@ -20,7 +20,7 @@ struct Setup {
   bool tiny;
 };
 
-// Memory of a rank: a slot for each operation it takes part in, at both ends, so that what lands where can be told.
+// Memory of a rank: a slot for each operation it takes part in, at both ends, so that what lands where is known.
 constexpr std::uint64_t kSlot = 512, kSlots = Ranks::kBytes / kSlot;
 constexpr std::uint64_t kCounter = Ranks::kBase + (kSlots - 1) * kSlot;  // the last slot: a sum that atomics add to
 

@@ -29,7 +29,7 @@ Library::Library(const Setup& s)
       statistics_(s.placement.size()),
       engine_(s.queue, s.topology, s.network, s.interface, s.placement, *this,
               s.flow_level ? flow_interface() : nic_kind("exanet")) {
-  engine_.set_instant(false);
+  engine_.set_zero_cost(false);
   engine_.on_packet(
       [](void* self, Time latency) { static_cast<Library*>(self)->statistics_.packet_latency.add(latency.ps()); },
       this);
@@ -170,7 +170,7 @@ void Library::probe(RankId rank, RankId from, std::uint64_t tag, std::uint64_t i
   engine_.submit(rank, d);
 }
 
-bool Library::waits_in_vain(RankId rank) const {
+bool Library::waits_forever(RankId rank) const {
   const std::vector<Arrival>& arrivals = ranks_[rank].arrivals;
   const bool nothing = arrivals.empty() || (arrivals.size() == 1 && arrivals[0].kind == Arrival::Kind::missed);
   return nothing && engine_.under_way() == probes_;

@@ -60,13 +60,13 @@ class Library final : private Host {
   bool multicasts() const { return engine_.multicasts(); }
   std::uint32_t add_group(RankGroup group) { return engine_.add_group(std::move(group)); }
 
-  // Where interfaces reduce: the number of a tree of these ranks, if there is room for one; and a part of a rank's of so many
+  // Where interfaces reduce: the number of a tree of these ranks, if there is space for one; and a part of a rank's of so many
   // bytes, a multiple of four, whose result is an arrival.
   bool reduces() const { return engine_.reduces(); }
   std::optional<std::uint32_t> open_reduction(std::vector<RankId> members);
   void reduce(RankId rank, std::uint32_t tree, std::uint64_t bytes, std::uint64_t cookie);
 
-  // True: it is over for the sender at once, and no arrival tells of it.
+  // True: it is over for the sender at once, and no arrival reports it.
   bool send(RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes, std::uint64_t data, std::uint64_t cookie);
   // The same to whoever takes active messages, which no tag matches: true as of send().
   bool send_active(RankId rank, RankId to, std::uint64_t bytes, std::uint64_t data, std::uint64_t cookie);
@@ -82,7 +82,7 @@ class Library final : private Host {
   // The next completion whose time has come by the rank's clock; its cost is charged.
   bool poll(RankId rank, Arrival& out);
   // Nothing has come for the rank, and nothing will that ranks have asked for by now, but for answers of probes.
-  bool waits_in_vain(RankId rank) const;
+  bool waits_forever(RankId rank) const;
 
   // The first operation that has failed on the network. Its rank never learns of it: no call of a recorded program has
   // an error to return.

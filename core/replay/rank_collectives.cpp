@@ -56,9 +56,9 @@ void RankCollectives::begin_step() {
 }
 
 void RankCollectives::end_step() {
-  ReplayedCall& figures = figures_.calls[code_];
-  ++figures.calls;
-  figures.time += clock() - began_;
+  ReplayedCall& call = statistics_.calls[code_];
+  ++call.calls;
+  call.time += clock() - began_;
 }
 
 }  // namespace exanet

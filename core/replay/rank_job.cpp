@@ -11,11 +11,11 @@ constexpr int kStepsAtOnce = 256;  // then the rank sleeps until the others have
 
 RankJob::RankJob(std::uint64_t steps, RankId first, RankId rank, Library& library)
     : rank_(rank), activities_(library, first + rank, first), steps_(steps), id_(first + rank), library_(library) {
-  figures_.calls.resize(256);
+  statistics_.calls.resize(256);
 }
 
 void RankJob::compute(Time gap) {
-  figures_.compute += gap;
+  statistics_.compute += gap;
   library_.clock(id_) += gap;
 }
 
@@ -33,8 +33,8 @@ Time RankJob::resume() {
     }
     if (step_ == steps_) {
       finished_ = true;
-      figures_.clock = library_.clock(id_);
-      figures_.library = library_.library_time(id_);
+      statistics_.clock = library_.clock(id_);
+      statistics_.library = library_.library_time(id_);
       library_.end(id_);
     } else if (++begun > kStepsAtOnce) {
       return library_.clock(id_);

@@ -22,7 +22,7 @@ class RankJob : public RankProgram {
   std::string where() const final;
   double share_done() const final;
   std::uint64_t calls() const override { return 0; }
-  const ReplayedRank& figures() const final { return figures_; }
+  const ReplayedRank& statistics() const final { return statistics_; }
 
  protected:
   // Begins step(): computes, and adds to waited_ what the step waits for.
@@ -36,7 +36,7 @@ class RankJob : public RankProgram {
   const RankId rank_;  // in the job
   Activities activities_;
   std::vector<std::uint32_t> waited_;  // activities
-  ReplayedRank figures_;
+  ReplayedRank statistics_;
 
  private:
   const std::uint64_t steps_;  // of all rounds
@@ -46,7 +46,7 @@ class RankJob : public RankProgram {
   bool in_step_ = false, finished_ = false;
 };
 
-// Of a program of core/workload, as library_carrier.cpp carries it where jobs are alone.
+// Of a program of core/workload, as library_transport.cpp carries it where jobs are alone.
 class RankPattern final : public RankJob {
  public:
   RankPattern(const Program& program, std::uint64_t rounds, RankId first, RankId rank, Library& library)

@@ -20,7 +20,7 @@ class RankProgram {
   virtual std::string where() const = 0;
   virtual double share_done() const = 0;
   virtual std::uint64_t calls() const = 0;  // of MPI, replayed so far
-  virtual const ReplayedRank& figures() const = 0;
+  virtual const ReplayedRank& statistics() const = 0;
 };
 
 }  // namespace exanet

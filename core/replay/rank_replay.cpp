@@ -42,7 +42,7 @@ bool asks(std::uint8_t code) { return code >= EXANET_TRACE_Test && code <= EXANE
 }  // namespace
 
 RankReplay::RankReplay(const ReplayProgram& program, const NiConfig& interface, RankId first, RankId rank,
-                       Library& library, Communicators& communicators, ActiveWords& words, RankPlaces& places)
+                       Library& library, Communicators& communicators, ActiveMessages& words, RankPlaces& places)
     : program_(program),
       rules_(selection_rules(program.rules)),
       test_step_(Time::ps(std::max<std::int64_t>(interface.test_step.ps(), 1))),
@@ -55,7 +55,7 @@ RankReplay::RankReplay(const ReplayProgram& program, const NiConfig& interface, 
       stream_(program.streams[rank]),
       activities_(library, id_, first),
       windows_(activities_, words, rank) {
-  figures_.calls.resize(256);
+  statistics_.calls.resize(256);
 }
 
 Time RankReplay::resume() {
@@ -92,7 +92,7 @@ void RankReplay::charge_inside(std::uint32_t parts) {
 void RankReplay::begin() {
   const Time computed = scaled(call_.compute);
   inside_left_ = scaled(call_.inside);
-  figures_.compute += computed + inside_left_;
+  statistics_.compute += computed + inside_left_;
   library_.clock(id_) += computed;
   began_ = library_.clock(id_);
   const bool staged = call_.form == EXANET_TRACE_COLLECTIVE || call_.form == EXANET_TRACE_CREATE ||
@@ -122,13 +122,13 @@ void RankReplay::end() {
   charge_inside(1);
   until_ = Time::never();
   in_call_ = false;
-  ReplayedCall& figures = figures_.calls[call_.code];
-  ++figures.calls;
-  figures.time += library_.clock(id_) - began_;
+  ReplayedCall& call = statistics_.calls[call_.code];
+  ++call.calls;
+  call.time += library_.clock(id_) - began_;
   if (call_.form != EXANET_TRACE_ENDING) return;
   finished_ = true;
-  figures_.clock = library_.clock(id_);
-  figures_.library = library_.library_time(id_);
+  statistics_.clock = library_.clock(id_);
+  statistics_.library = library_.library_time(id_);
   library_.end(id_);
 }
 
@@ -144,7 +144,7 @@ bool RankReplay::satisfied() {
   return all && (!synchronising_ && call_.form != EXANET_TRACE_SYNCHRONISE ? true : synchronised());
 }
 
-// A call that asks in vain, or that takes so long.
+// A test of what has not completed, or that takes so long.
 void RankReplay::pass(Time step) { until_ = library_.clock(id_) + step; }
 
 Communicator& RankReplay::communicator(std::uint32_t number) {
@@ -362,7 +362,7 @@ void RankReplay::begin_access() {
 void RankReplay::begin_synchronisation() {
   check_window();
   if (call_.message.peer == kAnyPeer) stream_.fail("a lock or flush of any rank: the stream is damaged");
-  if ((call_.flags & EXANET_TRACE_IN_VAIN) != 0) return pass(test_step_);
+  if ((call_.flags & EXANET_TRACE_EMPTY) != 0) return pass(test_step_);
   windows_.finish(call_, waited_);
   synchronising_ = true;
 }

@@ -19,7 +19,7 @@ class RankReplay final : public RankProgram {
  public:
   // `rank` is the program's, whose rank 0 is `first` among those of all programs.
   RankReplay(const ReplayProgram& program, const NiConfig& interface, RankId first, RankId rank, Library& library,
-             Communicators& communicators, ActiveWords& words, RankPlaces& places);
+             Communicators& communicators, ActiveMessages& words, RankPlaces& places);
 
   Time resume() override;
   bool finished() const override { return finished_; }
@@ -27,7 +27,7 @@ class RankReplay final : public RankProgram {
   std::string where() const override;
   double share_done() const override { return stream_.share_read(); }
   std::uint64_t calls() const override { return stream_.records(); }
-  const ReplayedRank& figures() const override { return figures_; }
+  const ReplayedRank& statistics() const override { return statistics_; }
   const TraceStream& stream() const { return stream_; }
 
  private:
@@ -86,7 +86,7 @@ class RankReplay final : public RankProgram {
   Time inside_left_;  // what the MPI library computes in the present call, as far as it is not charged
   Time began_, until_ = Time::never();  // until_: of a call that takes so long
   std::uint32_t posted_ = 0;  // calls since the rank last slept
-  ReplayedRank figures_;
+  ReplayedRank statistics_;
 };
 
 }  // namespace exanet

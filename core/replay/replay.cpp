@@ -72,7 +72,7 @@ class Replay::State final : public LibraryUser {
   // All ranks wait for what never comes, though some of them look for it again and again.
   bool stuck() const {
     for (RankId id = 0; id < ranks.size(); ++id)
-      if (!ranks[id]->finished() && !(ranks[id]->waits() && library.waits_in_vain(id))) return false;
+      if (!ranks[id]->finished() && !(ranks[id]->waits() && library.waits_forever(id))) return false;
     return true;
   }
 
@@ -85,8 +85,8 @@ class Replay::State final : public LibraryUser {
   ReplayResult summarize() {
     ReplayResult r;
     for (const auto& rank : ranks) {
-      r.ranks.push_back(rank->figures());
-      r.finished = max(r.finished, rank->figures().clock);
+      r.ranks.push_back(rank->statistics());
+      r.finished = max(r.finished, rank->statistics().clock);
       r.calls += rank->calls();
     }
     r.reductions = library.engine().reductions();
@@ -102,7 +102,7 @@ class Replay::State final : public LibraryUser {
   std::vector<NodeId> placement;  // of all ranks
   Library library;
   const bool multicasts;  // copies reach all nodes, which they do not round disabled ports
-  std::deque<ActiveWords> words;  // of each recorded program
+  std::deque<ActiveMessages> words;  // of each recorded program
   std::deque<Communicators> communicators;  // of each recorded program
   std::deque<RankPlaces> places;  // of each program that calls collectives
   std::deque<std::unique_ptr<Program>> jobs;
@@ -146,7 +146,7 @@ class Replay::State final : public LibraryUser {
     const auto first = static_cast<RankId>(ranks.size());
     const auto count = static_cast<std::uint32_t>(program.streams.size());
     Communicators& own = communicators.emplace_back(count);
-    ActiveWords& said = words.emplace_back();
+    ActiveMessages& said = words.emplace_back();
     RankPlaces& at = add_places(program, first, interface);
     for (RankId rank = 0; rank < count; ++rank) {
       auto made = std::make_unique<RankReplay>(program, interface, first, rank, library, own, said, at);

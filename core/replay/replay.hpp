@@ -5,7 +5,7 @@
 // time and post the same messages to the message library that `exanet run` simulates; a call returns when what it waits for is complete, so the
 // dependencies are MPI's: matching by source, tag and communicator in order, eager and rendezvous as the machine's protocol has them, persistent and
 // nonblocking requests, synchronous sends. Collectives are messages by named algorithms (core/collectives). A successful test waits for what it had found,
-// one in vain takes a step; of several requests those that had completed first are waited for. Computing is what was recorded, times a
+// an empty one takes a step; of several requests those that had completed first are waited for. Computing is what was recorded, times a
 // factor.
 //
 // Several programs run together, each from its start on and with ranks of its own; jobs of core/workload beside them, over the same message library.
@@ -76,7 +76,7 @@ struct ReplayResult {
   Time finished;  // the last rank
   std::vector<ReplayedRank> ranks;  // of the programs, one after the other
   std::uint64_t calls = 0, events = 0, reductions = 0;  // those of the interfaces
-  PageFigures pages;
+  PageStatistics pages;
   QueueTable queues;  // empty at flow level
   double cpu_s = 0;
 };

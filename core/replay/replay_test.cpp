@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do replayed ranks wait for what MPI says that they wait for, and is what cannot be replayed told?
+// Do replayed ranks wait for what MPI says that they wait for, and is what cannot be replayed reported?
 #include "core/replay/replay.hpp"
 
 #include <doctest/doctest.h>
@@ -150,7 +150,7 @@ TEST_CASE("persistent requests, probes, synchronous sends and messages to the ow
   CHECK(found.result.ranks[0].clock > Time::us(3));
 }
 
-TEST_CASE("a probe for what nobody sends is told, and one for what comes late waits") {
+TEST_CASE("a probe for what nobody sends is reported, and one for what comes late waits") {
   auto s = two();
   const std::initializer_list<std::uint64_t> probe{EXANET_TRACE_WORLD, 2, 6, 1};
   s[0].message(EXANET_TRACE_Recv, 1, 8).end();
@@ -440,7 +440,7 @@ TEST_CASE("a broadcast by hardware is refused where packets are not copied to al
   CHECK(says(by_hardware({"dragonfly", {1}}, {ring}, 1, false, testing::odd_costs(), switches), refused));
 }
 
-TEST_CASE("what cannot be replayed is told") {
+TEST_CASE("what cannot be replayed is reported") {
   auto s = two();
   s[0].call(EXANET_TRACE_Wait, {1}).end(), s[1].end();
   CHECK(says(replay(s), "MPI_Wait of request 1, which no call has begun"));

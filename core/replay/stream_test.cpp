@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is a stream read as it was written, and one that is cut, damaged or of another version told?
+// Is a stream read as it was written, and one that is cut, damaged or of another version reported?
 #include "core/replay/stream.hpp"
 
 #include <doctest/doctest.h>
@@ -110,7 +110,7 @@ TEST_CASE("of a stream that is cut anywhere what is whole is read") {
   CHECK(outcome({whole.begin(), whole.begin() + 40}).find("cut") != std::string::npos);
 }
 
-TEST_CASE("what is no stream, or one of another version, is told") {
+TEST_CASE("what is no stream, or one of another version, is reported") {
   CHECK(outcome({'a', 'b'}).find("too short") != std::string::npos);
   CHECK(outcome(std::vector<std::uint8_t>(64, 'x')).find("no recorded rank's stream") != std::string::npos);
   CHECK(outcome(StreamBytes(0, 1, 3).end().bytes).find("version 3, and this exanet reads versions 1 to 2") !=
@@ -119,7 +119,7 @@ TEST_CASE("what is no stream, or one of another version, is told") {
   CHECK(outcome(StreamBytes(3, 3).end().bytes).find("header is damaged") != std::string::npos);
 }
 
-TEST_CASE("damaged records are told with their place") {
+TEST_CASE("damaged records are reported with their place") {
   CHECK(outcome(StreamBytes(0, 2).call(200, {}).bytes).find("unknown code 200") != std::string::npos);
   CHECK(outcome(StreamBytes(0, 2).message(EXANET_TRACE_Send, 2, 8).bytes).find("call 1 (before byte") !=
         std::string::npos);

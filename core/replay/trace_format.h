@@ -55,7 +55,7 @@ enum exanet_trace_form {
 /* a synchronisation's flags */
 #define EXANET_TRACE_EXCLUSIVE 1u /* a lock that is exclusive */
 #define EXANET_TRACE_UNCHECKED 2u /* MPI_MODE_NOCHECK was given */
-#define EXANET_TRACE_IN_VAIN 4u /* a test that was false */
+#define EXANET_TRACE_EMPTY 4u /* a test that was false */
 
 #define EXANET_TRACE_WORLD 1u /* MPI_COMM_WORLD */
 #define EXANET_TRACE_SELF 2u /* MPI_COMM_SELF */

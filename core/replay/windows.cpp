@@ -12,7 +12,7 @@ namespace exanet {
 
 namespace {
 
-using Kind = ActiveWords::Kind;
+using Kind = ActiveMessages::Kind;
 
 // Bytes of active messages, as `exanet run` shows them under MPICH: words alone, headers before data, a description of memory in several pieces, where
 // something is to be fetched, and the longest.
@@ -25,7 +25,7 @@ bool is_put(std::uint8_t code) { return code == EXANET_TRACE_Put || code == EXAN
 
 }  // namespace
 
-std::uint64_t ActiveWords::put(const Words& words) {
+std::uint64_t ActiveMessages::put(const Words& words) {
   if (free_.empty()) {
     free_.push_back(all_.size());
     all_.emplace_back();
@@ -36,7 +36,7 @@ std::uint64_t ActiveWords::put(const Words& words) {
   return number;
 }
 
-ActiveWords::Words ActiveWords::take(std::uint64_t number) {
+ActiveMessages::Words ActiveMessages::take(std::uint64_t number) {
   free_.push_back(number);
   return all_[number];
 }
@@ -56,7 +56,7 @@ void RankWindows::remove(std::uint32_t number) {
 }
 
 void RankWindows::post(std::uint32_t activity, RankId to, std::uint64_t header, std::uint64_t data,
-                       ActiveWords::Words words, std::uint32_t answers) {
+                       ActiveMessages::Words words, std::uint32_t answers) {
   const bool fetched = header + data > kLongestBytes;
   if (fetched) {
     words.fetch_bytes = data;
@@ -69,7 +69,7 @@ void RankWindows::post(std::uint32_t activity, RankId to, std::uint64_t header, 
 // A word that is answered by one.
 std::uint32_t RankWindows::ask(Kind kind, const Window& window, RankId to) {
   const std::uint32_t activity = activities_.nothing();
-  ActiveWords::Words words;
+  ActiveMessages::Words words;
   words.kind = kind;
   words.window = window.window;
   words.activity = activity;
@@ -78,7 +78,7 @@ std::uint32_t RankWindows::ask(Kind kind, const Window& window, RankId to) {
 }
 
 // A message that is not answered.
-void RankWindows::tell(RankId to, std::uint64_t header, std::uint64_t data, const ActiveWords::Words& words) {
+void RankWindows::send(RankId to, std::uint64_t header, std::uint64_t data, const ActiveMessages::Words& words) {
   const std::uint32_t activity = activities_.nothing();
   post(activity, to, header, data, words, 0);
   activities_.release(activity);
@@ -104,7 +104,7 @@ std::uint32_t RankWindows::access(const TraceRecord& call) {
     activity = put ? activities_.put(peer, call.send_bytes) : activities_.get(peer, call.receive_bytes);
   } else {
     activity = activities_.nothing();
-    ActiveWords::Words words;
+    ActiveMessages::Words words;
     words.kind = Kind::access;
     words.window = w.window;
     words.activity = activity;
@@ -166,7 +166,7 @@ void RankWindows::ask(const TraceRecord& call, std::vector<std::uint32_t>& waite
     if (peer != rank_ && peer != kNoPeer) waited.push_back(ask(kind, w, peer));
   };
   const auto said = [&w](Kind kind) {
-    ActiveWords::Words words;
+    ActiveMessages::Words words;
     words.kind = kind;
     words.window = w.window;
     return words;
@@ -183,12 +183,12 @@ void RankWindows::ask(const TraceRecord& call, std::vector<std::uint32_t>& waite
     case EXANET_TRACE_Win_post:
       w.exposed = call.first;
       for (const std::uint64_t to : call.first)
-        if (to != rank_ && !unchecked) tell(static_cast<RankId>(to), kAskBytes, 0, said(Kind::post));
+        if (to != rank_ && !unchecked) send(static_cast<RankId>(to), kAskBytes, 0, said(Kind::post));
       return;
     case EXANET_TRACE_Win_start: w.started = unchecked ? std::vector<std::uint64_t>{} : call.first; return;
     case EXANET_TRACE_Win_complete:
       for (const std::uint64_t to : w.started)
-        if (to != rank_) tell(static_cast<RankId>(to), kAskBytes, 0, said(Kind::complete));
+        if (to != rank_) send(static_cast<RankId>(to), kAskBytes, 0, said(Kind::complete));
       return;
     default: return;
   }
@@ -209,23 +209,23 @@ bool RankWindows::heard(const TraceRecord& call) {
   Target& target = targets_[w.window];
   if (call.code == EXANET_TRACE_Win_start) return take_all(target.posts, w.started);
   const bool ends = call.code == EXANET_TRACE_Win_wait || call.code == EXANET_TRACE_Win_test;
-  if (!ends || (call.flags & EXANET_TRACE_IN_VAIN) != 0) return true;
+  if (!ends || (call.flags & EXANET_TRACE_EMPTY) != 0) return true;
   return take_all(target.completes, w.exposed);
 }
 
 void RankWindows::arrived(RankId from, std::uint64_t number) {
-  ActiveWords::Words words = words_.take(number);
+  ActiveMessages::Words words = words_.take(number);
   if (words.fetch_bytes > 0) {
     const std::uint64_t bytes = words.fetch_bytes;
     words.fetch_bytes = 0;
     words.was_fetched = true;
     return activities_.fetch_active(from, bytes, words_.put(words));
   }
-  ActiveWords::Words answer;
+  ActiveMessages::Words answer;
   answer.window = words.window;
   if (words.was_fetched) {
     answer.activity = words.fetched;
-    tell(from, kAnswerBytes, 0, answer);
+    send(from, kAnswerBytes, 0, answer);
   }
   answer.activity = words.activity;
   Target& target = targets_[words.window];
@@ -238,9 +238,9 @@ void RankWindows::arrived(RankId from, std::uint64_t number) {
     case Kind::unlock:
       target.holders -= target.holders > 0;
       grant(target);
-      return tell(from, kAskBytes, 0, answer);
-    case Kind::access: return tell(from, kAnswerBytes, words.answer_bytes, answer);
-    case Kind::description: words.kind = Kind::ready; return tell(from, kReadyBytes, 0, words);
+      return send(from, kAskBytes, 0, answer);
+    case Kind::access: return send(from, kAnswerBytes, words.answer_bytes, answer);
+    case Kind::description: words.kind = Kind::ready; return send(from, kReadyBytes, 0, words);
     case Kind::ready:
       words.kind = Kind::access;
       return post(words.activity, from, kAnswerBytes, words.data_bytes, words, 0);
@@ -255,9 +255,9 @@ void RankWindows::grant(Target& target) {
     ++target.holders;
     target.is_exclusive = exclusive;
     target.waiting.pop_front();
-    ActiveWords::Words answer;
+    ActiveMessages::Words answer;
     answer.activity = words.activity;
-    tell(from, kAskBytes, 0, answer);
+    send(from, kAskBytes, 0, answer);
   }
 }
 

@@ -21,7 +21,7 @@
 namespace exanet {
 
 // What active messages say, for all ranks of a program: a message carries the number of its words.
-class ActiveWords {
+class ActiveMessages {
  public:
   enum class Kind : std::uint8_t { access, description, ready, lock, exclusive_lock, unlock, answer, post, complete };
   struct Words {
@@ -44,7 +44,7 @@ class ActiveWords {
 
 class RankWindows {
  public:
-  RankWindows(Activities& activities, ActiveWords& words, RankId rank)
+  RankWindows(Activities& activities, ActiveMessages& words, RankId rank)
       : activities_(activities), words_(words), rank_(rank) {}
 
   // `number`: of the rank's own, from 1 on; `window`: as all members call it; `members`: world ranks.
@@ -82,20 +82,20 @@ class RankWindows {
   struct Target {
     std::uint32_t holders = 0;
     bool is_exclusive = false;
-    std::deque<std::pair<RankId, ActiveWords::Words>> waiting;
+    std::deque<std::pair<RankId, ActiveMessages::Words>> waiting;
     std::map<RankId, std::uint32_t> posts, completes;  // that have come and are not taken
   };
 
-  std::uint32_t ask(ActiveWords::Kind kind, const Window& window, RankId to);
-  void tell(RankId to, std::uint64_t header, std::uint64_t data, const ActiveWords::Words& words);
-  void post(std::uint32_t activity, RankId to, std::uint64_t header, std::uint64_t data, ActiveWords::Words words,
+  std::uint32_t ask(ActiveMessages::Kind kind, const Window& window, RankId to);
+  void send(RankId to, std::uint64_t header, std::uint64_t data, const ActiveMessages::Words& words);
+  void post(std::uint32_t activity, RankId to, std::uint64_t header, std::uint64_t data, ActiveMessages::Words words,
             std::uint32_t answers);
   void arrived(RankId from, std::uint64_t number);
   void grant(Target& target);
   bool take_all(std::map<RankId, std::uint32_t>& come, const std::vector<std::uint64_t>& wanted);
 
   Activities& activities_;
-  ActiveWords& words_;
+  ActiveMessages& words_;
   const RankId rank_;
   bool listening_ = false;
   std::map<std::uint32_t, Window> windows_;  // by the rank's own numbers

@@ -3,7 +3,7 @@
 // routes need. On a fat tree that is the least loaded of the ports up.
 //
 // No deadlock: the topology's own routes remain as an escape in channels of their own (Duato 1993, 1996). A packet takes the adaptive channel only where it
-// sees room for itself, else it asks for the escape; while it is blocked it looks again, so that it never waits for an adaptive channel for good.
+// sees space for itself, else it asks for the escape; while it is blocked it looks again, so that it never waits for an adaptive channel for good.
 // From the escape it may go back to adaptive channels. It gets there: each hop of either kind is one nearer where the topology's own routes are
 // shortest ones.
 
@@ -58,7 +58,7 @@ namespace routings {
 
 RoutingKind adaptive() {
   return {"adaptive",
-          "the shortest one with the least queued before it, hop by hop; the topology's own where there is no room",
+          "the shortest one with the least queued before it, hop by hop; the topology's own where there is no space",
           [](const Topology& t) -> std::unique_ptr<Routing> { return std::make_unique<MinimalAdaptive>(t); }};
 }
 

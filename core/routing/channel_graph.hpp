@@ -45,7 +45,7 @@ class ChannelGraph {
   std::uint32_t channels_ = 0;
 };
 
-// Tells after each hundredth of `all` steps, of which one more than `done` have been done.
+// Reports progress after each hundredth of `all` steps, of which one more than `done` have been done.
 void report_share(const CheckProgress& progress, std::size_t done, std::size_t all);
 
 // Endpoints to which routes differ from switch to switch: one of those that hang on the same switch stands for all, for nothing follows its link

@@ -10,9 +10,9 @@ namespace exanet {
 
 namespace {
 
-class DrawnWays final : public Routing {
+class DrawnRoutes final : public Routing {
  public:
-  DrawnWays(const Topology& topology, bool each_packet) : topology_(topology), each_packet_(each_packet) {
+  DrawnRoutes(const Topology& topology, bool each_packet) : topology_(topology), each_packet_(each_packet) {
     if (!topology.any_minimal_port())
       throw ConfigError("topology.routing",
                         "this routing is for fat trees, whose ports up are all alike; here packets that choose "
@@ -46,14 +46,14 @@ class DrawnWays final : public Routing {
 
 namespace routings {
 
-RoutingKind random_way() {
+RoutingKind random_route() {
   return {"random", "one of the shortest, drawn once for each pair of endpoints; on fat trees",
-          [](const Topology& t) -> std::unique_ptr<Routing> { return std::make_unique<DrawnWays>(t, false); }};
+          [](const Topology& t) -> std::unique_ptr<Routing> { return std::make_unique<DrawnRoutes>(t, false); }};
 }
 
 RoutingKind spray() {
   return {"spray", "one of the shortest, drawn for each packet, so that packets overtake each other; on fat trees",
-          [](const Topology& t) -> std::unique_ptr<Routing> { return std::make_unique<DrawnWays>(t, true); }};
+          [](const Topology& t) -> std::unique_ptr<Routing> { return std::make_unique<DrawnRoutes>(t, true); }};
 }
 
 }  // namespace routings

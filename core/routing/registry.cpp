@@ -6,8 +6,9 @@
 namespace exanet {
 
 // A new routing is one line here: the function at the end of its file that describes it.
-#define EXANET_ROUTINGS(entry) \
-  entry(valiant) entry(ugal_local) entry(ugal_global) entry(progressive) entry(adaptive) entry(random_way) entry(spray)
+#define EXANET_ROUTINGS(entry)                                                                               \
+  entry(valiant) entry(ugal_local) entry(ugal_global) entry(progressive) entry(adaptive) entry(random_route) \
+      entry(spray)
 
 namespace routings {
 #define EXANET_DECLARE(name) RoutingKind name();

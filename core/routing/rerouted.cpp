@@ -5,7 +5,7 @@
 // destination is intact, a packet takes it, in its own virtual channels. Where it is not, the packet goes by up*/down*
 // (core/topology/route_tables.hpp) over what is left, in one channel more, until it comes to a router from which the
 // own way is intact. Once on an intact way it stays on it, so packets change from the channel of up*/down* to those of
-// the own ways and never back: both are free of cycles, and no cycle leads through both.
+// the own routes and never back: both are free of cycles, and no cycle leads through both.
 //
 // With the routing "up-down" all packets take up*/down* routes, in one virtual channel.
 //

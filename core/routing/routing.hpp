@@ -24,7 +24,7 @@ class CongestionView {
   virtual std::uint32_t queued_words(NodeId node, std::uint16_t port) const = 0;
   // The same of one virtual channel.
   virtual std::uint32_t channel_words(NodeId node, Hop hop) const = 0;
-  // Whether the buffer beyond has room for a packet, the largest whatever this one's length: else an output would not grant it.
+  // Whether the buffer beyond has space for a packet, the largest whatever this one's length: else an output would not grant it.
   virtual bool has_credit(NodeId node, Hop hop) const = 0;
 };
 

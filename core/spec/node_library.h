@@ -3,7 +3,7 @@
  * a time. Plain C, because the library is built on its own, later, by another compiler run, and loaded by name.
  *
  * Contract: calls come from one thread. Cycle k begins with the clock edge that step() number k makes; what was sent before the call is
- * on the port's wire from that cycle on, one word a cycle. Arrivals and room are of the cycle that the last step() began.
+ * on the port's wire from that cycle on, one word a cycle. Arrivals and space are of the cycle that the last step() began.
  */
 #pragma once
 
@@ -43,10 +43,10 @@ typedef struct exanet_arrival {
   uint32_t sound; /* header, length, payload and footer as they were sent, and marked by no link */
 } exanet_arrival;
 
-/* Room that has come back to the sender at a node's intra-tile input. */
-typedef struct exanet_room {
+/* Space that has come back to the sender at a node's intra-tile input. */
+typedef struct exanet_space {
   uint32_t node, port, words, headers;
-} exanet_room;
+} exanet_space;
 
 typedef struct exanet_line_counts {
   uint64_t packets, payload_bytes;
@@ -67,7 +67,7 @@ typedef struct exanet_memory {
   uint32_t read_cycles, write_cycles, mailbox_cycles;
 } exanet_memory;
 
-/* From these addresses on memory has words that are written by themselves, and those of them that tell the ends of transfers. */
+/* From these addresses on memory has words that are written by themselves, and those of them that report the ends of transfers. */
 #define EXANET_WORDS (UINT64_C(1) << 47)
 #define EXANET_ENDS (UINT64_C(3) << 46)
 
@@ -96,7 +96,7 @@ typedef struct exanet_node_library_calls {
   exanet_nodes* (*open)(uint32_t nodes, const uint32_t* registers, uint32_t credit, uint32_t lines,
                         const exanet_line* line, uint32_t threads);
   void (*close)(exanet_nodes*);
-  /* Contract: the sender has room for the packet at that port, counting what room() has told. */
+  /* Contract: the sender has space for the packet at that port, counting what space() has reported. */
   void (*send)(exanet_nodes*, uint32_t node, uint32_t port, const exanet_node_packet*);
   /* Before the first step: one packet in so many, and credit, has a wrong bit on each line (core/network/line_faults.hpp). */
   void (*disturb)(exanet_nodes*, uint64_t seed, uint32_t one_in);
@@ -107,7 +107,7 @@ typedef struct exanet_node_library_calls {
   void (*step)(exanet_nodes*);
   uint32_t (*arrivals)(const exanet_nodes*,
                        const exanet_arrival**); /* in the order of node and port; valid until the next step() */
-  uint32_t (*room)(const exanet_nodes*, const exanet_room**); /* the same */
+  uint32_t (*space)(const exanet_nodes*, const exanet_space**); /* the same */
   /* Nothing is under way and every node has come to rest: further cycles would change nothing. Where links repeat credits, for ever, or hold them
    * back: nothing moves but credits, which packets may wait for, and further cycles have to be made. */
   int (*at_rest)(const exanet_nodes*);

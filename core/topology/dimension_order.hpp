@@ -2,7 +2,7 @@
 // Dimension-order routing on meshes and tori, with the virtual channel taken from the sign of the remaining offset.
 //
 // A packet reduces its offset in one dimension to zero before it looks at the next; the order of the dimensions is configurable and
-// is last dimension first (Z, Y, X) unless told otherwise. On a ring it goes the short way round. The virtual channel of a link is the
+// is last dimension first (Z, Y, X) unless configured otherwise. On a ring it goes the short way round. The virtual channel of a link is the
 // upper one (1) if destination coordinate minus present coordinate is greater than zero and the lower one (0) otherwise. (APErouter,
 // "ExaNet" paper at ParCo 2017, section 3.3.)
 //
@@ -107,7 +107,7 @@ class DimensionOrder {
       first_;  // by the set of dimensions in which two points differ: the one to go first; empty above four dimensions
   std::uint64_t sides_ = 0;  // 16 bits for each dimension
   bool wraps_;
-  bool last_first_;  // the order of dimensions, which the highest bit that differs then tells
+  bool last_first_;  // the order of dimensions, which the highest bit that differs then gives
 };
 
 }  // namespace exanet

@@ -61,7 +61,7 @@ class Dragonfly final : public HostedTopology {
     }
     const Members& members = members_[to];
     const std::uint32_t here = at - endpoints_, group = here / group_, member = here % group_;
-    const bool first = from < hosts_, from_afar = from >= hosts_ + group_ - 1, home = src / hosts_ / group_ == group;
+    const bool first = from < hosts_, from_afar = from >= hosts_ + group_ - 1, local = src / hosts_ / group_ == group;
     for (std::uint32_t host = 0; host < hosts_; ++host)
       if (const NodeId node = here * hosts_ + host; node != src && members.nodes[node]) out.add(host, 0);
     for (std::uint32_t other = 0; other < group_ && (first || from_afar); ++other) {
@@ -69,7 +69,7 @@ class Dragonfly final : public HostedTopology {
       if (other != member && (members.switches[there] || (first && members.beyond[there])))
         out.add(hosts_ + local_port(member, other), first ? 0 : 1);
     }
-    if (!first && (from_afar || !home)) return out;
+    if (!first && (from_afar || !local)) return out;
     for (std::uint32_t link = 0; link < global_; ++link)
       if (members.groups[far_group(here, link)]) out.add(hosts_ + group_ - 1 + link, 0);
     return out;

@@ -105,14 +105,14 @@ class GraphTopology final : public Topology {
     return same == 1 ? name : name.append(" ").append(std::to_string(same));
   }
 
-  // On a circle, endpoints further out.
+  // On a ring, endpoints further out.
   void position(NodeId node, float xyz[3]) const override {
     const std::uint32_t router = node < endpoints_ ? router_of_[node] : node - endpoints_;
-    const double circle = static_cast<double>(names_.size()) * 0.5,
+    const double radius = static_cast<double>(names_.size()) * 0.5,
                  angle = 2 * M_PI * router / static_cast<double>(names_.size());
     const double out = node < endpoints_ ? 1 + 0.4 * (node - first_host_[router] + 1) : 0;
-    xyz[0] = static_cast<float>((circle + out) * std::cos(angle));
-    xyz[1] = static_cast<float>((circle + out) * std::sin(angle));
+    xyz[0] = static_cast<float>((radius + out) * std::cos(angle));
+    xyz[1] = static_cast<float>((radius + out) * std::sin(angle));
     xyz[2] = 0;
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Renumbers the links of a topology by the kinds that a machine names.
 //
-// Problem: a machine may give links to hosts, or of each level, a rate of their own, which topologies do not tell apart. Model: a wrapper with a table of
+// Problem: a machine may give links to hosts, or of each level, a rate of their own, which topologies do not distinguish. Model: a wrapper with a table of
 // classes, and none where no such kind is named. Limits: 127 kinds; a graph's file names a kind for each link, or none.
 #include "core/topology/link_kinds.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures of a topology's shape, in links. Distances are those between endpoints.
+// Measures of a topology's shape, in links. Distances are those between endpoints.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ std::uint64_t link_count(const Topology& topology);
 // Links on the way that packets take from one node to another.
 std::uint32_t hop_count(const Topology& topology, NodeId from, NodeId to);
 
-// Links (both directions counted as one) between the halves that Topology::upper_half() tells apart.
+// Links (both directions counted as one) between the halves that Topology::upper_half() separates.
 std::uint64_t bisection_links(const Topology& topology);
 
 }  // namespace exanet

@@ -3,7 +3,7 @@
 // besides; one link joins each two mezzanines. The shape is [QFDBs a mezzanine, links of a QFDB to other mezzanines]: [4, 2] is nine
 // mezzanines of four QFDBs, 144 MPSoCs, with five of the ten links of a network FPGA.
 //
-// Inside a QFDB all is as in qfdb_torus.hpp: four MPSoCs in a full mesh, F1 holds the links to the outside. Between QFDBs ways are those of
+// Inside a QFDB all is as in qfdb_torus.hpp: four MPSoCs in a full mesh, F1 holds the links to the outside. Between QFDBs routes are those of
 // dragonfly.cpp: minimal, virtual channel 0 up to the destination's mezzanine and 1 inside it. A link into F1 may be followed by links
 // between QFDBs, those by a link out of F1, and that by nothing, so QFDBs close no cycle.
 //

@@ -21,7 +21,7 @@ TopologySpec with_rails_of(TopologySpec spec, std::uint32_t rails) {
 }
 
 // The plane that each switch of the way from `src` to `dst` is in; they are numbered behind the endpoints, plane by plane.
-std::set<std::uint32_t> planes_on_way(const Topology& topology, std::uint32_t rails, NodeId src, NodeId dst) {
+std::set<std::uint32_t> planes_on_route(const Topology& topology, std::uint32_t rails, NodeId src, NodeId dst) {
   const std::uint32_t endpoints = topology.endpoint_count(), each = (topology.node_count() - endpoints) / rails;
   std::set<std::uint32_t> found;
   for (NodeId at = src; at != dst; at = topology.neighbour(at, topology.next_hop(at, dst).port).node)
@@ -46,7 +46,7 @@ TEST_CASE("rails: each plane is a whole copy of the switches, into which every e
   CHECK(distances(*three).mean == distances(*one).mean);
   for (NodeId src = 0; src < endpoints; src += 5)
     for (NodeId dst = 0; dst < endpoints; ++dst)
-      if (src != dst) CHECK(planes_on_way(*three, 3, src, dst) == std::set{rail_of_pair(src, dst, 3)});
+      if (src != dst) CHECK(planes_on_route(*three, 3, src, dst) == std::set{rail_of_pair(src, dst, 3)});
 }
 
 TEST_CASE("rails: every endpoint sends to as many by each rail, and receives so; permutations use all of them") {

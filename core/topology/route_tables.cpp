@@ -82,7 +82,7 @@ bool RouteTables::find_up_down(const Adjacency& graph) {
   std::vector<std::uint32_t> length(routers_), reached;
   std::vector<std::uint16_t> best;
   for (std::uint32_t there = 0; there < routers_; ++there) {
-    // Ways down to `there`, found by going up from it.
+    // Routes down to `there`, found by going up from it.
     std::ranges::fill(length, kFar);
     length[there] = 0;
     reached.assign(1, there);

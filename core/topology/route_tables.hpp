@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables of routes on any graph of routers, for topologies without arithmetic for the next hop: three bytes for each pair of routers.
 //
-// Shortest ways: one of the shortest for each pair, chosen by a hash. The virtual channel of a link is the number of links that remain
+// Shortest routes: one of the shortest for each pair, chosen by a hash. The virtual channel of a link is the number of links that remain
 // behind it, so each step lowers it and no cycle can close; as many channels are needed as the graph is wide (a distance class: Gopal 1985).
 //
 // Up*/down* (Schroeder and others 1991): routers are ordered by their distance from a root, and by number; a packet goes up (towards the

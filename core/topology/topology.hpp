@@ -98,7 +98,7 @@ class Topology {
   // everything works.
   virtual bool follows() const { return false; }
   virtual void follow(const LinkStates& /*states*/) {}
-  virtual bool routes_by_switch() const { return false; }  // all endpoints of a switch are reached by the same ways
+  virtual bool routes_by_switch() const { return false; }  // all endpoints of a switch are reached by the same routes
   virtual std::uint8_t link_class(NodeId node, std::uint16_t port) const = 0;  // index into NetworkConfig::links
   virtual std::string node_name(NodeId node) const = 0;  // as a person would say it, e.g. "qfdb(1,0,2).F3"
   virtual std::string port_name(NodeId node, std::uint16_t port) const = 0;  // e.g. "X+", "F2"

@@ -35,7 +35,7 @@ std::vector<TopologySpec> all_small() {
   return specs;
 }
 
-std::vector<std::uint32_t> shortest_ways(const Topology& topology, NodeId source) {
+std::vector<std::uint32_t> shortest_distances(const Topology& topology, NodeId source) {
   std::vector<std::uint32_t> distance(topology.node_count(), UINT32_MAX);
   std::vector<NodeId> reached{source};
   distance[source] = 0;
@@ -53,7 +53,7 @@ std::vector<std::uint32_t> shortest_ways(const Topology& topology, NodeId source
 std::uint32_t broken_routes(const Topology& topology) {
   std::uint32_t broken = 0;
   for (NodeId src = 0; src < topology.endpoint_count(); ++src) {
-    const auto distance = shortest_ways(topology, src);
+    const auto distance = shortest_distances(topology, src);
     for (NodeId dst = 0; dst < topology.endpoint_count(); ++dst) {
       const std::uint32_t most = topology.shortest() ? distance[dst] : topology.node_count();
       NodeId at = src;
@@ -72,7 +72,7 @@ std::uint32_t broken_routes(const Topology& topology) {
 
 }  // namespace
 
-TEST_CASE("links are bidirectional, names and positions tell nodes apart, routes are shortest") {
+TEST_CASE("links are bidirectional, names and positions distinguish nodes, routes are shortest") {
   for (const TopologySpec& spec : all_small()) {
     CAPTURE(describe(spec));
     const auto topology = make_topology(spec);
@@ -174,7 +174,7 @@ TEST_CASE("diameter, mean distance and bisection of known shapes") {
        5,
        (7 * 2 + 24 * 4 + 256 * 5) / 287.0,
        20},  // up, across, down; 4 * 5 pairs of groups
-      // To F1, 2 + 2 + 1, from F1. A node's 127 ways: 2.5 on the torus, 0.75 at either end or, in its own QFDB, altogether.
+      // To F1, 2 + 2 + 1, from F1. A node's 127 routes: 2.5 on the torus, 0.75 at either end or, in its own QFDB, altogether.
       {{"qfdb-torus", {4, 4, 2}}, 7, (128 * 2.5 + 124 * 1.5 + 4 * 0.75) / 127, 16},
   };
   for (const Known& k : known) {

@@ -72,7 +72,7 @@ SwitchConfig draw_switch(Draw& draw, std::int64_t channels) {
   return config;
 }
 
-// Half of them have short links or fast ones, and buffers that hold little: there who is told first, and at which instant, shows.
+// Half of them have short links or fast ones, and buffers that hold little: there who gets space first, and at which instant, shows.
 Machine draw_machine(std::uint64_t seed, bool input_queued) {
   Draw draw(seed);
   Machine m;
@@ -145,7 +145,7 @@ TEST_CASE("any machine: input-queued switches") {
 }
 
 TEST_CASE("any machine: one look at an output is pending at a time") {
-  // Two classes, room for few packets, and routing that thinks again: two looks that each saw to two more filled the memory.
+  // Two classes, space for few packets, and routing that thinks again: two looks that each saw to two more filled the memory.
   OpenLoopConfig traffic;
   traffic.pattern = "hot-spot:0.1";
   traffic.load = 0.5;

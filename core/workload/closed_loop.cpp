@@ -3,7 +3,7 @@
 //
 // Problem: thousands of ranks wait for each other's messages, which may come early. Model: a rank is a step and the count of
 // messages that have come for it and for later steps; an arrival lets it go on. Limits: messages of a step are counted, not
-// told apart: programs say how many there are (program.hpp).
+// distinguished: programs say how many there are (program.hpp).
 #include "core/workload/closed_loop.hpp"
 
 #include <algorithm>
@@ -18,9 +18,9 @@
 #include "core/protocol/failure.hpp"
 #include "core/routing/make_topology.hpp"
 #include "core/units/check.hpp"
-#include "core/workload/carrier.hpp"
 #include "core/workload/queue_samples.hpp"
 #include "core/workload/statistics.hpp"
+#include "core/workload/transport.hpp"
 
 namespace exanet {
 
@@ -72,13 +72,13 @@ NetworkConfig with_priority(NetworkConfig fabric, const std::vector<JobConfig>& 
   return fabric;
 }
 
-auto carrier_of(const ClosedLoopConfig& config, const NicKind& nic) {
-  return config.flow_level ? make_flow_carrier : nic.message_library ? make_library_carrier : make_packet_carrier;
+auto transport_of(const ClosedLoopConfig& config, const NicKind& nic) {
+  return config.flow_level ? make_flow_transport : nic.message_library ? make_library_transport : make_packet_transport;
 }
 
 }  // namespace
 
-struct ClosedLoop::State final : CarrierListener {
+struct ClosedLoop::State final : TransportListener {
   State(const TopologySpec& spec, const NetworkConfig& network_config, const ClosedLoopConfig& c)
       : config(c), topology(make_topology(spec)) {
     if (c.packet_bytes < 1 || c.packet_bytes > network_config.router.max_payload_bytes)
@@ -92,10 +92,10 @@ struct ClosedLoop::State final : CarrierListener {
     NetworkConfig network = with_priority(network_config, c.jobs);
     network.links_fail = network.links_fail || !c.faults.empty();
     const NicKind& nic = nic_kind(c.nic);
-    carrier = carrier_of(c, nic)({queue, *topology, network, c.interface, nic, c.packet_bytes, endpoint_of, *this});
-    if (!c.faults.empty()) faults.emplace(carrier->links(), *topology, c.faults, c.reaction).run_on(queue);
+    transport = transport_of(c, nic)({queue, *topology, network, c.interface, nic, c.packet_bytes, endpoint_of, *this});
+    if (!c.faults.empty()) faults.emplace(transport->links(), *topology, c.faults, c.reaction).run_on(queue);
     for (std::uint32_t r = 0; r < ranks.size(); ++r) queue.schedule(Time(), step_event, r);
-    if (carrier->model() != nullptr) samples.emplace(queue, *topology, *carrier->model());
+    if (transport->model() != nullptr) samples.emplace(queue, *topology, *transport->model());
   }
 
   void add_jobs() {
@@ -151,7 +151,7 @@ struct ClosedLoop::State final : CarrierListener {
         begin_step(index, round, step, now);
       }
       if (rank.arrived.empty()) rank.arrived.push_back(0);
-      if (rank.replies_due > 0 || rank.arrived[0] < rank.expected || carrier->busy(index)) return;
+      if (rank.replies_due > 0 || rank.arrived[0] < rank.expected || transport->busy(index)) return;
       EXANET_CHECK(rank.arrived[0] == rank.expected, "more messages in a step than the program expects", now.ps(),
                    index, rank.step);
       rank.arrived.erase(rank.arrived.begin());
@@ -167,7 +167,7 @@ struct ClosedLoop::State final : CarrierListener {
     const Job& job = jobs[rank.job];
     rank.waiting = true;
     rank.expected = job.program->receives(rank.number, round, step);
-    carrier->begin_step(index, rank.step, rank.expected, now);
+    transport->begin_step(index, rank.step, rank.expected, now);
     sending.clear();
     job.program->sends(rank.number, round, step, sending);
     for (const Sending& s : sending) {
@@ -176,7 +176,7 @@ struct ClosedLoop::State final : CarrierListener {
       rank.bytes_sent += s.bytes;
       hand_over(index, job.first_rank + s.to, rank.step, s.bytes, s.reply_bytes, false, now, s.awaited);
     }
-    carrier->doorbell(index);
+    transport->doorbell(index);
   }
 
   void hand_over(std::uint32_t from, std::uint32_t to, std::uint64_t step, std::uint64_t bytes, std::uint64_t reply,
@@ -192,7 +192,7 @@ struct ClosedLoop::State final : CarrierListener {
     ++results[ranks[from].job].messages;
     results[ranks[from].job].bytes += bytes;
     ++under_way;
-    carrier->post({from, to, step, bytes, config.jobs[ranks[from].job].priority, m});
+    transport->post({from, to, step, bytes, config.jobs[ranks[from].job].priority, m});
   }
 
   void resumed(std::uint32_t rank, Time now) override {
@@ -218,7 +218,7 @@ struct ClosedLoop::State final : CarrierListener {
       if (message.reply_bytes > 0) {
         const std::uint32_t requester = message.from_rank;
         hand_over(message.to_rank, requester, ranks[requester].step, message.reply_bytes, 0, true, now);
-        carrier->doorbell(message.to_rank);
+        transport->doorbell(message.to_rank);
         return;  // the answer is the interface's; the rank knows nothing of the request
       }
       if (rank.arrived.size() <= ahead) rank.arrived.resize(ahead + 1);
@@ -241,7 +241,7 @@ struct ClosedLoop::State final : CarrierListener {
   ClosedLoopConfig config;
   EventQueue queue;
   std::unique_ptr<Topology> topology;
-  std::unique_ptr<MessageCarrier> carrier;
+  std::unique_ptr<MessageTransport> transport;
   std::optional<FaultDriver> faults;
   std::vector<Job> jobs;
   std::vector<Rank> ranks;
@@ -284,17 +284,17 @@ ClosedLoopResult ClosedLoop::State::summarize() {
     r.finished = max(r.finished, job.finished);
   }
   r.jobs = std::move(results);
-  const MessageCarrier::Totals totals = carrier->totals();
+  const MessageTransport::Totals totals = transport->totals();
   r.packets = totals.packets;
   r.packet_hops = totals.packet_hops;
-  r.pages = carrier->pages();
+  r.pages = transport->pages();
   r.events = queue.processed();
   if (r.packets > 0) {
     r.mean_hops = static_cast<double>(r.packet_hops) / static_cast<double>(r.packets);
     r.packet_ns = totals.packet_ps / static_cast<double>(r.packets) * 1e-3;
   }
   if (samples) r.queues = samples->take();
-  r.links = link_use(*topology, {}, carrier->link_counts(), r.finished);
+  r.links = link_use(*topology, {}, transport->link_counts(), r.finished);
   return r;
 }
 
@@ -304,13 +304,13 @@ bool ClosedLoop::run() {
   while (!s.queue.empty()) {
     for (int i = 0; i < 100'000 && !s.queue.empty(); ++i) {
       s.queue.run_one();
-      s.carrier->advance();
+      s.transport->advance();
     }
     progress_.store(static_cast<double>(s.steps_done) / s.all_steps, std::memory_order_relaxed);
     if (stopped_.load(std::memory_order_relaxed)) return false;
   }
   require(s.failure.empty(), "", s.failure);
-  s.carrier->check_done();
+  s.transport->check_done();
   EXANET_CHECK(s.under_way == 0, "messages are stuck in the network", s.queue.now().ps(), s.under_way,
                s.messages.size());
   result_ = s.summarize();

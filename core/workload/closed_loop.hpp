@@ -2,7 +2,7 @@
 // Closed-loop measurement: jobs of communicating ranks run to their end, each rank going on only when what it waits for has come. The
 // measure is the time to finish.
 //
-// A rank is alone on its endpoint. What carries its messages is one of three (carrier.hpp): network interfaces without costs, to which a message
+// A rank is alone on its endpoint. What carries its messages is one of three (transport.hpp): network interfaces without costs, to which a message
 // is a descriptor; the message library over interfaces with costs, which a rank uses as one of an MPI program that does nothing else; or the
 // flow level, at which there are no packets. Only the first of them has priorities.
 // Every run proves that each message arrived once and in full.
@@ -79,7 +79,7 @@ struct ClosedLoopResult {
   std::vector<JobResult> jobs;
   std::uint64_t packets = 0, packet_hops = 0, events = 0;
   double mean_hops = 0, packet_ns = 0;  // links passed; injection to delivery (0 at flow level), mean over packets
-  PageFigures pages;
+  PageStatistics pages;
   double cpu_s = 0;
   std::vector<LinkUse> links;  // in the whole run
   QueueTable queues;

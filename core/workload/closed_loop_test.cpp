@@ -39,7 +39,7 @@ std::string complaint(const TopologySpec& spec, const std::vector<JobConfig>& jo
   return "";
 }
 
-// By every carrier: both levels, and each interface.
+// By every transport: both levels, and each interface.
 std::vector<ClosedLoopConfig> carried(const JobConfig& job) {
   std::vector<ClosedLoopConfig> configs;
   for (const std::string& nic : nic_names()) {

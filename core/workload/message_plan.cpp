@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kMostMessages = 1u << 26;  // some 20 GB
 
-void room_for(double messages) {
+void check_number(double messages) {
   if (messages > static_cast<double>(kMostMessages))
     throw ConfigError("rounds", "that is more than " + std::to_string(kMostMessages) +
                                     " messages: ask for fewer rounds, a shorter window, "
@@ -29,7 +29,7 @@ std::uint64_t draw_size(const MessageConfig& config, Random& random) {
 }
 
 MessagePlan burst(const MessageConfig& config, const Pattern& pattern, std::uint32_t endpoints) {
-  room_for(static_cast<double>(config.rounds) * endpoints);
+  check_number(static_cast<double>(config.rounds) * endpoints);
   MessagePlan plan;
   for (NodeId src = 0; src < endpoints; ++src) {
     Random random(config.seed, src);
@@ -50,7 +50,7 @@ MessagePlan open_loop(const MessageConfig& config, const Pattern& pattern, std::
       config.sizes.empty() ? static_cast<double>(config.message_bytes) : flow_sizes(config.sizes).mean_bytes();
   const double mean_ps = 8e12 * mean_bytes / endpoint_rate_bps / config.load;
   const Time stop = config.warm_up + config.measure + config.measure;
-  room_for(static_cast<double>(stop.ps()) / mean_ps * endpoints);
+  check_number(static_cast<double>(stop.ps()) / mean_ps * endpoints);
   MessagePlan plan;
   for (NodeId src = 0; src < endpoints; ++src) {
     Random random(config.seed, src);

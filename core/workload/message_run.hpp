@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carrying out a message plan, at packet level (packet_messages.cpp) or at flow level (flow_messages.cpp), and what is told of it: the
-// same figures of both.
+// Carrying out a message plan, at packet level (packet_messages.cpp) or at flow level (flow_messages.cpp), and what is reported of it: the
+// same statistics of both.
 #pragma once
 
 #include <atomic>
@@ -72,7 +72,7 @@ std::unique_ptr<MessageRun> make_packet_messages(const TopologySpec& spec, const
 std::unique_ptr<MessageRun> make_flow_messages(const TopologySpec& spec, const NetworkConfig& fabric,
                                                const MessageConfig& config);
 
-// Answers of a level, from which the figures follow.
+// Answers of a level, from which the statistics follow.
 struct MessageTimes {
   std::vector<Time> ready;  // by message: when it could start
   std::vector<Time> arrived;  // Time::never() if it has not

@@ -27,7 +27,7 @@ namespace exanet {
 namespace {
 
 constexpr std::uint32_t kMostSamples = 4096;
-// A phase is cut into steps, between which progress is told, a stop is heard, start-up and queues are looked at, and threads meet.
+// A phase is cut into steps, between which progress is reported, a stop is heard, start-up and queues are looked at, and threads meet.
 constexpr std::int64_t kMostSteps = 200;
 constexpr Time kLeastStep = Time::us(1);
 
@@ -97,7 +97,7 @@ OpenLoop::State::State(const TopologySpec& spec, const NetworkConfig& fabric_con
 
 std::vector<Partition> OpenLoop::State::fabric_parts() {
   std::vector<Partition> made;
-  const bool early = ports.one_for_a_pair();  // whose packets one output then tells of in the order of their arrival
+  const bool early = ports.one_for_a_pair();  // whose packets one output then reports in the order of their arrival
   for (Part& part : parts) {
     part.all = this;
     made.push_back({&part.queue, {&part, on_delivered, on_ready, early}});
@@ -185,7 +185,7 @@ void OpenLoop::State::Part::advance(Source& source) {
   s.arrivals.advance(source, s.stop_at);
 }
 
-// Hands over what has been created until now, as far as there is room.
+// Hands over what has been created until now, as far as there is space.
 void OpenLoop::State::Part::offer(std::uint32_t source_index, Time now) {
   State& s = *all;
   Source& source = s.sources[source_index];

@@ -54,7 +54,7 @@ void visit(OpenLoopConfig& c, V&& v) {
   v("measure_ps", c.measure);
 }
 
-// The packets of one priority; figures as in OpenLoopResult.
+// The packets of one priority; statistics as in OpenLoopResult.
 struct PriorityResult {
   std::uint64_t created = 0, measured = 0;
   double offered_load = 0, accepted_load = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // State of an open loop between its events: sources, parts that run on a thread each, and the measured window. For open_loop.cpp, which runs
-// it, and open_loop_summary.cpp, which makes figures of it.
+// it, and open_loop_summary.cpp, which makes statistics of it.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct OpenLoop::State {
     std::uint32_t arrival = 0;
     Tally tally;
     Overtaking overtaking;
-    std::vector<Delivery> early;  // what the network has told of before this step's end, and is delivered after it
+    std::vector<Delivery> early;  // what the network has reported before this step's end, and is delivered after it
 
     void offer(std::uint32_t source_index, Time now);
     void advance(Source& source);

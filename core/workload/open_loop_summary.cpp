@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures of an open loop, from what its parts have counted.
+// Statistics of an open loop, from what its parts have counted.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -23,7 +23,7 @@ double mean_ns(std::uint64_t sum_ps, std::uint64_t count) {
 
 }  // namespace
 
-// Turns what has been counted into figures.
+// Turns what has been counted into statistics.
 OpenLoopResult OpenLoop::State::summarize() {
   State& s = *this;
   const Tally t = total();

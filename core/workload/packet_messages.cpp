@@ -47,7 +47,7 @@ class PacketMessages final : public MessageRun, private NicListener {
       ++states_[message].waits;
       states_[earlier].dependents.push_back(message);
     }
-    if (config.paced) pace();
+    if (config.paced) set_rates();
     for (std::uint32_t m = 0; m < plan_.messages.size(); ++m) {
       if (states_[m].waits > 0) continue;
       const Time first = Time::ps(static_cast<std::int64_t>(std::ceil(states_[m].next_ps)));
@@ -95,7 +95,7 @@ class PacketMessages final : public MessageRun, private NicListener {
     return !stopped();
   }
 
-  void pace() {
+  void set_rates() {
     network_.require_fixed_routes();
     MaxMin sharing(network_.resource_count());
     for (ResourceId r = 0; r < network_.resource_count(); ++r) sharing.set_capacity(r, network_.capacity(r));

@@ -35,12 +35,12 @@ class QueueSamples {
   }
 
   QueueTable take() { return std::move(table_); }
-  std::uint64_t looks() const { return looks_; }  // each was an event
+  std::uint64_t looks() const { return spin_; }  // each was an event
 
  private:
   // Samples become twice as long whenever there are too many of them; of the finer ones every second is one of the coarser.
   void sample() {
-    ++looks_;
+    ++spin_;
     std::vector<std::uint32_t>& queued = table_.queued;
     const std::size_t row = table_.watched;
     for (NodeId node = table_.first_watched; node < table_.first_watched + row; ++node)
@@ -60,7 +60,7 @@ class QueueSamples {
   const NetworkModel& model_;
   QueueTable table_;
   std::uint32_t event_ = 0;
-  std::uint64_t looks_ = 0;
+  std::uint64_t spin_ = 0;
 };
 
 }  // namespace exanet

@@ -44,8 +44,8 @@ constexpr double kPausing = 33.0 / 32;  // a link that pauses for a word time af
 
 // Mean waiting under uniform traffic at `load`, to the first order in it: each output is a queue with deterministic service to which the
 // inputs of its router bring independent Poisson streams, in which packets that came by one input no longer get in each other's way. Those
-// of one sender meet at its interface, which hands them over at a router's pace. Where packets leave, one that waits is in the router's
-// buffers meanwhile, and leaves at its pace.
+// of one sender meet at its interface, which hands them over at a router's rate. Where packets leave, one that waits is in the router's
+// buffers meanwhile, and leaves at its rate.
 double waiting_ns(const Topology& topology, double load) {
   constexpr int kOwn = -1;  // the interface's port
   std::map<std::tuple<NodeId, int, int>, double> streams;  // by node, input, output: packets in a link's packet time

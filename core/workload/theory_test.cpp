@@ -84,7 +84,7 @@ TEST_CASE(
 
 namespace {
 
-// Of one direction of each link, packets under uniform traffic for each packet that an endpoint sends, by counting all ways.
+// Of one direction of each link, packets under uniform traffic for each packet that an endpoint sends, by counting all routes.
 std::vector<double> channel_loads(const Topology& topology) {
   const std::uint32_t endpoints = topology.endpoint_count();
   std::vector<std::uint32_t> first{0};
@@ -107,7 +107,7 @@ std::vector<double> channel_loads(const Topology& topology) {
 }  // namespace
 
 TEST_CASE(
-    "on every topology each link carries what counting all ways says, and none accepts more than its busiest link "
+    "on every topology each link carries what counting all routes says, and none accepts more than its busiest link "
     "carries") {
   for (const TopologySpec& spec : every_topology()) {
     CAPTURE(spec.kind);
@@ -130,7 +130,7 @@ TEST_CASE(
     // Waiting is small at this load, and never negative.
     CHECK(r.latency_ns >= r.zero_load_ns * 0.999);
     CHECK(r.latency_ns < 1.6 * r.zero_load_ns);
-    // Where all senders are alike, none gets more through than the busiest link has room for.
+    // Where all senders are alike, none gets more through than the busiest link has capacity for.
     if (spec.kind != "jellyfish" && spec.kind != "mesh")
       CHECK(measure(spec, "uniform", 1.5 / std::max(0.7, most), 3, Time::us(60)).accepted_load * most < 1.03);
   }

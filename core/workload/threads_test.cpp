@@ -82,7 +82,7 @@ TEST_CASE("threads: FIFOs that hold one packet of bulk, gaps, and links of diffe
     }
 }
 
-TEST_CASE("threads: idle links that tell of room in bulk, or in time") {
+TEST_CASE("threads: idle links that advertise space in bulk, or in time") {
   NetworkConfig paced = published_fabric();
   for (const std::int64_t threshold : {0, 100})
     for (const std::int64_t interval : {7, 300}) {
@@ -96,8 +96,8 @@ TEST_CASE("threads: idle links that tell of room in bulk, or in time") {
     }
 }
 
-TEST_CASE("threads: wherever room runs out, it is known of at the same instant") {
-  // Packets are created at any picosecond, so routers have no common clock: who waits for room is to look again when it is there, and not a
+TEST_CASE("threads: wherever space runs out, it is known of at the same instant") {
+  // Packets are created at any picosecond, so routers have no common clock: who waits for space is to look again when it is there, and not a
   // cycle of his own later.
   for (const TopologySpec& spec :
        {TopologySpec{"qfdb-torus", {2, 3, 1}}, TopologySpec{"dragonfly", {2}}, TopologySpec{"torus", {5, 4}}})

@@ -150,7 +150,7 @@ async def any_pace_and_a_full_mailbox(dut: Any) -> None:
     for seed, bus in enumerate((node.processor.write_if, node.memory)):
         for number, channel in enumerate((bus.aw_channel, bus.w_channel, bus.b_channel)):
             channel.set_pause_generator(pauses(3 * seed + number))
-    # Three times what the ring holds: the rest waits in slots, and comes when there is room.
+    # Three times what the ring holds: the rest waits in slots, and comes when there is space.
     sent = [random.randbytes(random.randrange(65)) for _ in range(3 << LOG_ENTRIES)]
     for number, data in enumerate(sent):
         await node.send(number % 8, data)

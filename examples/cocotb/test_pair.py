@@ -126,7 +126,7 @@ async def a_message(dut: Any) -> None:
 
 
 @cocotb.test
-async def frames_at_random_paces(dut: Any) -> None:
+async def frames_at_random_rates(dut: Any) -> None:
     """Frames of 1 to 512 bytes both ways; masters pause within frames and slaves hold beats up. All arrive, once and in order."""
     nodes = await bring_up(dut)
     chance = random.Random(cocotb.RANDOM_SEED)

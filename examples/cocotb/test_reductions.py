@@ -151,7 +151,7 @@ async def barriers_at_any_pace(dut: Any) -> None:
 
 
 @cocotb.test()
-async def failures_are_told(dut: Any) -> None:
+async def failures_are_reported(dut: Any) -> None:
     node = await bring_up(dut)
     await node.open(epoch=0)
     await node.call(0, "Sum", "Int32", bytes(16))

@@ -58,7 +58,7 @@ void bind_interfaces(nb::module_& m) {
         config.messages.begins = given<Cycle>(machine, "messages_begin");
         config.transfers.channels = given<std::uint32_t>(machine, "channels");
         config.transfers.begins = given<Cycle>(machine, "transfers_begin");
-        config.messages.patience = config.transfers.patience = given<std::uint32_t>(machine, "patience");
+        config.messages.timeout = config.transfers.timeout = given<std::uint32_t>(machine, "timeout");
         config.messages.tries = config.transfers.tries = given<std::uint32_t>(machine, "tries");
         config.transfers.kept_channels = given<std::uint32_t>(machine, "kept_channels");
         config.transfers.translate = given<bool>(machine, "translate");

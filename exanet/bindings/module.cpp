@@ -11,7 +11,7 @@
 #include "exanet/bindings/convert.hpp"
 #include "exanet/bindings/run_results.hpp"
 #include "exanet/mpi_calls.h"
-#include "runtime/coordinator/errand.hpp"
+#include "runtime/coordinator/remote_run.hpp"
 
 using namespace nanobind::literals;
 
@@ -59,14 +59,14 @@ class Simulator {
       : Simulator(config, placement, ConfigReader::read<SimulatorOptions>(options, "")) {}
 
   std::string path() const { return get().path(); }
-  std::string order_path() const { return errand_ ? errand_->path() : ""; }
+  std::string order_path() const { return remote_run_ ? remote_run_->path() : ""; }
 
   // Until the run has ended, wherever it is simulated.
   void run() {
     const auto start = std::chrono::steady_clock::now();
     {
       const nb::gil_scoped_release release;
-      if (!errand_ || !errand_->wait(record_)) {
+      if (!remote_run_ || !remote_run_->wait(record_)) {
         get()->where = EXN_APART;
         if (!coordinator_) coordinator_ = make_coordinator();
         coordinator_->run();
@@ -81,11 +81,11 @@ class Simulator {
   std::string failure() const { return control().failure(); }
   void rank_exited(RankId rank, int status) { control().rank_exited(rank, status); }
   void host_ended() {
-    if (errand_) errand_->left_alone();
+    if (remote_run_) remote_run_->left_alone();
   }
   void close() {
     coordinator_.reset();
-    errand_.reset();
+    remote_run_.reset();
     region_.reset();
   }
 
@@ -131,7 +131,7 @@ class Simulator {
                                           : "waiting";
       d["clock_ps"] = slot.clock_ps;
       d["mpi_call"] = std::string(call > 0 ? exanet_mpi_call_name(call - 1) : "");
-      d["napping"] = slot.napping != 0;
+      d["timed_sleep"] = slot.timed_sleep != 0;
       d["initialized"] = phase != EXN_FREE || state == EXN_AT_START;
       d["finalized"] = phase == EXN_DONE || state == EXN_AT_FINISH;
       all.append(d);
@@ -140,7 +140,7 @@ class Simulator {
   }
 
   nb::dict results() const {
-    const RunFigures run = figures();
+    const RunStatistics run = statistics();
     nb::dict d = run_results(run);
     d["summary"] = summary(run);
     d["mpi_calls"] = mpi_calls();
@@ -157,7 +157,7 @@ class Simulator {
     record_.network.links.resize(link_count(*topology_));
     if (!options.hosted) return;
     coordinator_.reset();  // it was made so that what it refuses is known before ranks start
-    errand_ = std::make_unique<Errand>(*region_, order_);
+    remote_run_ = std::make_unique<RemoteRun>(*region_, order_);
   }
 
   std::unique_ptr<Coordinator> make_coordinator() {
@@ -170,8 +170,8 @@ class Simulator {
   }
   Control control() const { return Control(get()); }
 
-  RunFigures figures() const {
-    RunFigures run{
+  RunStatistics statistics() const {
+    RunStatistics run{
         *topology_, record_.network, record_.statistics, record_.packets, record_.payload_bytes, record_.events, {}};
     for (RankId r = 0; r < get().ranks(); ++r) {
       const exn_rank& slot = get().rank(r);
@@ -180,7 +180,7 @@ class Simulator {
     return run;
   }
 
-  nb::dict summary(const RunFigures& run) const {
+  nb::dict summary(const RunStatistics& run) const {
     const Region& region = get();
     nb::dict d = run_summary(run);
     d["wall_s"] = wall_s_;
@@ -190,12 +190,12 @@ class Simulator {
     d["rounds"] = record_.rounds;
     d["wakes"] = record_.wakes;
     d["empty_wakes"] = record_.empty_wakes;
-    std::uint64_t carried = 0;
-    for (RankId r = 0; r < region.ranks(); ++r) carried += region.rank(r).carried_turns;
-    const char* why = region->no_carriers;
-    d["carriers"] = region->carriers;
-    d["turns_carried"] = carried;
-    d["no_carriers"] = nb::bytes(why, ::strnlen(why, sizeof region->no_carriers));
+    std::uint64_t on_workers = 0;
+    for (RankId r = 0; r < region.ranks(); ++r) on_workers += region.rank(r).worker_turns;
+    const char* why = region->no_workers;
+    d["worker_threads"] = region->workers;
+    d["turns_on_workers"] = on_workers;
+    d["no_worker_threads"] = nb::bytes(why, ::strnlen(why, sizeof region->no_workers));
     d["hosted"] = region->where == EXN_ENDED_THERE;
     d["complete"] = control().reason().empty();
     d["reason"] = control().reason();
@@ -219,7 +219,7 @@ class Simulator {
   std::unique_ptr<Topology> topology_;
   std::unique_ptr<Region> region_;
   std::unique_ptr<Coordinator> coordinator_;
-  std::unique_ptr<Errand> errand_;
+  std::unique_ptr<RemoteRun> remote_run_;
   RunRecord record_;
   double wall_s_ = 0;
   bool ended_ = false;

@@ -26,9 +26,9 @@ class ReplayFace {
 
   nb::dict results() const {
     const ReplayResult& r = loop_->result();
-    const NetworkFigures network = network_figures(loop_->topology(), loop_->network());
-    RunFigures run{loop_->topology(), network, loop_->statistics(), loop_->packets(), loop_->payload_bytes(),
-                   r.events,          {}};
+    const NetworkStatistics network = network_statistics(loop_->topology(), loop_->network());
+    RunStatistics run{loop_->topology(), network, loop_->statistics(), loop_->packets(), loop_->payload_bytes(),
+                      r.events,          {}};
     std::size_t id = 0;
     for (const ReplayProgram& program : programs_) {
       for (const NodeId node : program.placement) {

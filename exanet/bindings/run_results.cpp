@@ -13,7 +13,7 @@ namespace exanet {
 
 namespace {
 
-nb::dict ranks(const RunFigures& run) {
+nb::dict ranks(const RunStatistics& run) {
   const Statistics& s = run.statistics;
   const auto sent = [&s](RankId r, bool bytes) {
     std::uint64_t sum = 0;
@@ -58,7 +58,7 @@ std::vector<LinkRow> link_rows(const Topology& t) {
   return rows;
 }
 
-nb::dict link_table(const RunFigures& run) {
+nb::dict link_table(const RunStatistics& run) {
   const std::vector<LinkRow> rows = link_rows(run.topology);
   const std::vector<LinkStats>& stats = run.network.links;
   const auto ps = [](Time t) { return static_cast<std::uint64_t>(t.ps()); };
@@ -163,7 +163,7 @@ nb::dict topology_table(const Topology& t) {
 
 }  // namespace
 
-nb::dict run_summary(const RunFigures& run) {
+nb::dict run_summary(const RunStatistics& run) {
   std::uint64_t end = 0;
   for (const RankTimes& rank : run.ranks) end = std::max(end, rank.virtual_ps);
   nb::dict d;
@@ -188,7 +188,7 @@ nb::dict CallTable::as_dict() {
   return d;
 }
 
-nb::dict run_results(const RunFigures& run) {
+nb::dict run_results(const RunStatistics& run) {
   const Statistics& s = run.statistics;
   nb::dict d;
   d["ranks"] = ranks(run);

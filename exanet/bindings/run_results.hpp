@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/network/figures.hpp"
+#include "core/network/statistics.hpp"
 #include "core/protocol/statistics.hpp"
 #include "core/topology/topology.hpp"
 #include "exanet/bindings/convert.hpp"
@@ -16,9 +16,9 @@ struct RankTimes {
   std::uint64_t virtual_ps = 0, compute_ps = 0, library_ps = 0, start_ps = 0;
 };
 
-struct RunFigures {
+struct RunStatistics {
   const Topology& topology;
-  const NetworkFigures& network;
+  const NetworkStatistics& network;
   const Statistics& statistics;
   std::uint64_t packets, payload_bytes, events;
   std::vector<RankTimes> ranks;
@@ -40,7 +40,7 @@ struct CallTable {
 };
 
 // All tables but mpi_calls; and the figures of `summary` that every run has.
-nb::dict run_results(const RunFigures& run);
-nb::dict run_summary(const RunFigures& run);
+nb::dict run_results(const RunStatistics& run);
+nb::dict run_summary(const RunStatistics& run);
 
 }  // namespace exanet

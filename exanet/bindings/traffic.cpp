@@ -119,7 +119,7 @@ nb::dict topology_drawing(const nb::dict& machine) {
   return d;
 }
 
-// Of a topology's own ways; with `channels` above 0, packets that ask for a higher virtual channel than there are get the highest.
+// Of a topology's own routes; with `channels` above 0, packets that ask for a higher virtual channel than there are get the highest.
 std::vector<Channel> cycle_on(const Topology& t, std::uint8_t channels, const CheckProgress& progress) {
   if (channels == 0) return find_dependency_cycle(t, {}, progress);
   const auto route = [&](NodeId at, NodeId dst) {
@@ -135,7 +135,7 @@ std::vector<Channel> cycle_on(const Topology& t, std::uint8_t channels, const Ch
 nb::dict check(const nb::dict& topology, std::uint8_t channels, const nb::object& progress) {
   const std::unique_ptr<Topology> t = make_topology(topology_spec(topology));
   if (channels > 0 && t->routing() != nullptr)
-    throw ConfigError("channels", "fewer channels can be tried on a topology's own ways only: leave the routing out");
+    throw ConfigError("channels", "fewer channels can be tried on a topology's own routes only: leave the routing out");
   const std::vector<NodeId> ends = representative_endpoints(*t);
   constexpr double kMost = 2e9;  // pairs, some minutes
   const bool small = static_cast<double>(ends.size()) * static_cast<double>(ends.size()) <= kMost;
@@ -150,7 +150,7 @@ nb::dict check(const nb::dict& topology, std::uint8_t channels, const nb::object
   if (small) subjects.push_back(t.get());
   nb::list named, looked_at;
   for (const Topology* subject : subjects) {
-    const auto tell = [&](double share) {
+    const auto report = [&](double share) {
       const nb::gil_scoped_acquire acquire;
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
       if (!progress.is_none()) progress(share);
@@ -158,7 +158,7 @@ nb::dict check(const nb::dict& topology, std::uint8_t channels, const nb::object
     std::vector<Channel> cycle;
     {
       const nb::gil_scoped_release release;
-      cycle = cycle_on(*subject, channels, tell);
+      cycle = cycle_on(*subject, channels, report);
     }
     looked_at.append(subject->node_count());
     for (const Channel& c : cycle)

@@ -37,9 +37,9 @@ def command(
     console = Console(stderr=True)
     rows: list[dict[str, Any]] = []
     with console.status("") as status:
-        runner = Runner(tell=lambda what: status.update(f"{len(rows) + 1} of {len(chosen)}: {what}"))
+        runner = Runner(report=lambda what: status.update(f"{len(rows) + 1} of {len(chosen)}: {what}"))
         for row in chosen.values():
-            runner.tell(f"{row.id}: {published()[row.id]['quantity']}")
+            runner.report(f"{row.id}: {published()[row.id]['quantity']}")
             rows.append(table.measure(row, runner))
     if as_json:
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))

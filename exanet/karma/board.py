@@ -19,7 +19,7 @@ CYCLE_NS = 6.4
 """156.25 MHz, the published clock (KARMA'17, section 4)."""
 
 _WRAPPER = "gateware/karma/tb/karma_bench.cpp"
-_PATIENCE_CYCLES = 4_000_000
+_LIMIT_CYCLES = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Bench(Opened):
 
     def run_until_idle(self, ports: Sequence[tuple[int, int]]) -> None:
         """Runs until none of these generators, each (board, port), has anything left, and then until all of it must have arrived."""
-        limit = self.cycle + _PATIENCE_CYCLES
+        limit = self.cycle + _LIMIT_CYCLES
         while any(self.read(board, "karma", f"port[{port}].control", "busy") for board, port in ports):
             self.run(200)
             if self.cycle > limit:

@@ -14,8 +14,8 @@ CONTEXTS, CHANNELS, KEPT_CHANNELS = 16, 64, 8
 DOMAIN = 5
 MAILBOX, LOG_ENTRIES = 3, 8
 PAGE = 4096
-PATIENCE, TRIES = 63, 4
-"""No repetition comes amid what is measured: the longest patience that there is."""
+TIMEOUT, TRIES = 63, 4
+"""No repetition comes amid what is measured: the longest retransmission timeout that there is."""
 OWN, TARGET, ENDS, FENCES, RING, TABLES = 0x1000_0000, 0x2000_0000, 0x3000_0000, 0x3800_0000, 0x10_0000_0000, 0x70_0000_0000
 """Where bytes to send are, where they go, the words that transfers end with, fences, mailboxes, and tables of pages."""
 END_WORDS = 256
@@ -47,9 +47,9 @@ class Driver:
         self._tables: dict[tuple[int, int], int] = {}
         self._ends = 0
         for node, kept in enumerate(self.kept_channels):
-            patience = {"patience": PATIENCE, "block_patience": PATIENCE, "tries": TRIES}
+            timeouts = {"patience": TIMEOUT, "block_patience": TIMEOUT, "tries": TRIES}
             places = {"dcid": node, "y_shift": 3, "z_shift": 6}
-            config = pack("ni_config", **places, **patience, kept_channels=kept, translate=translate)
+            config = pack("ni_config", **places, **timeouts, kept_channels=kept, translate=translate)
             bench.store(node, _CONFIG, config)
             for context in range(CONTEXTS):
                 bench.store(node, _CONTEXTS + 16 * context, pack("ni_context", pdid=DOMAIN, enabled=1))
@@ -115,7 +115,7 @@ class Driver:
         context: int = 0,
         narrow: bool = False,
     ) -> int:
-        """Hands a transfer over, by two stores of 16 bytes or, if `narrow`, four of 8. Returns the address of the word that tells its end.
+        """Hands a transfer over, by two stores of 16 bytes or, if `narrow`, four of 8. Returns the address of the word at its end.
 
         `fence`: 8 bytes that are written behind the data, at FENCES plus the transfer's number times 16; `message_slot`: of the
         context, whose message is sent when the transfer has ended; without `notify` that word is not written.
@@ -160,7 +160,7 @@ class Driver:
         return bool(field("transfer_end", "done", word))
 
     def until_ended(self, node: int, end: int, *, most: int = WAIT_CYCLES) -> None:
-        """Polls the word that tells a transfer's end."""
+        """Polls the word that reports a transfer's end."""
         self.bench.wait(node, self.memory(end), most=most)
         self.ended(node, end)
 

@@ -43,7 +43,7 @@ def counter(bench: Bench, at: tuple[int, int], name: str) -> int:
 
 
 def prepare(bench: Bench, flow: Flow, payload: int, *, mode: int = 0) -> None:
-    """Tells the flow's generator where to send packets of `payload` bytes, and how: stream (0), ping-pong (1) or echo (2)."""
+    """Sets where the flow's generator sends packets of `payload` bytes, and how: stream (0), ping-pong (1) or echo (2)."""
     board, port = flow.source
     bench.write(board, "karma", f"port[{port}].destination", dcid=bench.address(flow.target[0]))
     bench.write(board, "karma", f"port[{port}].form", length=payload, kind=flow.target[1], mode=mode)
@@ -88,7 +88,7 @@ def round_trips(bench: Bench, far: int, payload: int) -> Row:
         "round_trip_cycles": counter(bench, here, "trip_sum") / _ECHOES,
         "least_cycles": counter(bench, here, "trip_min"),
         "most_cycles": counter(bench, here, "trip_max"),
-        # All boards count from the same reset, so a single packet's way can be told too: the first, on an idle line.
+        # All boards count from the same reset, so a single packet's way can be followed too: the first, on an idle line.
         "one_way_cycles": counter(bench, there, "first_tail") - counter(bench, here, "first_sent"),
     }
 

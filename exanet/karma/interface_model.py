@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from exanet import _core
-from exanet.karma.driver import CHANNELS, CONTEXTS, DOMAIN, MAILBOX, PATIENCE, TABLES, TRIES, Driver
+from exanet.karma.driver import CHANNELS, CONTEXTS, DOMAIN, MAILBOX, TABLES, TIMEOUT, TRIES, Driver
 from exanet.karma.interface import Event, What
 
 _PEERS = 64
@@ -17,11 +17,11 @@ NAMES = {
     What.WRITE_DATA: "write",
     What.SLOT: "slot",
 }
-"""What both tell of."""
+"""What both report."""
 NEEDED = (What.STORE, *NAMES)
 """Kinds of events to record for a comparison."""
 BEATS = (What.ENTRY_DATA, What.WRITE_DATA)
-"""Of which they tell of a burst's last."""
+"""Of which they report a burst's last."""
 _PLACES = (What.HEADER_IN, What.FOOTER_OUT, What.SLOT)
 
 Seen = tuple[int, str, int, int]
@@ -41,7 +41,7 @@ def by_model(driver: Driver, handed_over: list[int], end: int) -> list[Seen]:
         # The tables are clear: one peer a cycle, one slot of a transfer a cycle.
         "messages_begin": _PEERS,
         "transfers_begin": 4 * CHANNELS,
-        "patience": PATIENCE,
+        "timeout": TIMEOUT,
         "tries": TRIES,
         "kept_channels": kept,
         "translate": driver.translate,
@@ -55,13 +55,13 @@ def by_model(driver: Driver, handed_over: list[int], end: int) -> list[Seen]:
 
 
 def seen(event: Event) -> Seen | None:
-    """An event of the gateware as the model has it; None for one of which the model does not tell."""
+    """An event of the gateware as the model has it; None for one that the model does not report."""
     if event.what not in NAMES or (event.what in BEATS and not event.last):
         return None
     return event.cycle, NAMES[event.what], event.node, event.place if event.what in _PLACES else 0
 
 
 def compared(driver: Driver, events: Sequence[Event]) -> tuple[list[Seen], list[Seen]]:
-    """What both tell of, the gateware's first. The events are of all that was handed over, and up to the present cycle."""
+    """What both report, the gateware's first. The events are of all that was handed over, and up to the present cycle."""
     by_gateware = sorted(found for event in events if (found := seen(event)) is not None)
     return by_gateware, by_model(driver, driver.handed_over(events), driver.bench.cycle)

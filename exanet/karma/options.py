@@ -19,7 +19,7 @@ KNOWN_PAGES, MANY_PAGES = 16, 128
 PACKET_BYTES = 512
 READS_CYCLES = (20, 50, 100, 200)
 BEHIND_BYTES = 32
-"""Payload of a message that tells of a transfer: as much as the published completion has (R44)."""
+"""Payload of a message that reports a transfer: as much as the published completion has (R44)."""
 _TRANSFERS = 384
 _WARM = 2 * MANY_PAGES
 """Transfers that are not counted: after them a TLB holds what it can."""
@@ -83,7 +83,7 @@ def _gap(headers: list[int]) -> float:
 
 
 def completions(count: int, *, line_cycles: int, memory_cycles: int) -> dict[str, Any]:
-    """Cycles from the first store of what sends `count` bytes (at most 64) until a process of the other node that polls its memory can tell
+    """Cycles from the first store of what sends `count` bytes (at most 64) until a process of the other node that polls its memory sees it
     that they are all there, in several ways."""
 
     def begun(driver: Driver) -> int:
@@ -128,4 +128,4 @@ def completions(count: int, *, line_cycles: int, memory_cycles: int) -> dict[str
 
 def _holds(bench: Bench, count: int) -> None:
     if bench.get(1, TARGET, count) != bytes(range(1, count + 1)):
-        raise RuntimeError(f"{count} bytes are not in the other memory when that is told")
+        raise RuntimeError(f"{count} bytes are not in the other memory when that is reported")

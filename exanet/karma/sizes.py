@@ -43,7 +43,7 @@ _REFUSED_FULL = 1 << 64
 
 
 def message_burst() -> Row:
-    """The largest message: packets that it is, and beats of the one burst that has it and the entry that tells of it."""
+    """The largest message: packets that it is, and beats of the one burst that has it and the entry that reports it."""
     with Bench(2) as bench:
         driver = Driver(bench)
         bench.record([What.HEADER_IN, What.ENTRY_DATA])

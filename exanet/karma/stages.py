@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where each cycle of a message, a write and a read goes, from the last store to the end: what is seen at the interface's ports.
 
-Rows are dicts, ready for a table, JSON and a page. `model_cycles` is what the model says of the same moment, where it tells of it.
+Rows are dicts, ready for a table, JSON and a page. `model_cycles` is what the model says of the same moment, where it reports it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Moment:
         return what == self.what and node == self.node and self.place in (None, place)
 
     def model_cycle(self, seen: Sequence[Seen]) -> int | None:
-        """The same by the model; None where it does not tell of it."""
+        """The same by the model; None where it does not report it."""
         name = interface_model.NAMES.get(self.what)
         if name is None or (self.what in interface_model.BEATS and not self.last):
             return None

@@ -20,7 +20,7 @@ LARGE = 16384
 LINK_WORDS = 2 * 34 + 2
 """Of a packet of 512 bytes: header, 32 words and footer of two each, and two that announce it."""
 _MESSAGES = 60
-"""Fewer than the router's port has room for, so that nothing behind the interface holds it up."""
+"""Fewer than the router's port has space for, so that nothing behind the interface holds it up."""
 _SMALL_WRITES = 400
 _PLACE = 0x10000
 

@@ -95,9 +95,9 @@ def check(
             mark, _, text = problem
             return files.index(mark.file) if mark.file in files else len(files), mark, text
 
-        return list(dict.fromkeys(told(*problem) for problem in sorted(problems, key=rank)))
+        return list(dict.fromkeys(text_of(*problem) for problem in sorted(problems, key=rank)))
 
-    def told(mark: Mark, path: Keys, text: str) -> str:
+    def text_of(mark: Mark, path: Keys, text: str) -> str:
         if extends is None or mark.file in files:
             return mark.error(text)
         return extends.error(f"'{_owner(path)}', inherited from {mark.file}:{mark.line}:{mark.column}: {text}")
@@ -119,7 +119,7 @@ def check(
 
 
 def _cycle_ps(plain: Any) -> int | None:
-    """Of the router's clock, in which times may be given; None if it is none, which is told with it."""
+    """Of the router's clock, in which times may be given; None if it is none, which is reported with it."""
     try:
         clock = plain["router"]["clock"]
         hertz = units.parse(clock["value"] if isinstance(clock, dict) else clock, units.FREQUENCY)
@@ -140,11 +140,11 @@ def _widened(model: MachineFile) -> MachineFile:
 def _problem(tree: Located, detail: Any) -> tuple[Mark, Keys, str]:
     """Where, of which key, and what is wrong."""
     path: Keys = detail["loc"]
-    mark, text = _told_of(tree, detail, path)
+    mark, text = _locate(tree, detail, path)
     return mark, path, text
 
 
-def _told_of(tree: Located, detail: Any, path: Keys) -> tuple[Mark, str]:
+def _locate(tree: Located, detail: Any, path: Keys) -> tuple[Mark, str]:
     kind, last = detail["type"], str(path[-1]) if path else ""
     if kind == "extra_forbidden":
         return tree.find(path, key=True), _unknown(last, path[:-1])
@@ -286,7 +286,7 @@ def _topology_problems(model: MachineFile) -> Problems:
             if nodes > _MAX_NODES:
                 yield ("topology", "shape", "value"), f"{nodes} nodes; the global address reaches {_MAX_NODES}, make it smaller"
         except _core.ConfigError as error:
-            yield from _told(error)
+            yield from _problems_of(error)
     if kind == "graph" and model.topology.routing == "adaptive" and _one_route_a_pair(model):
         yield (
             ("topology", "routing"),
@@ -309,7 +309,7 @@ def _one_route_a_pair(model: MachineFile) -> bool:
     try:
         own = _core.topology_needs({**topology_of(model), "routing": "minimal"})
     except ValueError:
-        return False  # told with the shape
+        return False  # reported with the shape
     return bool(own["virtual_channels"] == 1)
 
 
@@ -318,10 +318,10 @@ def _refused(look: Callable[[dict[str, Any]], None], model: MachineFile) -> Prob
     try:
         look(resolve(model))
     except _core.ConfigError as error:
-        yield from _told(error)
+        yield from _problems_of(error)
 
 
-def _told(error: _core.ConfigError) -> Problems:
+def _problems_of(error: _core.ConfigError) -> Problems:
     """The problems of the simulator's refusal, each with the key of the file that its path comes from."""
     for path, text in error.problems:
         keys = described_path(path)
@@ -338,7 +338,7 @@ def _router_problems(model: MachineFile, packets: bool, reshaped: bool) -> Probl
     if not 16 <= router.max_payload.value <= _LARGEST_PAYLOAD:
         yield ("router", "max_payload"), f"must be from 16 B to {_LARGEST_PAYLOAD} B"
     channels, bits = router.virtual_channels.value, router.max_payload.value * 8
-    # Bulk leaves room for a priority packet. Switches have lanes for their classes, and say themselves how deep those must be.
+    # Bulk leaves space for a priority packet. Switches have lanes for their classes, and say themselves how deep those must be.
     packets_each, many = (1, "one packet") if router.switch is not None else (2, "two packets")
     if router.intra_fifo.value * router.word.value < bits * packets_each:
         yield ("router", "intra_fifo"), f"must hold at least {many} of max_payload; make it deeper"
@@ -403,7 +403,7 @@ def _channel_problems(model: MachineFile, packets: bool, reshaped: bool) -> Prob
     try:
         needs = topology_needs(model)
     except (ValueError, InputError):
-        return  # told with the shape, or the graph's file
+        return  # reported with the shape, or the graph's file
     if model.router.endpoint_latency is not None and needs.nodes == needs.endpoints and not reshaped:
         yield (
             ("router", "endpoint_latency"),

@@ -4,7 +4,7 @@
 A list of edges has one link a line, two names of routers apart by blanks or a comma, and the link's kind behind them where it is not the
 usual one; `NAME endpoints NUMBER` gives a router endpoints of its own. Text behind `#` is ignored. In GraphML a node's data named
 `endpoints` and an edge's named `link_kind`, or their defaults, say the same, and direction, weights and all else are ignored. A router
-without a number of its own has the machine file's. Errors tell file and line.
+without a number of its own has the machine file's. Errors name file and line.
 """
 
 from __future__ import annotations

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the MPI that a program uses, and tells each MPI to go over our provider."""
+"""Finds the MPI that a program uses, and sets each MPI to go over our provider."""

@@ -7,7 +7,7 @@ it loads; a script says it only through the program or the module that it leads 
 Model: an ELF program is asked through its own loader. A Python program is followed to the binary of the same name that its package
 installed, or to the libmpi that mpi4py loads in that interpreter. Common wrappers (`env`, `numactl`, ...) are looked through.
 
-Limits: a shell script, and a program that loads its MPI at run time, cannot be told; `--mpi` says it for them.
+Limits: a shell script, and a program that loads its MPI at run time, cannot be recognised; `--mpi` says it for them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _STATIC_MARK = re.compile(rb"MPICH Version:|Open MPI v\d|\0MPI_Init\0|MPIR_Err_c
 class Mpi:
     """The MPI of a program: kind is "mpich", "openmpi" or "none"; `launcher` is Open MPI's mpirun, `version` its major version.
 
-    `search`: a folder that the loader must be told of to find the library.
+    `search`: a folder that the loader must have to find the library.
     """
 
     kind: str

@@ -2,7 +2,7 @@
 """Settings that send each MPI through the simulated network, and only through it.
 
 Ranks of a run share one real host. Whatever an MPI would move through real shared memory there moves in no virtual time, so every such
-path is closed: MPICH is told that no two ranks are local to each other; Open MPI's shared-memory components are left out by name.
+path is closed: MPICH is set so that no two ranks are local to each other; Open MPI's shared-memory components are left out by name.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _OPEN_MPI = {
     "mtl": "ofi",
     "coll": "^sm,han,monitoring",
     "sharedfp": "^sm",
-    # In virtual time a yield costs nothing where a rank has one thread, and tells that a thread waits where it has several.
+    # In virtual time a yield costs nothing where a rank has one thread, and shows that a thread waits where it has several.
     "mpi_yield_when_idle": "1",
 }
 
@@ -87,7 +87,7 @@ def environment(mpi: Mpi, *, region: str, status: str, library: Path, base: Mapp
         env["EXANET_BESIDE"] = ":".join(beside)
     if mpi.search:
         env["LD_LIBRARY_PATH"] = ":".join(part for part in (env.get("LD_LIBRARY_PATH", ""), str(mpi.search)) if part)
-    # One core a rank, as the machine has them: a program that starts threads does so because it was told to.
+    # One core a rank, as the machine has them: a program that starts threads does so because it was asked to.
     env.setdefault("OMP_NUM_THREADS", "1")
     if mpi.kind == "mpich":
         env |= _MPICH

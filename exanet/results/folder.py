@@ -272,8 +272,8 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
         "compute_percent": _share(ranks, "compute_ps"),
         "wait_percent": _share(ranks, "wait_ps"),
         "library_percent": _share(ranks, "library_ps"),
-        "packet_latency": latency_figures(tables["latency"], "packet"),
-        "message_latency": latency_figures(tables["latency"], "message"),
+        "packet_latency": latency_statistics(tables["latency"], "packet"),
+        "message_latency": latency_statistics(tables["latency"], "message"),
         "hottest_links": hottest.select(busiest).to_dicts(),
         "energy": energy.totals(tables["energy"].to_dicts(), _delivered(results)["payload_bytes"]),
         "run": asked(meta),
@@ -290,7 +290,7 @@ def _share(ranks: pl.DataFrame, column: str) -> float:
     return 100.0 * int(ranks[column].sum()) / whole if whole else 0.0
 
 
-def latency_figures(latency: pl.DataFrame, kind: str) -> dict[str, float | int]:
+def latency_statistics(latency: pl.DataFrame, kind: str) -> dict[str, float | int]:
     """Percentiles of one histogram, interpolated within a bucket; the maximum is the upper edge of the highest bucket in use."""
     rows = latency.filter(pl.col("kind") == kind)
     if rows.is_empty():
@@ -330,7 +330,7 @@ def publish(directory: Path, files: Mapping[str, bytes], *, fresh: bool = False)
     while fresh and directory.exists():
         directory = _next_number(directory)
     there = directory.is_dir()
-    # Of a long name only a part: the whole of it may leave no room for more.
+    # Of a long name only a part: the whole of it may leave no space for more.
     beside = directory / f".new.{os.getpid()}" if there else directory.absolute().with_name(f".{directory.name[:40]}.{os.getpid()}")
     try:
         beside.mkdir(parents=True)
@@ -338,7 +338,7 @@ def publish(directory: Path, files: Mapping[str, bytes], *, fresh: bool = False)
             (beside / name).write_bytes(content)
         if not there:
             return _rename(beside, directory, fresh)
-        # Until the new summary.json is there (it comes last), a reader is told that the folder is not whole.
+        # Until the new summary.json is there (it comes last), a reader sees that the folder is not whole.
         (directory / "summary.json").unlink(missing_ok=True)
         for name in files:
             if name != "summary.json":

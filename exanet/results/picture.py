@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine's network as a picture: one SVG, filled circles for endpoints, squares for switches, a line for each link.
+"""A machine's network as a picture: one SVG, filled dots for endpoints, squares for switches, a line for each link.
 
 Nodes stand where the topology says (`Topology::position`), seen from the front and a little from the side and above. Links that pass
-other nodes on their way, e.g. those that close a torus' rings, are bent, so that they can be told apart. Limit: MOST_LINKS; nobody can
+other nodes on their way, e.g. those that close a torus' rings, are bent, so that they can be distinguished. Limit: MOST_LINKS; nobody can
 see more.
 """
 

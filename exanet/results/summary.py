@@ -36,7 +36,7 @@ def show(
         console.print(f"[bold red]incomplete: {escape(summary['reason'] or 'the run was stopped')}[/]", soft_wrap=True)
     console.print(_headline(summary, float(results["summary"].get("wall_s", 0.0))), highlight=False)
     if meta.get("ranks_as") == "packed":
-        console.print(f"ranks packed in one address space{_carried(meta)}", highlight=False, soft_wrap=True)
+        console.print(f"ranks packed in one address space{_turns_on_workers(meta)}", highlight=False, soft_wrap=True)
     elif reason := meta.get("not_packed"):
         console.print(f"ranks as processes, not packed: {escape(str(reason))}", highlight=False, soft_wrap=True)
     for note in meta.get("notes", ()):
@@ -49,13 +49,14 @@ def show(
         console.print(f"\nNetwork: {energy.text(summary['energy'])}", highlight=False)
 
 
-def _carried(meta: Mapping[str, Any]) -> str:
-    if carried := int(meta.get("turns_carried", 0)):
-        carriers = int(meta["carriers"])
-        by = f"{carriers} carrier{'s' if carriers > 1 else ''}" if carriers else "carriers"
-        after = f"; then they were given up: {escape(str(meta['no_carriers']))}" if "no_carriers" in meta else ""
-        return f"; {by} ran {100 * carried / max(int(meta['turns']), carried):.0f} % of {count_text(int(meta['turns']))} turns{after}"
-    return f", without carriers: {escape(str(meta['no_carriers']))}" if "no_carriers" in meta else ""
+def _turns_on_workers(meta: Mapping[str, Any]) -> str:
+    none = escape(str(meta.get("no_worker_threads", "")))
+    if ran := int(meta.get("turns_on_workers", 0)):
+        workers = int(meta["worker_threads"])
+        by = f"{workers} worker thread{'s' if workers > 1 else ''}" if workers else "worker threads"
+        after = f"; then they were given up: {none}" if none else ""
+        return f"; {by} ran {100 * ran / max(int(meta['turns']), ran):.0f} % of {count_text(int(meta['turns']))} turns{after}"
+    return f", without worker threads: {none}" if none else ""
 
 
 def _headline(summary: Mapping[str, Any], wall_s: float) -> str:

@@ -32,7 +32,7 @@ from exanet.errors import InputError
 from exanet.mpi import settings as mpi_settings
 from exanet.mpi.detect import Mpi
 from exanet.run import pmi1
-from exanet.run.packed import Packed
+from exanet.run.packed import WORKER_THREADS, Packed, worker_threads
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PMI_FD = 3
@@ -128,7 +128,7 @@ class Session:
         folder = library_folder()
         self._command = list(packed.command if packed else command)
         self._packed = packed
-        self._host: socket.socket | None = None  # its other end tells the host of packed ranks that the run goes on
+        self._host: socket.socket | None = None  # its other end shows the host of packed ranks that the run goes on
         self._host_pid = 0
         self._host_library = str(folder / "libexanet-host.so")
         self._order = {"EXANET_SIMULATOR_LIBRARY": str(folder / "libexanet-simulator.so"), "EXANET_ORDER": order} if order else {}
@@ -204,8 +204,8 @@ class Session:
                 each.set_inheritable(True)
             env = {name: value for name, value in self._environment.items() if name != "EXANET_STATUS"}
             env |= {"LD_PRELOAD": self._host_library, "EXANET_HOST_FILES": f"{listens.fileno()},{theirs.fileno()}", **self._order}
-            if asked := os.environ.get("EXANET_CARRIERS"):
-                env["EXANET_CARRIERS"] = asked
+            if asked := worker_threads():
+                env[WORKER_THREADS] = asked
             null: _Action = (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)
             try:
                 self._host_pid = os.posix_spawn(
@@ -267,9 +267,9 @@ class Session:
         return events
 
     def _await_host(self) -> None:
-        """Ranks are killed while their host's first thread ends; its end itself is told when all its threads have ended: waits for that.
+        """Ranks are killed while their host's first thread ends; its end is reported when all its threads have ended: waits for that.
 
-        A rank that was killed by somebody else is told of a moment later, therefore.
+        A rank that was killed by somebody else is reported a moment later, therefore.
         """
         began = time.monotonic()
         while self._host_pid and time.monotonic() - began < (1.0 if _is_zombie(self._host_pid) else 0.1):

@@ -20,13 +20,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from exanet import renamed
 from exanet.errors import InputError
 from exanet.mpi import detect, elf
 
 CHOICES = ("processes", "packed", "auto")
+WORKER_THREADS = "EXANET_WORKER_THREADS"
+"""The environment variable that says how many threads run packed ranks."""
+_EARLIER = {"carriers": "worker_threads", "no_carriers": "no_worker_threads", "turns_carried": "turns_on_workers"}
+"""Keys of run.json by the names of the release before, which this one writes, too."""
 
 _MAPPINGS_OF_RANK = {"mpich": 320, "openmpi": 640, "none": 320}
-"""For which there is room. Counted: a program in C has 110 with MPICH, 440 with Open MPI 4, and mpi4py with NumPy 130 more."""
+"""For which there is space. Counted: a program in C has 110 with MPICH, 440 with Open MPI 4, and mpi4py with NumPy 130 more."""
 _SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "fish", "busybox"}
 _SANITIZERS = re.compile(rb"\0(lib[atlm]san\.so|libhwasan\.so|__[atm]san_init|__hwasan_init)")
 _LEAST_KERNEL = (5, 16)
@@ -58,9 +63,9 @@ def resolve(
         return None, "computing is measured, and a common address space would add the kernel's work for it to the measurement"
     if choice == "auto" and pages:
         return None, "the machine has 'ni.pages', and in a common address space the pages of a rank would depend on the other ranks"
-    asked = os.environ.get("EXANET_CARRIERS", "0")
-    if not re.fullmatch(r"\d{1,3}", asked, re.ASCII):
-        raise InputError(f"EXANET_CARRIERS={asked}: give the number of threads that run packed ranks, e.g. 2, or 0 for none")
+    asked = worker_threads()
+    if asked is not None and not re.fullmatch(r"\d{1,3}", asked, re.ASCII):
+        raise InputError(f"{WORKER_THREADS}={asked}: give the number of threads that run packed ranks, e.g. 2, or 0 for none")
     try:
         _check_host(ranks * _MAPPINGS_OF_RANK[mpi], library)
         return _follow(detect.find_program(command[0]), list(command)), ""
@@ -78,12 +83,20 @@ def simulator_may_be_hosted() -> bool:
     return asked == "hosted"
 
 
-def carried(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """For run.json: how many of the ranks' turns the host's carriers have run (runtime/exec/carrier.c), and why there were none."""
-    facts = {"simulator": "hosted" if summary["hosted"] else "apart", "carriers": summary["carriers"]}
-    facts |= {"turns": summary["wakes"], "turns_carried": summary["turns_carried"]}
-    why = summary["no_carriers"].decode(errors="replace")
-    return facts | ({"no_carriers": why} if why else {})
+def worker_threads() -> str | None:
+    """How many threads the user asks for to run packed ranks, by the environment; None: as many as there are processors."""
+    if (old := os.environ.get("EXANET_CARRIERS")) is not None:
+        renamed.warn("environment variable", "EXANET_CARRIERS", WORKER_THREADS)
+    return os.environ.get(WORKER_THREADS, old)
+
+
+def turns_on_workers(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """For run.json: how many of the ranks' turns the host's worker threads have run (runtime/exec/worker.c), and why there were none."""
+    facts = {"simulator": "hosted" if summary["hosted"] else "apart", "worker_threads": summary["worker_threads"]}
+    facts |= {"turns": summary["wakes"], "turns_on_workers": summary["turns_on_workers"]}
+    if why := summary["no_worker_threads"].decode(errors="replace"):
+        facts["no_worker_threads"] = why
+    return facts | {old: facts[new] for old, new in _EARLIER.items() if new in facts}
 
 
 class _NotPackedError(Exception):

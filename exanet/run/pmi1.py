@@ -5,7 +5,7 @@ Problem: MPICH learns its rank and the other ranks' addresses from a process man
 lines (`cmd=put kvsname=... key=... value=...`). MPICH's own manager starts helpers of its own and hangs with many ranks on one host.
 
 Model: one socket pair a rank, all of them served by whoever runs the event loop (see `exanet.run.launch`); a key-value space and a barrier.
-Every rank is told that it sits on a node of its own, so that MPICH moves nothing through real shared memory behind the virtual clock.
+Every rank is given that it sits on a node of its own, so that MPICH moves nothing through real shared memory behind the virtual clock.
 Each rank then asks for what each other one has put. So all that was put before a barrier is also written into a file in memory, where
 `runtime/clock/pmi_table.c` answers these questions in the rank itself.
 
@@ -65,7 +65,7 @@ def parse(line: str) -> dict[str, str]:
 
 
 class Table:
-    """What has been put, for ranks to read from a file in memory; where there is no room for it they ask the server.
+    """What has been put, for ranks to read from a file in memory; where there is no space for it they ask the server.
 
     Contract: `path` is readable by processes of this user while the table is open; empty if there is none.
     """

@@ -105,7 +105,7 @@ def run(options: Options) -> int:
         print("exanet: the program never called MPI_Init, so nothing ran on the simulated machine", file=sys.stderr)
         return int(outcome.exit_code)
     if how:
-        meta |= packed.carried(results["summary"])
+        meta |= packed.turns_on_workers(results["summary"])
     if outcome.reason:
         results["summary"] |= {"complete": False, "reason": outcome.reason}
     _publish(options, directory, results, meta | {"exit_code": outcome.exit_code})
@@ -117,7 +117,7 @@ def run(options: Options) -> int:
         except InputError as error:
             if outcome.exit_code == 0:
                 raise
-            print(f"exanet: no trace: {error}", file=sys.stderr)  # the program's own end is told by the exit status
+            print(f"exanet: no trace: {error}", file=sys.stderr)  # the program's own end is reported by the exit status
     return int(outcome.exit_code)
 
 

@@ -24,7 +24,7 @@ from exanet.run.watchdog import DeadlockWatch, Watchdog, by_call, want_of_buffer
 
 _POLL_S = 0.2
 _GRACE_S = 1.0  # between asking the ranks to end and ending them
-_MPIRUN_OWN_S = 1.0  # for mpirun to see a rank end; after that it cleans up by itself, and crashes when it is told meanwhile
+_MPIRUN_OWN_S = 1.0  # for mpirun to see a rank end; after that it cleans up by itself, and crashes when it is signalled meanwhile
 _SETTLE_S = 10.0  # for the simulator to notice that all ranks have ended
 _MPIRUN_GRACE_S = 3.0  # mpirun itself gives its ranks a second
 _LOST_NETWORK = 75  # what a rank exits with when the simulator has stopped (runtime/lib/ni.h)

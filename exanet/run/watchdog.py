@@ -6,8 +6,8 @@ not in the network, so the whole machine stands still, and nothing says why. Suc
 counts it as running, it has used no processor time for a while, and no event has happened meanwhile.
 
 A deadlock of the program looks different, because an MPI library polls for ever: virtual time runs on, while not one packet is sent and
-every rank stays in one MPI call that waits. Where a thread of a rank sleeps in a loop beside that call nobody can tell that it will never
-send anything: the user is told once, and the run goes on.
+every rank stays in one MPI call that waits. Where a thread of a rank sleeps in a loop beside that call nobody can know that it will never
+send anything: the user is warned once, and the run goes on.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class _Watch:
 _NO_WAIT = re.compile(r"MPI_(I|.*[Tt]est|File_|Wtime|Request_get_status|Session_|T_)")
 _DEADLOCK_VIRTUAL_PS = 10**12
 """Longer than any message is on its way."""
-_NAPS_VIRTUAL_PS = 10**13
+_SLEEPS_VIRTUAL_PS = 10**13
 """Longer than most programs let a thread sleep before it sends what others wait for."""
 
 
 class DeadlockWatch:
-    """Contract: call `look` as often as you like; it returns what to tell the user once all ranks have waited for nothing long enough.
+    """Contract: call `look` as often as you like; it returns what to report to the user once all ranks have waited for nothing long enough.
 
     Ranks of which a thread sleeps meanwhile may yet go on: of these it warns, once.
     """
@@ -62,7 +62,7 @@ class DeadlockWatch:
         self._since = self._last_look = clock()
         self._virtual_ps = 0
         self._calls: list[str] = []
-        self._napping: set[int] = set()
+        self._sleeping: set[int] = set()
 
     def look(self, progress: Mapping[str, Any], states: Callable[[], Sequence[Mapping[str, Any]]]) -> str:
         now = self._clock()
@@ -79,24 +79,24 @@ class DeadlockWatch:
         if calls != self._calls or not all(call and not _NO_WAIT.match(call) for call in calls):
             self._begin(now, progress, calls)
         # Not only now: the thread may be up for the moment.
-        self._napping |= {int(state["rank"]) for state in ranks if state.get("napping")}
+        self._sleeping |= {int(state["rank"]) for state in ranks if state.get("timed_sleep")}
         waited_ps = int(progress["virtual_ps"]) - self._virtual_ps
-        if now - self._since < QUIET_S or waited_ps <= (_NAPS_VIRTUAL_PS if self._napping else _DEADLOCK_VIRTUAL_PS):
+        if now - self._since < QUIET_S or waited_ps <= (_SLEEPS_VIRTUAL_PS if self._sleeping else _DEADLOCK_VIRTUAL_PS):
             return ""
-        if not self._napping:
+        if not self._sleeping:
             return f"deadlock: every rank waits and no message is under way: {by_call(calls)}"
         if not self._warned:
             self._warned = True
             self._warn(
                 f"every rank has waited for {waited_ps / 1e12:.0f} s of virtual time, and no message is under way: {by_call(calls)}; "
-                f"only threads of {_name(sorted(self._napping))} sleep and wake: unless one of them is to send something, "
+                f"only threads of {_name(sorted(self._sleeping))} sleep and wake: unless one of them is to send something, "
                 "this is a deadlock; end it with Ctrl-C"
             )
         return ""
 
     def _begin(self, now: float, progress: Mapping[str, Any], calls: list[str]) -> None:
         self._since, self._virtual_ps, self._calls = now, int(progress["virtual_ps"]), calls
-        self._napping = set()
+        self._sleeping = set()
 
 
 def by_call(calls: Sequence[str]) -> str:
@@ -195,7 +195,7 @@ def _stat(pid: int) -> tuple[str, float] | None:
 
 
 def _doing(pid: int, state: str) -> str:
-    """Reason why the process waits, as far as the system tells."""
+    """Reason why the process waits, as far as the system reports it."""
     if state in "Tt":
         return " (it is stopped; send it SIGCONT)"
     with contextlib.suppress(OSError, ValueError, IndexError):

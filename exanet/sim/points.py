@@ -50,17 +50,17 @@ def simulate(
     except ValueError as error:
         raise InputError(str(error)) from None
     background.work(traffic, progress, resolved, {"load": offered, **vars(spec), "threads": threads})
-    point: dict[str, Any] = {"load": offered, **_told(traffic.results())}
+    point: dict[str, Any] = {"load": offered, **_reported(traffic.results())}
     if not whole:
         classes = point.pop("classes")
         if spec.priority_share > 0:
-            point["classes"] = [{"class": name, **_told(row)} for name, row in zip(CLASSES, classes, strict=True)]
+            point["classes"] = [{"class": name, **_reported(row)} for name, row in zip(CLASSES, classes, strict=True)]
     elif "sizes" in point:
-        point["sizes"] = [_told(row) for row in point["sizes"]]
+        point["sizes"] = [_reported(row) for row in point["sizes"]]
     return _with_use(_with_energy(point, resolved, payload, spec, whole))
 
 
-def _told(row: dict[str, Any]) -> dict[str, Any]:
+def _reported(row: dict[str, Any]) -> dict[str, Any]:
     """Figures of what arrived and of what was created, None where nothing was."""
     unknown = [] if row["measured"] else ["latency", "network_latency", "slowdown"]
     unknown += [] if row["measured" if "slowdown" in row else "created"] else ["zero_load"]

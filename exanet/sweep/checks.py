@@ -34,7 +34,7 @@ class Checks:
         self._left = _MOST_ENDPOINTS
 
     def problems(self, where: Hashable, machine: Machine, resolved: dict[str, Any], picked: Mapping[str, Any]) -> list[str]:
-        """Why this run cannot be, each at its place; nothing, too, if that was told before. `where` tells machines apart."""
+        """Why this run cannot be, each at its place; nothing, too, if that was reported before. `where` distinguishes machines."""
         spec = {name: picked[name] for name in self._usual}
         load, seed = spec.get("load"), spec["seed"]
         kind = (load == 0, load is not None and load > 1, seed if not 0 <= seed < 1 << 64 else 0)

@@ -41,7 +41,7 @@ def connected(cluster: str, workers: int) -> Iterator[tuple[Any, Tend]]:
         import dask
         from dask.distributed import Client
 
-    # A worker that dies is told of once, as a failed run, and a scheduler that is lost as an error.
+    # A worker that dies is reported once, as a failed run, and a scheduler that is lost as an error.
     for name in ("distributed", "distributed.client", "tornado.application", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     with dask.config.set({f"distributed.{key}": value for key, value in _SETTINGS.items()}):
@@ -69,12 +69,12 @@ def threads(client: Any) -> list[int]:
     """Of each worker, how many runs it takes at a time: of ours one."""
     try:
         return list(client.sync(client.scheduler.ncores, callback_timeout=5).values())
-    except Exception:  # the scheduler does not answer; what comes of its runs will tell
+    except Exception:  # the scheduler does not answer; what comes of its runs will show it
         return []
 
 
 def deaths(error: BaseException) -> int:
-    """Of how many workers a future that ended with this error tells: a scheduler of somebody else's may have tried several."""
+    """Of how many workers a future that ended with this error reports: a scheduler of somebody else's may have tried several."""
     return int(getattr(error, "allowed_failures", 0)) + 1 if type(error).__name__ == "KilledWorker" else 0
 
 

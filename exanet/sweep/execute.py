@@ -164,7 +164,7 @@ class Journal:
         except OSError as error:
             with contextlib.suppress(OSError):
                 self._file.close()
-            raise InputError(f"cannot write {self.path}: {error.strerror}; make room there and give the same command again") from None
+            raise InputError(f"cannot write {self.path}: {error.strerror}; make space there and give the same command again") from None
         if "error" not in result:
             self.found[run.key] = json.loads(line)["result"]  # as a later reader finds it
 
@@ -173,11 +173,11 @@ class Journal:
             self._file.close()
 
 
-Tell = Callable[[int, int, Callable[[], int]], None]
-"""Tells of a sweep now and then: runs done, runs failed, and how to count the workers."""
+Report = Callable[[int, int, Callable[[], int]], None]
+"""Reports on a sweep now and then: runs done, runs failed, and how to count the workers."""
 
 
-def execute(runs: Sequence[Run], journal: Journal, *, cluster: str, workers: int, tell: Tell) -> dict[str, str]:
+def execute(runs: Sequence[Run], journal: Journal, *, cluster: str, workers: int, report: Report) -> dict[str, str]:
     """Runs all that the journal lacks; the errors of those that failed, by key. Raises InputError if there is no cluster, or it is lost.
 
     As many runs are handed out as there are workers, so that one that kills its worker takes no other with it. Such a run is tried again;
@@ -196,7 +196,7 @@ def execute(runs: Sequence[Run], journal: Journal, *, cluster: str, workers: int
         futures: dict[Any, Run] = {}
         ended = as_completed([], with_results=True, raise_errors=False)
         look_at = 0.0
-        tell(done, 0, lambda: len(clusters.threads(client)))
+        report(done, 0, lambda: len(clusters.threads(client)))
         while futures or waiting:
             tend(done)
             ready = ended.next_batch(block=False)
@@ -215,7 +215,7 @@ def execute(runs: Sequence[Run], journal: Journal, *, cluster: str, workers: int
                 if "error" in result:
                     errors[run.key] = result["error"]
                 done += 1
-            tell(done, len(errors), lambda: len(clusters.threads(client)))
+            report(done, len(errors), lambda: len(clusters.threads(client)))
             if waiting and (ready or time.monotonic() >= look_at):
                 look_at = time.monotonic() + _WORKERS_S
                 for _ in range(min(len(waiting), sum(clusters.threads(client)) - len(futures))):

@@ -432,7 +432,7 @@ def _runs(
 
 
 def _name_machines(runs: Sequence[Run]) -> None:
-    """Machines are called by their names; or, if two have the same name, all of them as they were given: the table tells them apart so."""
+    """Machines are called by their names; or, if two have the same name, all of them as they were given: the table shows them so."""
     names = {(run.columns["machine"], run.machine["name"]) for run in runs}
     if len({name for _, name in names}) == len(names):
         for run in runs:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One sweep from its plan to its folder: the runs, what is told meanwhile, and the table at the end."""
+"""One sweep from its plan to its folder: the runs, what is reported meanwhile, and the table at the end."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run(plan: Plan, directory: Path, cluster: str, workers: int, quiet: bool) ->
     if journal.others and not quiet:
         print(f"exanet: {journal.others} results there are of another build of the simulator: not taken over", file=sys.stderr)
     try:
-        errors = execute.execute(plan.runs, journal, cluster=cluster, workers=workers, tell=progress)
+        errors = execute.execute(plan.runs, journal, cluster=cluster, workers=workers, report=progress)
     finally:
         progress.clear()
         journal.close()

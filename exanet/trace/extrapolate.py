@@ -136,7 +136,7 @@ class _Rank:
 
 
 def _alike(code: int, one: Sequence[Any], other: Sequence[Any]) -> Iterator[tuple[int, bool]]:
-    """Of each field with a peer that tells them apart its place, and whether the peer is at one offset, not one rank.
+    """Of each field with a peer that distinguishes them its place, and whether the peer is at one offset, not one rank.
 
     Raises _IrregularError where the calls are not the same.
     """
@@ -338,7 +338,7 @@ def extrapolate(
 
     Raises InputError, OSError.
 
-    `progress` is told the share of the ranks that are written.
+    `progress` gets the share of the ranks that are written.
     """
     if not 1 <= len(sources) <= 2:
         raise InputError(f"{len(sources)} traces: give one, or two of different numbers of ranks")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folder of a trace: a stream of MPI calls a rank, which the ranks write, and what is made of them when the run has ended.
 
-Problem: ranks die, disks fill up, and two programs may be told to record into one folder. Model: a folder is locked for the process
+Problem: ranks die, disks fill up, and two programs may be asked to record into one folder. Model: a folder is locked for the process
 that records in it; `finish` reads all streams, writes the table of calls, and trace.json last, whose presence says that the folder is
 whole. A trace that nobody could finish is finished when it is first read. Limit: a folder holds one trace, and nothing else.
 """
@@ -119,7 +119,7 @@ def check(folder: Path, option: str) -> None:
 
 
 def _empty(folder: Path, option: str) -> None:
-    """Takes an earlier trace away. Raises InputError where there is something else, or no room; OSError."""
+    """Takes an earlier trace away. Raises InputError where there is something else, or no space; OSError."""
     check(folder, option)
     if any(folder.iterdir()):
         for file in (*folder.glob("rank-*.calls"), *(folder / name for name in ("trace.json", "calls.parquet"))):

@@ -10,7 +10,7 @@ from exanet.trace.layout import CALLS, FIELDS, TIME_FIELDS
 from exanet.trace.write import CODES
 
 LISTS = ("list", "peers")  # kinds that come with their length
-RESTS = ("rest", "letters")  # kinds that reach to the record's end
+TO_THE_END = ("rest", "letters")  # kinds that reach to the record's end
 
 Value = int | list[int]
 
@@ -26,7 +26,7 @@ def values(record: records.Record) -> list[Value]:
         if field.kind in LISTS:
             length = next(numbers)
             found.append([next(numbers) for _ in range(length)])
-        elif field.kind in RESTS:
+        elif field.kind in TO_THE_END:
             found.append([*numbers])
         else:
             found.append(next(numbers))
@@ -40,5 +40,5 @@ def fields(code: int, found: Sequence[Value]) -> list[int]:
         if isinstance(value, int):
             numbers.append(value)
         else:
-            numbers += value if field.kind in RESTS else [len(value), *value]
+            numbers += value if field.kind in TO_THE_END else [len(value), *value]
     return numbers

@@ -334,7 +334,7 @@ def _order(file: Path, rank: int, schedule: _Schedule) -> list[int]:
             if missing[later] == 0:
                 heapq.heappush(ready, (waits[later], later))
     if len(order) < len(operations):
-        raise InputError(f"{file}: operations of rank {rank} require each other in a circle; take one of their requirements out")
+        raise InputError(f"{file}: operations of rank {rank} require each other in a cycle; take one of their requirements out")
     return order
 
 

@@ -274,7 +274,7 @@ REORDERED = 4  # create: MPI was allowed to give its members other ranks
 CONTIGUOUS = 1  # access: one piece of memory at the target
 EXCLUSIVE = 1  # synchronise: a lock that is exclusive
 UNCHECKED = 2  # synchronise: MPI_MODE_NOCHECK was given
-IN_VAIN = 4  # synchronise: a test that was false
+EMPTY = 4  # synchronise: a test that was false
 
 FLAGS: dict[str, tuple[str, ...]] = {
     "collective": (
@@ -292,7 +292,7 @@ FLAGS: dict[str, tuple[str, ...]] = {
     "synchronise": (
         "exclusive",
         "unchecked",
-        "in-vain",
+        "empty",
     ),
 }
 """Names of the bits, from the lowest one on."""

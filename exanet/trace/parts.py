@@ -21,7 +21,7 @@ from exanet._core import TraceTables
 from exanet.errors import InputError
 from exanet.trace import folder
 from exanet.trace.folder import Trace
-from exanet.trace.layout import IN_VAIN, WORLD
+from exanet.trace.layout import EMPTY, WORLD
 from exanet.trace.records import (
     ACCESSES,
     BLOCKING,
@@ -162,7 +162,7 @@ class _Cutter:
     def _synchronise(self, code: int, fields: list[int]) -> None:
         if code == CODES["Win_free"]:
             self._windows.pop(fields[0], None)
-        self._epochs[fields[0]] += (code in _BEGINNINGS) - (code in _ENDINGS and not fields[2] & IN_VAIN)
+        self._epochs[fields[0]] += (code in _BEGINNINGS) - (code in _ENDINGS and not fields[2] & EMPTY)
 
     def _create(self, fields: list[int]) -> None:
         count = fields[3]
@@ -216,7 +216,7 @@ def part_of(rank: int, stream: Path, after: int = 0, until: int | None = None) -
 
 
 def check_messages(parts: Sequence[Part], where: str, advice: str) -> None:
-    """Raises InputError unless each message has both ends in the parts, as far as that can be told without times."""
+    """Raises InputError unless each message has both ends in the parts, as far as that can be seen without times."""
     sent: Counter[Any] = Counter()
     received: Counter[Any] = Counter()
     to: Counter[Any] = Counter()

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from exanet import renamed
 from exanet.errors import InputError
 from exanet.trace import folder, records
 from exanet.trace.folder import Trace
@@ -20,6 +21,8 @@ from exanet.trace.write import CODES, Stream
 
 FIRST_LINE = "exanet-trace 1"
 _MOST = 1 << 63
+_RENAMED = {"in-vain": "empty"}
+"""Flags by names that an earlier release wrote."""
 
 
 # -- to text --------------------------------------------------------------------------------------------------------------------------
@@ -163,13 +166,20 @@ def _values(field: Field, text: str | None) -> list[int]:
         return [0]
     if field.kind in FLAGS:
         known = FLAGS[field.kind]
-        flags = text.split("+")
+        flags = [_present(flag) for flag in text.split("+")]
         if unknown := [flag for flag in flags if flag not in known]:
             raise ValueError(f"{field.name}: {unknown[0][:40]!r} is none of {', '.join(known)}")
         return [sum(1 << known.index(flag) for flag in set(flags))]
     if field.kind in ("peer", "tag") and text == "any":
         return [1 if field.kind == "peer" else 0]
     return [_number(field.name, text, {"peer": 2, "tag": 1}.get(field.kind, 0))]
+
+
+def _present(flag: str) -> str:
+    """The flag's present name, of one that may be an old one."""
+    if flag in _RENAMED:
+        renamed.warn("flag of a trace", flag, _RENAMED[flag])
+    return _RENAMED.get(flag, flag)
 
 
 def _peer(name: str, text: str) -> int:

@@ -28,7 +28,7 @@ _FACTS = ("R33", "R34", "R35", "R36", "R38", "R44", "P03", "P04", "A03", "A04", 
 def measure(
     line_cycles: int = LINE_CYCLES, memory_cycles: int = MEMORY_CYCLES, progress: Callable[[float], None] = lambda share: None
 ) -> dict[str, Any]:
-    """Everything that the command shows. `progress` is told the share of it that has been measured.
+    """Everything that the command shows. `progress` gets the share of it that has been measured.
 
     Raises InputError when the model cannot be built.
     """
@@ -167,10 +167,10 @@ def _show_stages(console: Console, these: Sequence[Row], names: Sequence[str]) -
     for rows in zip(*(of["stages"] for of in these), strict=True):
         table.add_row(rows[0]["stage"], *(str(row[key]) for row in rows for key in ("cycles", "since_store_cycles")))
     console.print(table)
-    told = sum(row["model_cycles"] is not None for row in these[0]["stages"])
+    shared = sum(row["model_cycles"] is not None for row in these[0]["stages"])
     same = [of["model_equal"] for of in these]
     events = sum(of["compared"] for of in these)
-    said = f"the same at all {told} stages that it has, and in all {events} packets, bursts and answers" if all(same) else "NOT the same"
+    said = f"the same at all {shared} stages that it has, and in all {events} packets, bursts and answers" if all(same) else "NOT the same"
     console.print(f"the model: {said}\n")
 
 
@@ -214,7 +214,7 @@ def _show_options(console: Console, found: dict[str, Any]) -> None:
     console.print(
         f"published: up to {found['published']['A03']['value']} % of time saved by two DMA engines and a prefetched queue (A03)\n"
     )
-    console.print("[bold]Completions: cycles from the first store until a process of the other node finds the bytes and can tell[/]\n")
+    console.print("[bold]Completions: cycles from the first store until a process of the other node finds the bytes and knows it[/]\n")
     table = terminal.table("", *(f"{of['bytes']} B" for of in found["completions"]))
     for key, text in _COMPLETIONS.items():
         table.add_row(text, *(str(of[key]) for of in found["completions"]))
@@ -230,7 +230,7 @@ _COMPLETIONS = {
     "write_and_fence": "direct completion: a write, and a word behind it in user memory (fence)",
     "message_behind_0": "completion in a mailbox: a message that the interface sends when the write has ended",
     f"message_behind_{options.BEHIND_BYTES}": f"the same with {options.BEHIND_BYTES} B of payload in it",
-    "message_behind_word": "the same without, behind the word that tells the sender, when memory has it",
+    "message_behind_word": "the same without, behind the word that notifies the sender, when memory has it",
     "write_and_message": "by the processor: a write, its end polled, then a message",
     "end_at_sender": "  of that, until the sender has polled its end",
 }

@@ -29,9 +29,9 @@ class RunFailed(Exception):
 class Runner:
     """Runs programs and remembers their answers."""
 
-    def __init__(self, tell: Callable[[str], None] = lambda _: None) -> None:
-        """`tell` is called with what is being measured, within a row that takes long."""
-        self.tell = tell
+    def __init__(self, report: Callable[[str], None] = lambda _: None) -> None:
+        """`report` is called with what is being measured, within a row that takes long."""
+        self.report = report
         self._answers: dict[tuple[str, ...], dict[str, Any] | RunFailed] = {}
         self._machines: dict[str, Machine] = {}
 

@@ -8,12 +8,12 @@
 #include "clock.h"
 
 /* A rank that waits for the host moves no clock for so long: what comes meanwhile comes at the same virtual time in every run. */
-#define EXANET_PATIENCE_MS 200
+#define EXANET_WAIT_MS 200
 #define EXANET_STEP_PS PS_PER_MS
 #define EXANET_MOST_STEPS 1000
 
 /* The rank sleeps for so many whole milliseconds of virtual time, of which the rest of the present one is the first, so that all who wait
- * end at the same moment; the next step is twice as long. */
+ * end at the same time; the next step is twice as long. */
 static inline void exanet_step(struct exanet_ni *ni, uint64_t *steps) {
   const uint64_t now = exanet_clock_peek(ni);
   exanet_sleep_with_others(ni, (now / EXANET_STEP_PS + *steps) * EXANET_STEP_PS - now);

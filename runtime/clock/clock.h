@@ -17,7 +17,7 @@
 #define PS_PER_S UINT64_C(1000000000000)
 
 /* Readings of clocks at the program's time 0, in seconds, in every rank of every run: those of the date (2026-01-01 in UTC), and those that
- * count from the machine's start. Far enough apart that a deadline tells by its size which kind of clock it was made from. */
+ * count from the machine's start. Far enough apart that a deadline shows by its size which kind of clock it was made from. */
 #define EXANET_EPOCH_S INT64_C(1767225600)
 #define EXANET_BOOT_S INT64_C(1000)
 
@@ -37,11 +37,11 @@ static inline struct exanet_ni *exanet_virtual_ni(void) {
 bool exanet_in_program_time(void);
 /* The program's time: picoseconds since the process began. */
 uint64_t exanet_now_ps(void);
-/* Outside virtual time: a sleep or wait is over that lasted until this moment of the program's time. */
+/* Outside virtual time: a sleep or wait is over that lasted until this point of the program's time. */
 void exanet_passed_until(uint64_t ps);
 /* The part of the program's time that is not the rank's clock: at least so much. */
 void exanet_still_until(uint64_t ps);
-/* In a forked child: its time goes on at the system's pace. Before the interface is forgotten. */
+/* In a forked child: its time goes on at the system's rate. Before the interface is forgotten. */
 void exanet_now_in_child(void);
 bool exanet_in_child(void);
 /* The system's monotonic clock. */

@@ -26,7 +26,7 @@ bool exanet_is_in_library(const void *address, const char *name) {
 struct library {
   const char *names[2];
   const char *has;
-  _Atomic(void *) handle; /* kept open: it is never unloaded under us */
+  _Atomic(void *) handle; /* kept open, so that it stays loaded */
 };
 
 static int find_library(struct dl_phdr_info *info, size_t size, void *wanted) {

@@ -6,9 +6,9 @@
  * messages, which come when virtual time passes. That waits for the rank that is in PMIx, since it does not sleep in the network: nobody would go on.
  *
  * Model: a call is made on another thread, and the caller waits for it in the host's time, which moves no clock, so that runs repeat. Where
- * somebody does not come for EXANET_PATIENCE_MS, time goes on by a step of whole milliseconds, and by a longer one each time, until he does.
+ * somebody does not come for EXANET_WAIT_MS, time goes on by a step of whole milliseconds, and by a longer one each time, until he does.
  * Before a group is made the rank sleeps until the end of the next whole millisecond of virtual time; meanwhile the other members finish what
- * they are in, and come to the same moment. */
+ * they are in, and come to the same time. */
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <pthread.h>
@@ -38,9 +38,9 @@ static void *make(void *argument) {
   return NULL;
 }
 
-/* False after EXANET_PATIENCE_MS of the host's time. */
+/* False after EXANET_WAIT_MS of the host's time. */
 static bool is_done(struct call *call) {
-  const struct timespec limit = {.tv_nsec = EXANET_PATIENCE_MS * 1000000L};
+  const struct timespec limit = {.tv_nsec = EXANET_WAIT_MS * 1000000L};
   if (!__atomic_load_n(&call->done, __ATOMIC_ACQUIRE))
     syscall(SYS_futex, &call->done, FUTEX_WAIT_PRIVATE, 0, &limit, NULL, 0);
   return __atomic_load_n(&call->done, __ATOMIC_ACQUIRE);

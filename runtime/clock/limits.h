@@ -22,12 +22,12 @@ static inline uint64_t exanet_to_ps(int64_t s, int64_t ns) {
   return (uint64_t)s * PS_PER_S + (uint64_t)ns * PS_PER_NS;
 }
 
-/* The moment at which a deadline on a clock that reads `zero_s` at the program's time 0 is over. */
-static inline uint64_t exanet_moment(const struct timespec *deadline, int64_t zero_s) {
+/* The time at which a deadline on a clock that reads `zero_s` at the program's time 0 is over. */
+static inline uint64_t exanet_time_of(const struct timespec *deadline, int64_t zero_s) {
   return exanet_to_ps(deadline->tv_sec - zero_s, deadline->tv_nsec);
 }
 
-/* The zero of the wall clock that a deadline was made from, of the date or since the machine's start: its size tells. */
+/* The zero of the wall clock that a deadline was made from, of the date or since the machine's start: its size says which. */
 static inline int64_t exanet_zero_of_deadline(const struct timespec *deadline) {
   return deadline->tv_sec >= EXANET_EPOCH_S / 2 ? EXANET_EPOCH_S : EXANET_BOOT_S;
 }

@@ -9,7 +9,7 @@
  * the rank's clock. Before and after it stands still, but for what must move it: a sleep, a wait that expires, and a loop that does
  * nothing but read it. MPI_Init sets it to the furthest of all ranks, since that is when the last of them has come.
  *
- * In a forked child, which is no rank, it goes on from the parent's at the system's pace.
+ * In a forked child, which is no rank, it goes on from the parent's at the system's rate.
  *
  * Limit: the MPI library's own threads, and the library itself inside MPI_Init and MPI_Finalize, live in the system's time, since they deal
  * with the world outside; so does what a program has called back from there. */

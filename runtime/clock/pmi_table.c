@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What ranks have told MPICH's launcher about themselves, read without asking it.
+ * What ranks have published with MPICH's launcher about themselves, read without asking it.
  *
  * Problem: each rank asks for the address of every other one, a question at a time over a socket: a million round trips for a thousand ranks.
  *

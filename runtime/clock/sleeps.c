@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sleeping. In virtual time a sleep is one of the rank's clock (runtime/lib/naps.c) and takes no real time. Before and after, where the
+ * Sleeping. In virtual time a sleep is one of the rank's clock (runtime/lib/timed_sleeps.c) and takes no real time. Before and after, where the
  * program may wait for something of the real world, it takes its time, and the program's time goes on by it.
  *
  * Limit: signals do not cut a sleep in virtual time short. */
@@ -39,7 +39,7 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *re
   if (!exanet_valid(request)) return EINVAL;
   if (flags & TIMER_ABSTIME) {
     const int64_t zero = clock == CLOCK_PROCESS_CPUTIME_ID ? 0 : exanet_zero_of_deadline(request);
-    const struct exanet_limit limit = exanet_limit_at(exanet_moment(request, zero));
+    const struct exanet_limit limit = exanet_limit_at(exanet_time_of(request, zero));
     return sleep_until(&limit) > 0 ? EINTR : 0;
   }
   const struct exanet_limit limit = exanet_limit_in(exanet_to_ps(request->tv_sec, request->tv_nsec));

@@ -4,7 +4,7 @@
  * Problem: what the other rank sends may come behind a message of the simulated network, for which virtual time has to pass; that waits for
  * this rank, as for all that are at work.
  *
- * Model: the rank waits in the host's time for EXANET_PATIENCE_MS, which moves no clock; then time goes on by a step, and by a longer one each
+ * Model: the rank waits in the host's time for EXANET_WAIT_MS, which moves no clock; then time goes on by a step, and by a longer one each
  * time. Only the waiting is done here, before the call itself, which then finds what it needs; what is long is sent piece by piece.
  *
  * Limits: signals do not cut a wait short. A socket that does not block, or has a limit of its own (SO_RCVTIMEO), a thread beside others outside MPI, and a stream of stdio are
@@ -22,8 +22,8 @@
 
 #include "beside.h"
 
-/* After so many patient looks the user is told who waits for whom. */
-#define LOOKS_UNTIL_TOLD 25
+/* After so many polls a warning says who waits for whom. */
+#define POLLS_UNTIL_WARNING 25
 
 /* MPICH asks its launcher by this one, which answers by itself; -1 where there is none. */
 static int launcher_socket(void) {
@@ -64,14 +64,14 @@ static bool may_wait(int fd, short events) {
   return waits;
 }
 
-static void tell(int fd) {
-  static bool told;
-  if (!told)
+static void warn(int fd) {
+  static bool warned;
+  if (!warned)
     fprintf(stderr,
             "exanet: a rank (pid %d) waits at its socket %d for %d s; virtual time goes on meanwhile, by longer and "
             "longer steps\n",
-            (int)getpid(), fd, LOOKS_UNTIL_TOLD * EXANET_PATIENCE_MS / 1000);
-  told = true;
+            (int)getpid(), fd, POLLS_UNTIL_WARNING * EXANET_WAIT_MS / 1000);
+  warned = true;
 }
 
 /* Until it is ready, or an error has come: the call itself says so. */
@@ -79,8 +79,8 @@ static void wait_for(int fd, short events) {
   if (look(fd, events, 0) > 0) return;
   struct exanet_ni *ni;
   uint64_t steps = 1;
-  for (int looks = 1; look(fd, events, EXANET_PATIENCE_MS) <= 0 && (ni = exanet_virtual_ni()) != NULL; ++looks) {
-    if (looks == LOOKS_UNTIL_TOLD) tell(fd);
+  for (int looks = 1; look(fd, events, EXANET_WAIT_MS) <= 0 && (ni = exanet_virtual_ni()) != NULL; ++looks) {
+    if (looks == POLLS_UNTIL_WARNING) warn(fd);
     exanet_step(ni, &steps);
   }
 }

@@ -14,8 +14,8 @@ typedef int (*spawn_function)(long, long, long, long, long, long, long, long, lo
 typedef int (*call_handler_function)(long comm, int code);
 
 static int spawn(const char *name, int comm_at, const long *a) {
-  static atomic_flag told = ATOMIC_FLAG_INIT;
-  if (exanet_process_ni() != NULL && !atomic_flag_test_and_set(&told))
+  static atomic_flag warned = ATOMIC_FLAG_INIT;
+  if (exanet_process_ni() != NULL && !atomic_flag_test_and_set(&warned))
     fprintf(stderr,
             "exanet: %s is not possible: all ranks of a simulated run are started together; start as many as are "
             "needed with exanet run -n\n",

@@ -24,7 +24,7 @@ struct wait {
 /* False: the deadline is no time. */
 static bool wait_begin(struct wait *w, const struct timespec *deadline) {
   if (!exanet_valid(deadline)) return false;
-  w->limit = exanet_limit_at(exanet_moment(deadline, exanet_zero_of_deadline(deadline)));
+  w->limit = exanet_limit_at(exanet_time_of(deadline, exanet_zero_of_deadline(deadline)));
   w->deadline = exanet_to_timespec(exanet_system_ps() + exanet_limit_ps(&w->limit));
   return true;
 }

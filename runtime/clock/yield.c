@@ -2,7 +2,7 @@
 // MPI libraries yield the processor in their progress loops, so that others on it may get on. In the virtual phase a poll that finds nothing
 // already gives the processor away for exactly as long as needed; the yield would only cost two context switches more.
 //
-// With several threads that take turns inside MPI (runtime/lib/token.c), a yield there tells that the thread waits for another one; so does a lock
+// With several threads that take turns inside MPI (runtime/lib/token.c), a yield there says that the thread waits for another one; so does a lock
 // that is found taken. A thread that takes a lock may not step aside before it has left it, since the next one may want it; one that sleeps on
 // a lock or a condition lets others go first meanwhile.
 //

@@ -24,7 +24,7 @@
 typedef struct exn_tree_question part;
 
 /* The other communicator of the program's one. */
-struct twin {
+struct duplicate {
   long comm;
   bool used; /* or the library broadcasts */
   int size, rank;
@@ -51,60 +51,61 @@ static exanet_mpi_function library[2][2]; /* [PMPI][counts are MPI_Count] */
 static bool ready, copied;
 static int key;
 
-/* -- twins ---------------------------------------------------------------------------------------------------------------------------- */
+/* -- duplicates ---------------------------------------------------------------------------------------------------------------------------- */
 
 static int forget(long comm, int of, void *value, void *extra) {
   (void)comm, (void)of, (void)extra;
-  struct twin *twin = value;
-  const int result = twin->used ? own.comm_free(&twin->comm) : 0;
-  for (int i = 0; twin->parts != NULL && i < 2 * twin->size; i++) free(twin->parts[i]);
-  free(twin->parts);
-  free(twin->members);
-  free(twin);
+  struct duplicate *duplicate = value;
+  const int result = duplicate->used ? own.comm_free(&duplicate->comm) : 0;
+  for (int i = 0; duplicate->parts != NULL && i < 2 * duplicate->size; i++) free(duplicate->parts[i]);
+  free(duplicate->parts);
+  free(duplicate->members);
+  free(duplicate);
   return result;
 }
 
 /* Rank 0 of the communicator says it. */
-static int agree_on_number(struct twin *twin) {
+static int agree_on_number(struct duplicate *duplicate) {
   static uint32_t made;
-  twin->number = (uint64_t)twin->members[0] << 24 | (__atomic_fetch_add(&made, 1, __ATOMIC_RELAXED) & 0xffffff);
-  return exanet_mpi.bcast(&twin->number, sizeof twin->number, (long)exanet_mpi.byte, 0, twin->comm);
+  duplicate->number =
+      (uint64_t)duplicate->members[0] << 24 | (__atomic_fetch_add(&made, 1, __ATOMIC_RELAXED) & 0xffffff);
+  return exanet_mpi.bcast(&duplicate->number, sizeof duplicate->number, (long)exanet_mpi.byte, 0, duplicate->comm);
 }
 
 /* All members of the communicator come here at once, at its first broadcast. */
-static int make(long comm, struct twin **made) {
+static int make(long comm, struct duplicate **made) {
   int result = 0;
-  struct twin *twin = exanet_kept(calloc(1, sizeof *twin));
-  exanet_mpi.comm_size(comm, &twin->size);
-  exanet_mpi.comm_rank(comm, &twin->rank);
-  twin->members = exanet_members_of(comm, twin->size);
+  struct duplicate *duplicate = exanet_kept(calloc(1, sizeof *duplicate));
+  exanet_mpi.comm_size(comm, &duplicate->size);
+  exanet_mpi.comm_rank(comm, &duplicate->rank);
+  duplicate->members = exanet_members_of(comm, duplicate->size);
   long group = 0;
-  if (twin->members != NULL && exanet_mpi.comm_group(comm, &group) == 0) {
+  if (duplicate->members != NULL && exanet_mpi.comm_group(comm, &group) == 0) {
     group = exanet_handle_at((long)&group, 0);
-    twin->parts = exanet_kept(calloc(2 * (size_t)twin->size, sizeof *twin->parts));
-    result = own.comm_create(comm, group, &twin->comm);
-    twin->comm = exanet_handle_at((long)&twin->comm, 0);
-    twin->used = result == 0;
-    if (twin->used) own.comm_set_errhandler(twin->comm, (long)exanet_mpi.errors_return);
+    duplicate->parts = exanet_kept(calloc(2 * (size_t)duplicate->size, sizeof *duplicate->parts));
+    result = own.comm_create(comm, group, &duplicate->comm);
+    duplicate->comm = exanet_handle_at((long)&duplicate->comm, 0);
+    duplicate->used = result == 0;
+    if (duplicate->used) own.comm_set_errhandler(duplicate->comm, (long)exanet_mpi.errors_return);
     exanet_mpi.group_free(&group);
-    if (twin->used && copied) result = agree_on_number(twin);
+    if (duplicate->used && copied) result = agree_on_number(duplicate);
   }
-  own.comm_set_attr(comm, key, twin);
-  *made = twin;
+  own.comm_set_attr(comm, key, duplicate);
+  *made = duplicate;
   return result;
 }
 
 /* -- a broadcast ---------------------------------------------------------------------------------------------------------------------- */
 
-static const part *part_of(struct twin *twin, int root, bool is_long) {
-  part **kept = &twin->parts[2 * root + is_long];
+static const part *part_of(struct duplicate *duplicate, int root, bool is_long) {
+  part **kept = &duplicate->parts[2 * root + is_long];
   if (*kept != NULL) return *kept;
   struct exanet_ni *ni = exanet_process_ni();
   exanet_uncounted_begin(ni);
-  const size_t size = (size_t)twin->size;
+  const size_t size = (size_t)duplicate->size;
   part *asked = exanet_kept(malloc(sizeof *asked + size * sizeof asked->list[0]));
-  *asked = (part){.ranks = (uint32_t)size, .me = (uint32_t)twin->rank, .root = (uint32_t)root, .is_long = is_long};
-  memcpy(asked->list, twin->members, size * sizeof asked->list[0]);
+  *asked = (part){.ranks = (uint32_t)size, .me = (uint32_t)duplicate->rank, .root = (uint32_t)root, .is_long = is_long};
+  memcpy(asked->list, duplicate->members, size * sizeof asked->list[0]);
   exanet_ask_tree(ni, asked);
   *kept = asked;
   exanet_uncounted_end(ni);
@@ -117,32 +118,32 @@ static long broadcast(bool large, bool pmpi, EXANET_MPI_ARGUMENTS) {
   const int root = (int)a3;
   const exanet_mpi_function otherwise = library[pmpi][large];
   const struct exanet_ni *ni = exanet_process_ni();
-  struct twin *twin = NULL;
+  struct duplicate *duplicate = NULL;
   int found = 0, bytes = 0;
   if (!ready || ni == NULL || !exanet_is_virtual(ni) || exanet_handle_of(a4) == exanet_mpi.no_communicator ||
-      count < 0 || exanet_handle_of(a2) == exanet_mpi.no_type || own.comm_get_attr(a4, key, &twin, &found) != 0)
+      count < 0 || exanet_handle_of(a2) == exanet_mpi.no_type || own.comm_get_attr(a4, key, &duplicate, &found) != 0)
     return otherwise(EXANET_MPI_PASSED);
   if (!found) {
-    const int result = make(a4, &twin);
+    const int result = make(a4, &duplicate);
     if (result != 0) return own.comm_call_errhandler(a4, result), result;
   }
-  if (!twin->used || root < 0 || root >= twin->size) return otherwise(EXANET_MPI_PASSED);
+  if (!duplicate->used || root < 0 || root >= duplicate->size) return otherwise(EXANET_MPI_PASSED);
   /* Nothing at all is not even begun, by anybody: the types agree in what they hold. */
   if (count == 0 || (exanet_mpi.type_size(a2, &bytes) == 0 && bytes == 0)) return 0;
   struct exanet_step_call call = {.by = &messages[large],
-                                  .comm = twin->comm,
+                                  .comm = duplicate->comm,
                                   .buffer = (void *)a0,
                                   .count = count,
                                   .type = a2,
-                                  .root = twin->members[root]};
+                                  .root = duplicate->members[root]};
   bool is_long = false;
   if (copied) {
     const uint64_t whole = exanet_contents_bytes(count, a2);
     is_long = whole > exanet_eager_max(ni);
-    call.tag = twin->number << 16 | (twin->copied++ & 0xffff);
-    call.contents = (struct exanet_contents){call.buffer, count, a2, twin->comm, whole, NULL};
+    call.tag = duplicate->number << 16 | (duplicate->copied++ & 0xffff);
+    call.contents = (struct exanet_contents){call.buffer, count, a2, duplicate->comm, whole, NULL};
   }
-  const int result = exanet_carry_out(part_of(twin, root, is_long), &call);
+  const int result = exanet_carry_out(part_of(duplicate, root, is_long), &call);
   if (result != 0) own.comm_call_errhandler(a4, result);
   return result;
 }
@@ -193,10 +194,10 @@ void exanet_bcast_open(struct exanet_ni *ni, void *(*find)(const char *name)) {
     if (exanet_rank(ni) == 0) fprintf(stderr, "exanet: --collective bcast is not for this program: %s\n", why);
     _exit(2);
   }
-  struct twin *twin;
+  struct duplicate *duplicate;
   exanet_members_open();
   own.comm_create_keyval(exanet_copy_none, forget, &key, NULL);
-  if (make((long)exanet_mpi.world, &twin) == 0) ready = true;
+  if (make((long)exanet_mpi.world, &duplicate) == 0) ready = true;
 }
 
 void exanet_bcast_close(void) {

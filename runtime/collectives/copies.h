@@ -22,7 +22,7 @@ void exanet_copies_close(void);
 /* Bytes of so many elements. */
 uint64_t exanet_contents_bytes(long count, long type);
 
-/* The contents to send, or a place for them. Errors are MPI's, 0: none; what cannot be told of is sent as zeros. */
+/* The contents to send, or a place for them. Errors are MPI's, 0: none; what cannot be described is sent as zeros. */
 int exanet_contents_begin(struct exanet_contents *contents, bool sends);
 /* Puts into the buffer what has come, and forgets the place. */
 int exanet_contents_end(struct exanet_contents *contents, bool received);

@@ -2,7 +2,7 @@
  * MPI_Allreduce, MPI_Barrier, and short MPI_Bcast and MPI_Reduce of unmodified programs, by the units of the interfaces that reduce.
  *
  * Problem: a program calls them on any communicator, and the processors are to have as little as possible to do with it. Model: a communicator gets a
- * tree of units, by its first call, which one of its ranks asks for and tells the others; it is kept as an attribute of the communicator, and goes
+ * tree of units, by its first call, which one of its ranks asks for and sends to the others; it is kept as an attribute of the communicator, and goes
  * with it. Each rank then stores its part into its interface, and waits for the result in its memory; meanwhile the library's own progress goes on,
  * as other ranks may wait for that. A broadcast is a reduction bit by bit to which only the root brings something; a reduction to one rank is one
  * to all whose result the others drop.

@@ -14,16 +14,16 @@ static void note(int *result, int error) {
 }
 
 static int message(const struct exanet_step_call *c, uint32_t step) {
-  const bool tells = step & EXN_STEP_TELLS;
-  const long count = tells ? 0 : c->count, type = tells ? (long)exanet_mpi.byte : c->type, comm = c->comm;
+  const bool signals = step & EXN_STEP_SIGNALS;
+  const long count = signals ? 0 : c->count, type = signals ? (long)exanet_mpi.byte : c->type, comm = c->comm;
   const int peer = (int)EXN_STEP_PEER(step);
   if (step & EXN_STEP_SENDS) return c->by->send(c->buffer, count, type, peer, 0, comm);
   return c->by->receive(c->buffer, count, type, peer, 0, comm, (void *)(uintptr_t)exanet_mpi.status_ignore);
 }
 
 static int begin(const struct exanet_step_call *c, uint32_t step, void *request) {
-  const bool tells = step & EXN_STEP_TELLS;
-  const long count = tells ? 0 : c->count, type = tells ? (long)exanet_mpi.byte : c->type, comm = c->comm;
+  const bool signals = step & EXN_STEP_SIGNALS;
+  const long count = signals ? 0 : c->count, type = signals ? (long)exanet_mpi.byte : c->type, comm = c->comm;
   const int peer = (int)EXN_STEP_PEER(step);
   if (step & EXN_STEP_SENDS) return c->by->isend(c->buffer, count, type, peer, 0, comm, request);
   return c->by->ireceive(c->buffer, count, type, peer, 0, comm, request);

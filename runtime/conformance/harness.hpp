@@ -101,7 +101,7 @@ inline Report run_rank(int n, const std::string& region, int rank, int pipe_fd,
   return {text.empty() ? 0 : 1, text};
 }
 
-// Waits for `pid` and tells the simulator; kills it when it does not end.
+// Waits for `pid` and reports it to the simulator; kills it when it does not end.
 inline std::string reap(Control& control, RankId rank, pid_t pid, int pipe_fd) {
   std::string text;
   char buffer[512];
@@ -131,7 +131,7 @@ class MeetingPoint {
   void* page_;
 };
 
-// The ranks are forked before the coordinator's thread exists, and with _Fork(): an ordinary fork would tell the child that it is no rank.
+// The ranks are forked before the coordinator's thread exists, and with _Fork(): an ordinary fork would make the child one that is no rank.
 // `failure`, if given, becomes what has failed first on the network.
 inline std::string run_ranks_once(int n, const std::function<void(int, int)>& program,
                                   const MachineConfig& config = machine(), std::string* failure = nullptr) {

@@ -147,11 +147,11 @@ TEST_CASE("address vectors: insert, look up, print, remove") {
                               EXPECT_EQ(name, exanet_address(2, 0));
                               EXPECT_EQ(len, sizeof name);
                               char text[64] = "";
-                              std::size_t room = sizeof text;
-                              EXPECT(std::string(fi_av_straddr(n.av, &name, text, &room)) == "exanet://2:0");
-                              EXPECT_EQ(room, sizeof "exanet://2:0");
-                              room = 4;
-                              fi_av_straddr(n.av, &name, text, &room);
+                              std::size_t length = sizeof text;
+                              EXPECT(std::string(fi_av_straddr(n.av, &name, text, &length)) == "exanet://2:0");
+                              EXPECT_EQ(length, sizeof "exanet://2:0");
+                              length = 4;
+                              fi_av_straddr(n.av, &name, text, &length);
                               EXPECT(std::string(text) == "exa");
                               const exanet_addr mixed[3] = {exanet_address(1, 4), exanet_address(9, 0),
                                                             exanet_address(0, 1)};

@@ -150,9 +150,9 @@ TEST_CASE("one multi-receive buffer takes messages one behind the other and is g
       return;
     }
     EXPECT_OK(fi_setopt(&n.ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &kLeast, sizeof kLeast));
-    std::size_t told = 0, told_size = sizeof told;
-    EXPECT_OK(fi_getopt(&n.ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &told, &told_size));
-    EXPECT_EQ(told, kLeast);
+    std::size_t least = 0, size = sizeof least;
+    EXPECT_OK(fi_getopt(&n.ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, &size));
+    EXPECT_EQ(least, kLeast);
     std::vector<unsigned char> buffers[2] = {std::vector<unsigned char>(kBuffer), std::vector<unsigned char>(kBuffer)};
     for (int b = 0; b < 2; ++b) {
       const iovec iov{buffers[b].data(), kBuffer};

@@ -143,7 +143,7 @@ TEST_CASE("a key is taken until its region is closed") {
   });
 }
 
-TEST_CASE("a put with remote data tells the target") {
+TEST_CASE("a put with remote data notifies the target") {
   run_ranks(2, [](Node& n) {
     std::uint64_t window = 0;
     fid_mr* mr = n.expose(&window, sizeof window, FI_REMOTE_WRITE, kKey);

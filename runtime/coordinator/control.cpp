@@ -7,24 +7,25 @@
 namespace exanet {
 namespace {
 
-enum Telling : std::uint32_t { kUntold, kTelling, kTold };
+enum Reporting : std::uint32_t { kUnreported, kReporting, kReported };
 
 }  // namespace
 
 void Control::stop(const std::string& reason) {
-  std::uint32_t untold = kUntold;
-  if (__atomic_compare_exchange_n(&region_->telling, &untold, kTelling, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  std::uint32_t unreported = kUnreported;
+  if (__atomic_compare_exchange_n(&region_->reporting, &unreported, kReporting, false, __ATOMIC_ACQ_REL,
+                                  __ATOMIC_ACQUIRE)) {
     const std::size_t bytes = std::min(reason.size(), sizeof region_->reason - 1);
     std::memcpy(region_->reason, reason.data(), bytes);
     region_->reason[bytes] = '\0';
-    __atomic_store_n(&region_->telling, kTold, __ATOMIC_RELEASE);
+    __atomic_store_n(&region_->reporting, kReported, __ATOMIC_RELEASE);
   }
   __atomic_store_n(&region_->stopping, 1, __ATOMIC_RELEASE);
   call();
 }
 
 std::string Control::reason() const {
-  if (__atomic_load_n(&region_->telling, __ATOMIC_ACQUIRE) != kTold) return {};
+  if (__atomic_load_n(&region_->reporting, __ATOMIC_ACQUIRE) != kReported) return {};
   return {region_->reason, ::strnlen(region_->reason, sizeof region_->reason)};
 }
 

@@ -18,15 +18,15 @@ namespace exanet {
 namespace {
 
 constexpr const char* kDeadlock = "deadlock: every rank waits and no message is under way";
-constexpr std::int64_t kPatience =
+constexpr std::int64_t kSleepLimit =
     20'000'000;  // ns without a change before one more rank is let run: one of them may wait for it
 // How far a rank that runs alone may go before it asks again. Nobody else posts anything meanwhile, so nothing comes for it before the next event.
 constexpr Time kFurthestAlone = Time::us(1000);
 
-// A round whose ranks take less than this together is left to one processor, and the simulator looks for its end for so long. Where other
-// programs want the processors, longer looks were seen to take far more than they save.
+// A round whose ranks take less than this together is left to one processor, and the simulator spins for its end for so long. Where other
+// programs want the processors, longer spins were seen to take far more than they save.
 constexpr std::int64_t kShortRoundNs = 100'000;
-// In the host of the ranks the simulator takes no processor of its own: a round is shared from the length on at which that pays, with carriers
+// In the host of the ranks the simulator takes no processor of its own: a round is shared from the length on at which that pays, with workers
 // that look for one, and with those that have to be woken.
 constexpr std::int64_t kSharedRoundNs = 5'000, kWakingRoundNs = 200'000;
 
@@ -78,9 +78,9 @@ Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std
   region_->packet_max = machine.ni.packet_max_bytes;
   region_->store_word_bytes = static_cast<std::uint32_t>(machine.fabric.router.word_bits / 8);
   region_->compute_factor = options.compute_factor;
-  // Whoever looks takes a processor, or half of one, from what is measured.
-  may_look_ = processors_ > 1 && options.compute_factor == 0;
-  region_->most_looking = may_look_ ? processors_ - 1 : 0;
+  // Whoever spins takes a processor, or half of one, from what is measured.
+  may_spin_ = processors_ > 1 && options.compute_factor == 0;
+  region_->most_looking = may_spin_ ? processors_ - 1 : 0;
   if (options.offloaded != 0 && !engine_.reduces())
     throw ConfigError("offload",
                       "--offload: the machine's interfaces have no unit that reduces: say ni.reduction_trees, and "
@@ -123,7 +123,7 @@ void Coordinator::run() {
 RunRecord Coordinator::record() {
   RunRecord record(ranks());
   record.statistics = std::move(statistics_);
-  record.network = network_figures(*topology_, engine_.nic().network());
+  record.network = network_statistics(*topology_, engine_.nic().network());
   for (RankId r = 0; r < ranks(); ++r) record.clocks[r] = ranks_[r].clock;
   record.packets = packets();
   record.payload_bytes = engine_.nic().payload_bytes();
@@ -171,7 +171,7 @@ void Coordinator::record(const MessageRecord& message) {
 // -- virtual time -----------------------------------------------------------------------------------------------------------------
 
 void Coordinator::start_virtual() {
-  engine_.set_instant(false);
+  engine_.set_zero_cost(false);
   __atomic_store_n(&region_->phase, EXN_VIRTUAL, __ATOMIC_RELEASE);
   for (RankId r = 0; r < ranks(); ++r) region_->sooner |= region_.rank(r).sooner;
   reckon();
@@ -188,7 +188,7 @@ void Coordinator::run_virtual() {
     if (at_finish_ == ranks() || stopping()) return;
     while (!stopping() && events_.run_one_before(window_end_)) {
     }
-    tell_progress();
+    report_progress_to_ranks();
     if (stopping()) return;
     if (due_.empty()) {
       stop(at_finish_ == 0 ? kDeadlock
@@ -205,12 +205,12 @@ void Coordinator::run_virtual() {
   }
 }
 
-void Coordinator::tell_progress() {
-  const auto tell = [](std::uint64_t& word, std::uint64_t count) { __atomic_store_n(&word, count, __ATOMIC_RELAXED); };
-  tell(region_->now_ps, static_cast<std::uint64_t>(events_.now().ps()));
-  tell(region_->messages, statistics_.total.messages);
-  tell(region_->packets, packets());
-  tell(region_->events, events());
+void Coordinator::report_progress_to_ranks() {
+  const auto store = [](std::uint64_t& word, std::uint64_t count) { __atomic_store_n(&word, count, __ATOMIC_RELAXED); };
+  store(region_->now_ps, static_cast<std::uint64_t>(events_.now().ps()));
+  store(region_->messages, statistics_.total.messages);
+  store(region_->packets, packets());
+  store(region_->events, events());
 }
 
 // False when the run is to stop.
@@ -225,7 +225,7 @@ bool Coordinator::wait_asleep() {
       if (turns > 0) turn_ns_ += (took * static_cast<std::int64_t>(at_once_) / turns - turn_ns_) / 8;
       return true;
     }
-    const bool woken = calls_ != nullptr ? calls_->wait(kPatience) : look() || sleep(kPatience);
+    const bool woken = calls_ != nullptr ? calls_->wait(kSleepLimit) : spin() || sleep(kSleepLimit);
     if (!woken && running == seen) {
       // Whoever runs may be waiting, in real time, for a rank that is due but has not had its turn.
       const std::int64_t next = exn_take_due(region_.get());
@@ -239,9 +239,9 @@ bool Coordinator::wait_asleep() {
   return false;
 }
 
-// Looks for a call for a while, if a processor is to spare for it; after looks in vain not each time.
-bool Coordinator::look() {
-  if (!may_look_ || at_once_ >= processors_ || !exn_looks_now(&looks_)) return false;
+// Spins for a call for a while, if a processor is to spare for it; after spins without one not each time.
+bool Coordinator::spin() {
+  if (!may_spin_ || at_once_ >= processors_ || !exn_spin_now(&spin_)) return false;
   bool called = false;
   for (const std::int64_t until = host_ns() + kShortRoundNs; !called && host_ns() < until;) {
     for (int i = 0; i < 16 && !called; ++i) {
@@ -249,7 +249,7 @@ bool Coordinator::look() {
       called = __atomic_load_n(&region_->simulator_wake, __ATOMIC_ACQUIRE) == EXN_CALLED;
     }
   }
-  exn_looked(&looks_, !called);
+  exn_spin_ended(&spin_, !called);
   return called;
 }
 
@@ -363,35 +363,35 @@ void Coordinator::release() {
   wake_first();
 }
 
-// As many as there are processors, or one if all are soon done; each of those then wakes one of the rest, or a carrier takes it.
+// As many as there are processors, or one if all are soon done; each of those then wakes one of the rest, or a worker takes it.
 void Coordinator::wake_first() {
   const std::int64_t round_ns = static_cast<std::int64_t>(due_.size()) * turn_ns_;
   const bool is_short = round_ns < (calls_ != nullptr ? kSharedRoundNs : kShortRoundNs);
-  at_once_ = (calls_ != nullptr || may_look_) && is_short ? 1 : processors_;
+  at_once_ = (calls_ != nullptr || may_spin_) && is_short ? 1 : processors_;
   released_ns_ = host_ns();
-  const std::uint32_t carriers = __atomic_load_n(&region_->carriers, __ATOMIC_ACQUIRE);
+  const std::uint32_t workers = __atomic_load_n(&region_->workers, __ATOMIC_ACQUIRE);
   std::uint32_t* later = region_.due();
-  std::size_t direct = 0, carried = 0, left = 0;
+  std::size_t direct = 0, on_workers = 0, left = 0;
   for (const RankId r : due_) {
-    const bool parked = carriers > 0 && __atomic_load_n(&region_.rank(r).place, __ATOMIC_ACQUIRE) ==
-                                            static_cast<std::uint32_t>(EXN_PARKED);
-    const bool first = direct + carried < at_once_;
-    if (first && !parked) {
+    const bool descheduled = workers > 0 && __atomic_load_n(&region_.rank(r).place, __ATOMIC_ACQUIRE) ==
+                                                static_cast<std::uint32_t>(EXN_DESCHEDULED);
+    const bool first = direct + on_workers < at_once_;
+    if (first && !descheduled) {
       first_[direct++] = r;
       continue;
     }
-    carried += first;
+    on_workers += first;
     later[left++] = r;
   }
   std::reverse(later, later + left);
   __atomic_store_n(&region_->running, static_cast<std::uint32_t>(due_.size()), __ATOMIC_SEQ_CST);
   __atomic_store_n(&region_->due, rounds_.rounds << 32 | left, __ATOMIC_SEQ_CST);
   for (std::size_t i = 0; i < direct; ++i) give_turn(region_.rank(first_[i]));
-  if (calls_ != nullptr && carried > 0 && calls_->carried()) --carried;  // by the carrier that this runs on
-  if (carried > 0) {
-    const std::uint32_t asleep = exn_call_carriers(region_.get(), static_cast<std::uint32_t>(carried));
-    const bool needed = calls_ == nullptr || !calls_->carried() || round_ns >= kWakingRoundNs;
-    if (asleep > 0 && needed) wake(&region_->carrier_turn, static_cast<int>(asleep));
+  if (calls_ != nullptr && on_workers > 0 && calls_->on_worker()) --on_workers;  // by the worker that this runs on
+  if (on_workers > 0) {
+    const std::uint32_t asleep = exn_call_workers(region_.get(), static_cast<std::uint32_t>(on_workers));
+    const bool needed = calls_ == nullptr || !calls_->on_worker() || round_ns >= kWakingRoundNs;
+    if (asleep > 0 && needed) wake(&region_->worker_turn, static_cast<int>(asleep));
   }
 }
 
@@ -410,8 +410,8 @@ void Coordinator::finish_virtual() {
   // Packets still in flight and late events end in their own time.
   while (!events_.empty() && !stopping()) events_.run_one();
   if (stopping()) return;
-  engine_.set_instant(true);
-  tell_progress();
+  engine_.set_zero_cost(true);
+  report_progress_to_ranks();
   __atomic_store_n(&region_->phase, EXN_DONE, __ATOMIC_RELEASE);
   for (RankId r = 0; r < ranks(); ++r) {
     Rank& rank = ranks_[r];

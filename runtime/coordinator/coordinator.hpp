@@ -83,9 +83,9 @@ class Coordinator final : private Host {
     bool asleep = false;  // and nothing has woken it yet
     bool held = false;  // waits for all others at the start or the end: completions do not wake it
     bool ended = false;
-    std::uint32_t blocking = 0;  // 1 + waits in vain before this one
+    std::uint32_t blocking = 0;  // 1 + empty waits before this one
     Time clock, wake_at;
-    std::uint32_t generation = 0;  // of sleeps: tells a stale wake-up event
+    std::uint32_t generation = 0;  // of sleeps: shows that a wake-up event is stale
     std::vector<Stored> completions;
   };
 
@@ -100,7 +100,7 @@ class Coordinator final : private Host {
   void start_virtual();
   void run_virtual();
   bool wait_asleep();
-  bool look();
+  bool spin();
   bool sleep(std::int64_t ns);
   void collect();
   void reckon();
@@ -114,7 +114,7 @@ class Coordinator final : private Host {
   void wake(std::uint32_t* word, int most = 1);
   void give_turn(exn_rank& slot);
   void finish_virtual();
-  void tell_progress();
+  void report_progress_to_ranks();
   bool deadlocked() const;
   // free_time.cpp
   void run_free(std::uint32_t until_state);
@@ -152,8 +152,8 @@ class Coordinator final : private Host {
   std::uint32_t at_finish_ = 0;
   std::uint32_t processors_;
   std::uint32_t at_once_ = 1;  // of this round's ranks, how many were let run at once
-  bool may_look_ = false;  // before it sleeps
-  exn_looks looks_{};
+  bool may_spin_ = false;  // before it sleeps
+  exn_spin spin_{};
   std::int64_t released_ns_ = 0, turn_ns_ = 50'000;  // host's time: when this round began; what a turn takes of late
   Rounds rounds_;
   const CollectiveAlgorithm* bcast_ = nullptr;  // the one that was chosen

@@ -104,7 +104,7 @@ TEST_CASE("a rank that is killed, fails or leaves early ends the run at once") {
       return 0;
     });
     ends_naming(m, "rank 2", what);
-    for (const int rank : {0, 1, 3}) CHECK(m.statuses[rank] == 75);  // told to leave
+    for (const int rank : {0, 1, 3}) CHECK(m.statuses[rank] == 75);  // asked to leave
   };
   for (const bool in_virtual_time : {true, false}) {
     dies([] { return ::raise(SIGKILL); }, in_virtual_time, "was killed by signal 9");
@@ -123,7 +123,7 @@ TEST_CASE("a stop from outside ends waiting and computing ranks alike") {
   Machine m(2);
   std::thread stopper([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    m.control.stop("told to");
+    m.control.stop("asked to");
   });
   m.run([](exanet_ni* ni, std::uint32_t rank) {
     exanet_start(ni);
@@ -135,7 +135,7 @@ TEST_CASE("a stop from outside ends waiting and computing ranks alike") {
     return 0;
   });
   stopper.join();
-  ends_naming(m, "told to", "told to");
+  ends_naming(m, "asked to", "asked to");
 }
 
 TEST_CASE("deadlock: all wait for what nobody sends") {
@@ -367,7 +367,7 @@ TEST_CASE("the region's own figures overwritten by a rank: the simulator keeps i
     region->rank_offset = region->due_offset = 0xfffff000u;
     region->bytes = 4096;
     region->due = ~std::uint64_t{0};
-    region->carriers = 0xffffff00u;
+    region->workers = 0xffffff00u;
     return ::raise(SIGKILL);
   });
   ends_naming(m, "rank 0", "killed by signal 9");

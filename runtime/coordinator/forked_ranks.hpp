@@ -109,7 +109,7 @@ class Machine {
   }
 
   pid_t start_rank(std::uint32_t rank, const Program& program) {
-    // An ordinary fork would tell the child that it is no rank.
+    // An ordinary fork would make the child one that is no rank.
     const pid_t parent = ::getpid(), child = ::_Fork();
     if (child != 0) return child;
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);

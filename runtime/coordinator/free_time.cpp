@@ -31,7 +31,7 @@ bool Coordinator::serve_free() {
 
 // Until all ranks are in `until_state` (EXN_ABSENT: never) or have left.
 void Coordinator::run_free(std::uint32_t until_state) {
-  engine_.set_instant(true);
+  engine_.set_zero_cost(true);
   while (!stopping()) {
     __atomic_store_n(&region_->simulator_wake, EXN_AWAKE, __ATOMIC_SEQ_CST);
     if (serve_free()) continue;

@@ -13,7 +13,7 @@ namespace exanet {
 
 class Region {
  public:
-  // Throws std::system_error when the region cannot be made (no room, no permission).
+  // Throws std::system_error when the region cannot be made (no space, no permission).
   explicit Region(std::uint32_t ranks);
   // One that another process has made. Throws std::system_error, std::invalid_argument (it is of another version).
   explicit Region(const std::string& path);

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/network/figures.hpp"
+#include "core/network/statistics.hpp"
 #include "core/protocol/matching.hpp"
 #include "core/protocol/statistics.hpp"
 #include "core/units/time.hpp"
@@ -16,7 +16,7 @@ struct RunRecord {
   explicit RunRecord(std::size_t ranks = 0) : statistics(ranks), clocks(ranks) {}
 
   Statistics statistics;
-  NetworkFigures network;
+  NetworkStatistics network;
   std::vector<Time> clocks;  // of the ranks, at their ends
   std::uint64_t packets = 0, payload_bytes = 0, events = 0;
   std::uint64_t reductions = 0;  // of the interfaces

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells ranks their part of a broadcast by the algorithm that the run chose: the one that a replay takes.
+// Gives ranks their part of a broadcast by the algorithm that the run chose: the one that a replay takes.
 //
 // A question is answered while other ranks run, and takes no virtual time: what it needs, the machine's map and the ranks'
 // places, does not change. Groups of ranks get their numbers in the order of questions, which nothing else depends on.
@@ -59,7 +59,7 @@ void Coordinator::answer(RankId rank) {
   for (const ScheduledMessage& message : schedule.messages())
     list.push_back(message.peer << EXN_STEP_FLAGS | (message.sends ? EXN_STEP_SENDS : 0) |
                    (message.ends_stage ? EXN_STEP_ENDS_STAGE : 0) | (message.copied ? EXN_STEP_COPIED : 0) |
-                   (message.tells ? EXN_STEP_TELLS : 0));
+                   (message.signals ? EXN_STEP_SIGNALS : 0));
   head.steps = static_cast<std::uint32_t>(list.size());
   if (list.size() > head.ranks || !write(rank, at, reinterpret_cast<const std::byte*>(&head), sizeof head) ||
       !write(rank, at + sizeof head, reinterpret_cast<const std::byte*>(list.data()), bytes(list.size())))

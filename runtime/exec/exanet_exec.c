@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * exanet-exec: starts one rank and tells the launcher how it ended.
+ * exanet-exec: starts one rank and reports to the launcher how it ended.
  *
  * Problem: ranks are started by us or by somebody else's mpirun, and each of them must (1) have the simulated network interface loaded,
  * while the launchers around it have not; (2) be reported by rank when it cannot start, exits or is killed; (3) never outlive the run,
@@ -150,7 +150,7 @@ static void end_orphaned(pid_t child, int guard) {
 }
 
 /* -- the program ------------------------------------------------------------------------------------------------------------------ */
-/* Starts it; returns its pid, or the negative errno value of exec. A pipe that closes on exec tells the one from the other. */
+/* Starts it; returns its pid, or the negative errno value of exec. A pipe that closes on exec distinguishes the two. */
 static pid_t start(char **argv, const sigset_t *mask) {
   int pipe_fd[2];
   if (pipe2(pipe_fd, O_CLOEXEC)) return -errno;
@@ -255,7 +255,7 @@ int main(int argc, char **argv) {
   }
   if (!guard) {
     snprintf(line, sizeof line, "started %ld %d", rank, child);
-    /* No launcher to tell means that it died before we asked to be told of it. */
+    /* No launcher means that it died before we asked to be notified of that. */
     if (report(line) == -ECONNREFUSED) end_orphaned(child, guard);
   }
   int status = hosted ? attend_hosted(child, parent, connection, &set) : attend(child, parent, guard, &set);

@@ -9,10 +9,10 @@
  * afresh (load.c) and starts them with clone(CLONE_VM), without CLONE_THREAD, CLONE_FILES or CLONE_SIGHAND. Requests come from exanet-exec, which
  * holds the rank's place among its launcher's processes (hosted.h). The program break, of which an address space has one, is closed.
  *
- * Ranks end with a signal that is not SIGCHLD, so that the kernel tells orphans that have come to us from them: waitpid() without __WALL
+ * Ranks end with a signal that is not SIGCHLD, so that the kernel distinguishes them from orphans that have come to us: waitpid() without __WALL
  * sees only orphans, and the environment says whose they are.
  *
- * The simulator may be here, too, on a thread that carriers take as they take ranks: then a round needs no switch of processes.
+ * The simulator may be here, too, on a thread that workers take as they take ranks: then a round needs no switch of processes.
  *
  * Environment: EXANET_HOST_FILES  "L,R": file descriptors of the listening socket, and of one that ends when the run does
  *              EXANET_SIMULATOR_LIBRARY  the simulator's shared object, and
@@ -41,9 +41,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/exec/carrier.h"
 #include "runtime/exec/hosted.h"
 #include "runtime/exec/sweep.h"
+#include "runtime/exec/workers.h"
 #include "runtime/hosted/simulator.h"
 
 #define RANK_ENDED SIGUSR1
@@ -55,7 +55,7 @@ struct rank {
   pid_t pid; /* 0: it has ended */
   uint32_t number;
   int status;
-  bool told; /* of its end */
+  bool reported; /* of its end */
 };
 
 struct simulation {
@@ -65,7 +65,7 @@ struct simulation {
 static struct pollfd *polled; /* OF_HOST, then one for each rank */
 static struct rank *ranks;
 static size_t rank_count;
-static uintptr_t carriers; /* for the ranks' auxiliary vectors, or 0 */
+static uintptr_t workers; /* for the ranks' auxiliary vectors, or 0 */
 
 /* -- in the new process, before its program ---------------------------------------------------------------------------------------- */
 struct birth {
@@ -203,7 +203,7 @@ static pid_t start(struct exn_request *request, const int *files) {
   struct birth birth = {.request = request, .files = files, .host = getpid()};
   const int program = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
   if (program < 0) return -errno;
-  const int error = exn_load(program, request, carriers, &birth.image);
+  const int error = exn_load(program, request, workers, &birth.image);
   close(program);
   if (error) return error;
   int ends[2];
@@ -284,9 +284,9 @@ static int is_spared(pid_t child, void *rank) {
   FILE *file = fopen(path, "re");
   if (!file) return 0;
   char *entry = NULL;
-  size_t room = 0;
+  size_t capacity = 0;
   int anothers = 0;
-  for (ssize_t n; (n = getdelim(&entry, &room, 0, file)) > 0;)
+  for (ssize_t n; (n = getdelim(&entry, &capacity, 0, file)) > 0;)
     if (strncmp(entry, "EXANET_RANK=", 12) == 0) anothers = (size_t)n != length || memcmp(entry, name, length) != 0;
   free(entry);
   fclose(file);
@@ -295,12 +295,12 @@ static int is_spared(pid_t child, void *rank) {
 
 static void note_status(struct rank *rank, int status) {
   if (WIFSTOPPED(status)) {
-    exn_carriers_recall(rank->number);
+    exn_workers_recall(rank->number);
     return;
   }
   rank->pid = 0;
   rank->status = status;
-  exn_carriers_forget(rank->number);
+  exn_workers_forget(rank->number);
 }
 
 /* Takes the status of whatever has ended, by waitpid()'s options. */
@@ -321,12 +321,12 @@ static void sweep_after(struct rank *rank) {
 }
 
 static void reap(void) {
-  struct signalfd_siginfo told;
-  while (read(polled[CHILD_ENDS].fd, &told, sizeof told) > 0) continue;
+  struct signalfd_siginfo ended;
+  while (read(polled[CHILD_ENDS].fd, &ended, sizeof ended) > 0) continue;
   take(__WALL | WUNTRACED);
   for (size_t i = 0; i < rank_count; i++) {
-    if (ranks[i].pid || ranks[i].told) continue;
-    ranks[i].told = true;
+    if (ranks[i].pid || ranks[i].reported) continue;
+    ranks[i].reported = true;
     sweep_after(&ranks[i]);
     reply(polled[OF_HOST + i].fd, EXN_REPLY_ENDED, ranks[i].status);
   }
@@ -353,19 +353,19 @@ static void close_break(void) {
   }
 }
 
-static void look_after_carriers(void) {
+static void supervise_workers(void) {
   static struct timespec last;
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  if ((now.tv_sec - last.tv_sec) * 1000 + (now.tv_nsec - last.tv_nsec) / 1000000 < EXN_CARRIERS_LOOK_MS) return;
+  if ((now.tv_sec - last.tv_sec) * 1000 + (now.tv_nsec - last.tv_nsec) / 1000000 < EXN_WORKERS_CHECK_MS) return;
   last = now;
-  exn_carriers_look();
+  exn_workers_check();
 }
 
 /* -- the simulator ------------------------------------------------------------------------------------------------------------------- */
 static void *simulate(void *argument) {
   const struct simulation *simulation = argument;
-  const struct exn_simulator_calls *calls = exn_carriers_take_simulator();
+  const struct exn_simulator_calls *calls = exn_workers_take_simulator();
   /* With the system's malloc() and such, and not the program's, which has not begun. */
   void *library = calls ? dlopen(simulation->library, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND) : NULL;
   exn_simulate_function *run = NULL;
@@ -373,7 +373,7 @@ static void *simulate(void *argument) {
   if (run)
     run(simulation->region, simulation->order, calls);
   else
-    exn_carriers_leave_simulator();
+    exn_workers_leave_simulator();
   return NULL;
 }
 
@@ -383,7 +383,7 @@ static void start_simulator(char **variables) {
   simulation = (struct simulation){exn_variable(variables, "EXANET_SIMULATOR_LIBRARY"),
                                    exn_variable(variables, "EXANET_ORDER"), exn_variable(variables, "EXANET_NI")};
   if (!simulation.library || !simulation.order || !simulation.region) return;
-  if (!exn_carriers_run() || pthread_create(&thread, NULL, simulate, &simulation)) exn_carriers_leave_simulator();
+  if (!exn_workers_run() || pthread_create(&thread, NULL, simulate, &simulation)) exn_workers_leave_simulator();
 }
 
 static void host(int listens, int run_ends, char **variables) {
@@ -394,7 +394,7 @@ static void host(int listens, int run_ends, char **variables) {
   sigemptyset(&children);
   sigaddset(&children, RANK_ENDED);
   sigaddset(&children, SIGCHLD);
-  carriers = exn_carriers_start(variables);
+  workers = exn_workers_start(variables);
   start_simulator(variables);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   polled = calloc(OF_HOST + MOST_RANKS, sizeof *polled);
@@ -404,8 +404,8 @@ static void host(int listens, int run_ends, char **variables) {
   polled[RUN_ENDS] = (struct pollfd){.fd = run_ends, .events = POLLIN};
   polled[CHILD_ENDS] = (struct pollfd){.fd = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK), .events = POLLIN};
   for (;;) {
-    if (poll(polled, OF_HOST + rank_count, exn_carriers_run() ? EXN_CARRIERS_LOOK_MS : -1) < 0) continue;
-    look_after_carriers();
+    if (poll(polled, OF_HOST + rank_count, exn_workers_run() ? EXN_WORKERS_CHECK_MS : -1) < 0) continue;
+    supervise_workers();
     if (polled[RUN_ENDS].revents) break;
     if (polled[CHILD_ENDS].revents) reap();
     for (size_t i = 0; i < rank_count; i++) hear(i);

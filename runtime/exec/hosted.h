@@ -38,7 +38,7 @@ struct exn_reply {
 /* The Unix socket of a path, or of "@name" in the abstract name space. Returns the address's length, 0 when the name is too long. */
 socklen_t exn_address(const char *name, struct sockaddr_un *out);
 
-/* Has the host that EXANET_HOST names start the program. Returns its pid, and in *connection where its end is told; a negative errno value when
+/* Has the host that EXANET_HOST names start the program. Returns its pid, and in *connection where its end is reported; a negative errno value when
  * it could not be started; 0 when there is no host (any more). */
 pid_t exn_ask(char **argv, long rank, const sigset_t *mask, int *connection);
 
@@ -48,6 +48,6 @@ struct exn_image {
   uintptr_t stack; /* as the kernel leaves the stack pointer after execve() */
   uintptr_t below; /* a free part of the same stack */
 };
-/* Maps `program` and its loader afresh and makes a stack, with EXN_AT_CARRIERS in its auxiliary vector unless `carriers` is 0. Returns 0 or a negative errno value; -ENOEXEC: it cannot be moved. */
-int exn_load(int program, struct exn_request *request, uintptr_t carriers, struct exn_image *out);
+/* Maps `program` and its loader afresh and makes a stack, with EXN_AT_WORKERS in its auxiliary vector unless `workers` is 0. Returns 0 or a negative errno value; -ENOEXEC: it cannot be moved. */
+int exn_load(int program, struct exn_request *request, uintptr_t workers, struct exn_image *out);
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What interrupts a rank on a carrier: a system call, a fault, or a turn that takes long (carrier.c).
+ * What interrupts a rank on a worker: a system call, a fault, or a turn that takes long (worker.c).
  *
  * Each is a signal. Its handler makes a call in place where that concerns nothing but the common memory; else it lays down all registers, as
- * the kernel has saved them, and wakes the rank's home, which goes on from there with sigreturn.
+ * the kernel has saved them, and wakes the rank's owning process, which goes on from there with sigreturn.
  *
- * Limit: a signal in the carriers' own code is a defect, and ends the host. */
+ * Limit: a signal in the workers' own code is a defect, and ends the host. */
 #define _GNU_SOURCE
 #include <linux/audit.h>
 #include <sys/mman.h>
 
-#include "runtime/exec/carrying.h"
+#include "runtime/exec/worker.h"
 
-#define SHORT_STAY 16u /* turns away from home that are not worth the trip */
-#define LONGEST_AT_HOME 4096u /* waits, in a row */
+#define SHORT_STAY 16u /* turns on workers that are not worth the switch */
+#define LONGEST_STAY 4096u /* waits, in a row */
 #define FP_MAGIC 0x46505853u /* arch/x86/include/uapi/asm/sigcontext.h: FP_XSTATE_MAGIC1 */
 #define FP_SOFTWARE_AT 464 /* in the same place: where magic number and size stand in the state */
 #define FP_LEGACY_BYTES 512
@@ -27,47 +27,50 @@ struct kernel_sigaction {
 };
 #define SA_RESTORER 0x04000000u
 
-CARRIER static bool is_ours(uintptr_t at) { return at >= (uintptr_t)carrier_begins && at < (uintptr_t)carrier_ends; }
+WORKER_CODE static bool is_ours(uintptr_t at) {
+  return at >= (uintptr_t)worker_code_begins && at < (uintptr_t)worker_code_ends;
+}
 
 /* Bytes of the floating-point state that lies there. */
-CARRIER static size_t floating_size(const char *state) {
+WORKER_CODE static size_t floating_size(const char *state) {
   const uint32_t *software = (const uint32_t *)(const void *)(state + FP_SOFTWARE_AT);
   return software[0] == FP_MAGIC ? software[1] : FP_LEGACY_BYTES;
 }
 
-CARRIER _Noreturn static void die(const char *what, size_t length) {
+WORKER_CODE _Noreturn static void die(const char *what, size_t length) {
   CALL(SYS_write, 2, what, length, 0);
   CALL(SYS_kill, exn_team.host, SIGKILL, 0, 0);
   for (;;) CALL(SYS_exit_group, 1, 0, 0, 0);
 }
 #define DIE(text) die(text "\n", sizeof text)
 
-CARRIER _Noreturn static void send_home(struct carrier *carrier, const ucontext_t *now) {
-  struct context *c = carrier->current;
+WORKER_CODE _Noreturn static void return_to_owner(struct worker *worker, const ucontext_t *now) {
+  struct context *c = worker->current;
   const char *state = (const char *)now->uc_mcontext.fpregs;
   const size_t bytes = state ? floating_size(state) : 0;
   if (bytes > exn_team.floating_bytes)
-    DIE("exanet: a carrier met more floating-point state than there is; this is a defect of exanet");
+    DIE("exanet: a worker met more floating-point state than there is; this is a defect of exanet");
   copy(c->interrupted, now, CONTEXT_BYTES);
   if (state) {
     copy(c->floating, state, bytes);
     c->interrupted->uc_mcontext.fpregs = (fpregset_t)(void *)c->floating;
   }
   copy(&c->interrupted->uc_sigmask, &c->mask, sizeof c->mask);
-  /* Longer at home each time that it was hardly worth leaving. */
-  c->stays = c->away >= SHORT_STAY ? 0 : c->stays == 0 ? 1 : c->stays < LONGEST_AT_HOME ? 2 * c->stays : c->stays;
-  c->at_home_for = c->stays;
+  /* Longer in its own process each time that it was hardly worth leaving. */
+  c->stays = c->away >= SHORT_STAY ? 0 : c->stays == 0 ? 1 : c->stays < LONGEST_STAY ? 2 * c->stays : c->stays;
+  c->own_turns_left = c->stays;
   c->cpu_ns = thread_cpu_ns() + c->cpu_ahead_ns;
   struct exn_rank *slot = c->slot;
-  __atomic_store_n(&carrier->current, NULL, __ATOMIC_RELEASE);
+  __atomic_store_n(&worker->current, NULL, __ATOMIC_RELEASE);
   __atomic_store_n(&slot->place, EXN_RETURNING, __ATOMIC_RELEASE);
-  __atomic_fetch_xor(&slot->turn, EXN_CAME_HOME, __ATOMIC_RELEASE); /* no turn: it may be about to wait for one */
+  __atomic_fetch_xor(&slot->turn, EXN_RETURNED_TO_OWNER,
+                     __ATOMIC_RELEASE); /* no turn: it may be about to wait for one */
   wake(c == exn_team.simulator ? &exn_team.region->simulator_wake : &slot->turn);
-  exn_jump(carrier->stack, exn_carrier_works, carrier);
+  exn_jump(worker->stack, exn_worker_runs, worker);
 }
 
 /* Makes system calls that concern the common memory, or nothing at all; what they return is the rank's. */
-CARRIER static bool call_in_place(greg_t *registers) {
+WORKER_CODE static bool call_in_place(greg_t *registers) {
   const long number = registers[REG_RAX];
   bool may = false;
   if (number == SYS_futex)
@@ -83,44 +86,44 @@ CARRIER static bool call_in_place(greg_t *registers) {
   return may;
 }
 
-CARRIER static bool is_carrier(const struct carrier *carrier) {
+WORKER_CODE static bool is_worker(const struct worker *worker) {
   for (uint32_t i = 0; i < exn_team.size; i++)
-    if (exn_team.carriers[i] == carrier) return true;
+    if (exn_team.workers[i] == worker) return true;
   return false;
 }
 
-CARRIER static void on_signal(int number, siginfo_t *info, void *context) {
+WORKER_CODE static void on_signal(int number, siginfo_t *info, void *context) {
   ucontext_t *now = context;
   greg_t *registers = now->uc_mcontext.gregs;
   /* Its signal stack lies where it lies itself. */
-  struct carrier *carrier = (struct carrier *)((uintptr_t)__builtin_frame_address(0) & ~(CARRIER_BYTES - 1));
+  struct worker *worker = (struct worker *)((uintptr_t)__builtin_frame_address(0) & ~(WORKER_BYTES - 1));
   const uintptr_t at = (uintptr_t)registers[REG_RIP];
   if ((number == SIGSEGV || number == SIGBUS) && at >= (uintptr_t)exn_copy && at < (uintptr_t)exn_copy_fails) {
     registers[REG_RIP] = (greg_t)(uintptr_t)exn_copy_fails;
     return;
   }
-  if (!is_carrier(carrier)) { /* the simulator, at home: once more, and the host ends by it */
+  if (!is_worker(worker)) { /* the simulator, on its own thread: once more, and the host ends by it */
     const struct kernel_sigaction usual = {.flags = SA_RESTORER, .restorer = exn_restorer};
     CALL(SYS_rt_sigaction, number, &usual, 0, sizeof usual.mask);
     return;
   }
-  const bool ours = is_ours(at), runs = carrier->current != NULL;
+  const bool ours = is_ours(at), runs = worker->current != NULL;
   if (number == PREEMPT) {
-    if (!ours && runs && carrier->preempted == carrier->turns) send_home(carrier, now);
+    if (!ours && runs && worker->preempted == worker->turns) return_to_owner(worker, now);
     return;
   }
   if (number == SIGSYS && !runs && registers[REG_RAX] == PROBE_CALL) {
     registers[REG_RAX] = PROBE_ANSWER;
     return;
   }
-  if (ours || !runs) DIE("exanet: a carrier of packed ranks crashed; this is a defect of exanet");
+  if (ours || !runs) DIE("exanet: a worker of packed ranks crashed; this is a defect of exanet");
   if (number == SIGSYS) {
     if (info->si_arch == AUDIT_ARCH_X86_64 && call_in_place(registers)) return;
-    registers[REG_RIP] -= 2; /* at home once more, the length of a syscall or an int 0x80 */
+    registers[REG_RIP] -= 2; /* in its own process once more, the length of a syscall or an int 0x80 */
   }
   if (number == SIGTRAP && ((const uint8_t *)registers[REG_RIP])[-1] == 0xcc)
     --registers[REG_RIP]; /* NOLINT(performance-no-int-to-ptr): int3 */
-  send_home(carrier, now);
+  return_to_owner(worker, now);
 }
 
 /* With a way back from a handler that is no system call of a rank's. */

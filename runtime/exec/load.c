@@ -130,14 +130,14 @@ static int make_stack(uint32_t flags, uintptr_t *low, uintptr_t *high) {
   return 0;
 }
 
-static size_t own_auxiliary(Elf64_auxv_t *vector, uintptr_t carriers) {
+static size_t own_auxiliary(Elf64_auxv_t *vector, uintptr_t workers) {
   const int file = open("/proc/self/auxv", O_RDONLY | O_CLOEXEC);
   if (file < 0) return 0;
   const ssize_t bytes = read(file, vector, (MOST_AUXILIARY - 2) * sizeof *vector);
   close(file);
   size_t count = bytes < 0 ? 0 : (size_t)bytes / sizeof *vector;
   while (count > 0 && vector[count - 1].a_type == AT_NULL) count--;
-  if (carriers) vector[count++] = (Elf64_auxv_t){.a_type = EXN_AT_CARRIERS, .a_un.a_val = carriers};
+  if (workers) vector[count++] = (Elf64_auxv_t){.a_type = EXN_AT_WORKERS, .a_un.a_val = workers};
   vector[count++] = (Elf64_auxv_t){.a_type = AT_NULL};
   return count;
 }
@@ -164,14 +164,14 @@ static char *put_strings(uintptr_t **word, char *text, uint32_t count) {
 }
 
 static int fill_stack(struct exn_request *request, const struct mapped *program, const struct mapped *loader,
-                      uintptr_t carriers, struct exn_image *out) {
+                      uintptr_t workers, struct exn_image *out) {
   uintptr_t low = 0, high = 0;
   const int error = make_stack(program->stack_flags, &low, &high);
   if (error) return error;
   const uintptr_t random = high - 16;
   if (getrandom((void *)random, 16, 0) != 16) return -EIO;
   Elf64_auxv_t vector[MOST_AUXILIARY];
-  const size_t count = own_auxiliary(vector, carriers);
+  const size_t count = own_auxiliary(vector, workers);
   for (size_t i = 0; i < count; i++) describe(&vector[i], program, loader, random);
   const size_t words = 1 + request->arguments + 1 + request->variables + 1;
   const size_t bytes = words * sizeof(uintptr_t) + count * sizeof *vector;
@@ -187,7 +187,7 @@ static int fill_stack(struct exn_request *request, const struct mapped *program,
   return 0;
 }
 
-int exn_load(int program_file, struct exn_request *request, uintptr_t carriers, struct exn_image *out) {
+int exn_load(int program_file, struct exn_request *request, uintptr_t workers, struct exn_image *out) {
   struct mapped program, loader;
   int error = map_file(program_file, &program);
   if (error) return error;
@@ -196,5 +196,5 @@ int exn_load(int program_file, struct exn_request *request, uintptr_t carriers, 
   if (file < 0) return -errno;
   error = map_file(file, &loader);
   close(file);
-  return error ? error : fill_stack(request, &program, &loader, carriers, out);
+  return error ? error : fill_stack(request, &program, &loader, workers, out);
 }

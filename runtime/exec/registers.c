@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Lays a rank's registers down and takes them up again, in the section of the carriers (carrying.h). */
+ * Lays a rank's registers down and takes them up again, in the section of the workers (worker.h). */
 #define _GNU_SOURCE
-#include "runtime/exec/carrying.h"
+#include "runtime/exec/worker.h"
 
 __asm__(
-    ".pushsection exn_carrier, \"ax\", @progbits\n"
+    ".pushsection exn_worker, \"ax\", @progbits\n"
     ".globl exn_leave, exn_enter, exn_jump, exn_sigreturn, exn_restorer\n"
     ".hidden exn_leave, exn_enter, exn_jump, exn_sigreturn, exn_restorer\n"
     "exn_leave:\n"
@@ -27,7 +27,7 @@ __asm__(
     ".popsection\n");
 
 __asm__(
-    ".pushsection exn_carrier, \"ax\", @progbits\n"
+    ".pushsection exn_worker, \"ax\", @progbits\n"
     ".globl exn_copy, exn_copy_fails\n.hidden exn_copy, exn_copy_fails\n"
     "exn_copy:\n"
     "  mov %rdx, %rcx\n  rep movsb\n  mov $1, %eax\n  ret\n"

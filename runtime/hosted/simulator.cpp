@@ -58,7 +58,7 @@ class File {
   int fd_;
 };
 
-void tell(Region& region, std::uint32_t where) {
+void report(Region& region, std::uint32_t where) {
   __atomic_store_n(&region->where, where, __ATOMIC_RELEASE);
   futex_wake(&region->where, INT_MAX);
 }
@@ -73,9 +73,9 @@ void simulate(Region& region, const char* order_path, const exn_simulator_calls*
     ArchiveReader(bytes.data(), bytes.size()).read(order);
     coordinator = std::make_unique<Coordinator>(region, order.machine, order.placement, order.options, calls);
   } catch (const std::exception&) {
-    return tell(region, EXN_APART);
+    return report(region, EXN_APART);
   }
-  tell(region, EXN_HOSTED);
+  report(region, EXN_HOSTED);
   try {
     coordinator->run();
     RunRecord record = coordinator->record();
@@ -86,7 +86,7 @@ void simulate(Region& region, const char* order_path, const exn_simulator_calls*
     Control(region).stop(std::string("the simulator failed; this is a defect of exanet: ") + error.what());
     file->replace({});
   }
-  tell(region, EXN_ENDED_THERE);
+  report(region, EXN_ENDED_THERE);
 }
 
 }  // namespace

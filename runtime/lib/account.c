@@ -3,7 +3,7 @@
  *
  * Model: the processor time that a thread has used between two calls of libexanet, times the run's factor, is what the program has computed.
  * It is added to the clock when the next call begins, before that call charges what it costs. Sleeps, and readings of the clock in a
- * loop, are added at the same place. Empty polls that turn out to have been work (looks.c) take a fixed step each.
+ * loop, are added at the same place. Empty polls that turn out to have been work (nonblocking_polls.c) take a fixed step each.
  *
  * Limit: threads account for themselves; a thread that never calls libexanet moves no clock. */
 #include <sys/syscall.h>
@@ -19,22 +19,22 @@ THREAD_LOCAL uint64_t counted_cpu_ps; /* CPU time of this thread at the last cal
 THREAD_LOCAL uint64_t uncounted_from_ps;
 
 static uint64_t thread_cpu_ps(const struct exanet_ni *ni) {
-  if (exn_is_carried(ni)) return ni->carriers->cpu_ns(ni->rank) * 1000u;
+  if (exn_runs_on_worker(ni)) return ni->workers->cpu_ns(ni->rank) * 1000u;
   struct timespec now;
   syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &now);  /* not the interposed one */
   return ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec) * 1000u;
 }
 
-void exn_looks_were_work(struct exanet_ni *ni) {
-  exn_charge(ni, exn_polls.looked * ni->region->test_step_ps);
-  exn_polls.looked = 0;
+void exn_charge_nonblocking(struct exanet_ni *ni) {
+  exn_charge(ni, exn_polls.nonblocking * ni->region->test_step_ps);
+  exn_polls.nonblocking = 0;
   ni->ahead = true;
 }
 
 void exn_account_enter(struct exanet_ni *ni) {
   ni->clock_reads = 0;
   if (!exn_virtual(ni)) return;
-  if (exn_polls.looked) exn_looks_were_work(ni);
+  if (exn_polls.nonblocking) exn_charge_nonblocking(ni);
   if (__atomic_load_n(&ni->pending_ps, __ATOMIC_RELAXED)) {
     const uint64_t ps = __atomic_exchange_n(&ni->pending_ps, 0, __ATOMIC_RELAXED);
     ni->clock_ps += ps;

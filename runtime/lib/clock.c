@@ -39,7 +39,7 @@ uint64_t exanet_clock_read(struct exanet_ni *ni) {
   if (++ni->clock_reads > 1000) exanet_advance(ni, 100000);
   if (exanet_program_threads()) {
     exn_wake_nappers(ni);
-    if (!exn_is_roused()) exn_let_roused_go_first();
+    if (!exn_is_woken()) exn_let_woken_go_first();
   }
   return exanet_clock_peek(ni);
 }

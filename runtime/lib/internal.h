@@ -55,7 +55,7 @@ void exanet_thread_waits_for_lock(void); /* whose owner may be waiting for its t
 void exanet_thread_sleeps_at_lock(bool asleep);
 void exanet_thread_sleeps(bool asleep);
 void exanet_thread_is_at_work(bool at_work); /* even if it sleeps */
-/* In or outside MPI: it sleeps until something happens, but no longer than until this moment. */
+/* In or outside MPI: it sleeps until something happens, but no longer than until this time. */
 void exanet_thread_waits_until(uint64_t ps); /* on the rank's clock; 0: no more */
 bool exanet_takes_turns(const struct exanet_ni *ni);
 /* A sleep in virtual time: of the whole rank, or of the calling thread beside others. */
@@ -117,7 +117,7 @@ struct exanet_awaited {
 /* Collectives that the run takes from the MPI library, a bit of enum exn_offload (shm.h) each. */
 uint32_t exanet_offloaded(const struct exanet_ni *ni);
 
-/* MPI_Abort(code) was called: tells the simulator, which ends the run and reports it. */
+/* MPI_Abort(code) was called: notifies the simulator, which ends the run and reports it. */
 void exanet_abort(struct exanet_ni *ni, int code);
 
 /* A forked child is no rank: drops the interface without touching the region. exanet_process_ni() returns NULL in this process from then on. */

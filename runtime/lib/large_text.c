@@ -10,7 +10,7 @@
 //
 // Left as they are: objects that do not begin at a multiple of 2 MiB (Linux places files of that size so on ext4 and XFS from 6.7 on), that are shorter, that are
 // relocated in their code, or changed in any way before MPI_Init, or larger than EXN_MOST_TEXT_BYTES; and all of them where the kernel makes no such pages (MADV_COLLAPSE, Linux 6.1) or does not
-// tell of one mapping (PROCMAP_QUERY, 6.11).
+// report one mapping (PROCMAP_QUERY, 6.11).
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
@@ -195,7 +195,7 @@ static int share(struct dl_phdr_info *info, size_t size, void *argument) {
   const int file = open(info->dlpi_name, O_RDONLY | O_CLOEXEC);
   struct stat status;
   char head[PAGE];
-  // Nothing of it is read before it is known to be there. Then it is still the file that was loaded, as far as its first page tells: headers, and where
+  // Nothing of it is read before it is known to be there. Then it is still the file that was loaded, as far as its first page says: headers, and where
   // it was built.
   if (file >= 0 && fstat(file, &status) == 0 && is_as_loaded(search->maps, info, &object, status.st_ino) &&
       is_as_in_file(&object) && pread(file, head, sizeof head, 0) == (ssize_t)sizeof head &&

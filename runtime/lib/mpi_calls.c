@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Begins and ends the program's MPI calls. The outermost call of a thread counts in the profile, decides how often the library may look at
- * the network before its polls wait (looks.c), and takes part in the turns of the rank's threads (turns.c). */
+ * the network before its polls wait (nonblocking_polls.c), and takes part in the turns of the rank's threads (turns.c). */
 #include "exanet/mpi_calls.h"
 
 #include "runtime/lib/ni.h"
@@ -21,12 +21,12 @@ void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind
   if (exn_call.depth++ > 0) return;
   noted = exanet_program_threads() > 0;
   if (noted) {
-    exn_let_roused_go_first();
+    exn_let_woken_go_first();
     exn_thread_enters_mpi(ni, exn_call.testing > 0);
   }
   exn_account_enter(ni);
   ni->idle_ps = 0;
-  exn_looks_begin(ni, kind);
+  exn_nonblocking_begin(ni, kind);
   if (is_collective_in_rounds(call)) ni->rounds = true;
   ni->slot->mpi_call = exn_call.number = call + 1;
   mpi_entered_ps = ni->clock_ps;
@@ -37,7 +37,7 @@ void exanet_mpi_leave(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind
   --exn_call.depth;
   if (exn_call.depth > 0) return;
   if (noted) exn_thread_leaves_mpi();
-  exn_looks_end(ni, kind);
+  exn_nonblocking_end(ni, kind);
   ni->slot->mpi_call = exn_call.number = 0;
   if (call >= EXN_MPI_CALLS || !exn_virtual(ni)) return;
   ++ni->slot->mpi[call].calls;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * libexanet's own state, one per process, and what its files offer each other.
  *
- * Files stand in layers, and use only those below: host, state, large_text | table, tasks | activity, sleep | account, token, tree | looks, naps |
+ * Files stand in layers, and use only those below: host, state, large_text | table, tasks | activity, sleep | account, token, tree | nonblocking_polls, timed_sleeps |
  * clock, turns | mpi_calls, poll | work | region. tests/unit/test_includes.py sees that nothing points upward. */
 #ifndef EXANET_LIB_NI_H
 #define EXANET_LIB_NI_H
@@ -17,7 +17,7 @@
 #define EXN_LAST_WINDOW_PS 1000000000000ull      /* 1 s */
 
 struct exn_thread;
-struct exn_carriers;
+struct exn_workers;
 struct exn_texts;
 
 /* The MPI call that a thread is in. */
@@ -36,11 +36,11 @@ struct exn_polls {
   bool fresh; /* the next empty one is free: something was posted or found since the last one */
   unsigned spare; /* and so are so many after it */
   uint64_t window_ps; /* how far the next empty one looks ahead */
-  uint32_t vain; /* waits in vain since the last post, completion or MPI call */
-  /* empty ones that do not wait (looks.c) */
-  uint32_t looks; /* how many are left to this MPI call */
+  uint32_t empty; /* empty waits since the last post, completion or MPI call */
+  /* empty ones that do not wait (nonblocking_polls.c) */
+  uint32_t nonblocking_left; /* how many are left to this MPI call */
   uint32_t own_work; /* how many more the next one-sided call may need */
-  uint32_t looked; /* how many there have been since the last other call or wait */
+  uint32_t nonblocking; /* how many there have been since the last other call or wait */
 };
 extern __thread __attribute__((tls_model("initial-exec"))) struct exn_polls exn_polls;
 
@@ -48,10 +48,10 @@ struct exanet_ni {
   struct exn_region *region;
   struct exn_rank *slot;
   uint32_t rank;
-  const struct exn_carriers *carriers; /* of a packed rank's host, or NULL */
+  const struct exn_workers *workers; /* of a packed rank's host, or NULL */
   int opened; /* exanet_open() count */
   uint64_t clock_ps;
-  bool ahead; /* the clock has moved by looks, and the simulator does not know */
+  bool ahead; /* the clock has moved by non-blocking polls, and the simulator does not know */
   bool one_sided; /* calls on windows have been made: any call may have to serve the rank's own */
   bool rounds; /* collectives that go on in rounds between polls have been begun */
   bool multithreaded;
@@ -81,12 +81,12 @@ void exn_set_process_ni(struct exanet_ni *ni);
 bool exn_is_forgotten(void); /* by exanet_forget() */
 void exn_exit_if_stopped(struct exanet_ni *ni);
 
-/* sleep.c: a packed rank's host may have carriers. */
-void exn_find_carriers(struct exanet_ni *ni);
+/* sleep.c: a packed rank's host may have workers. */
+void exn_find_workers(struct exanet_ni *ni);
 /* Puts what is only read of large shared objects on the large pages that all ranks of `texts` share. */
 void exn_share_texts(struct exn_texts *texts);
-/* Whether the calling thread is the one that carriers may take. */
-bool exn_is_carried(const struct exanet_ni *ni);
+/* Whether the calling thread is the one that workers may take. */
+bool exn_runs_on_worker(const struct exanet_ni *ni);
 /* Gives the processor away until the simulator says so. `state` is an enum exn_state. */
 void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool blocking);
 void exn_kick(struct exanet_ni *ni); /* free time: the simulator has something to do */
@@ -97,7 +97,7 @@ bool exn_thread_is_in_place(bool in_place); /* it may sleep, and yet be at work;
 
 /* activity.c; the caller holds whatever serialises calls on the interface, as in turns.c */
 void exn_step_is_over(void); /* of those that ask */
-void exn_wait_was_in_vain(bool was_long);
+void exn_wait_was_empty(bool was_long);
 bool exn_others_wait_for_ever(
     void); /* no other thread does anything before something arrives; costs some microseconds */
 
@@ -110,18 +110,18 @@ void exn_thread_leaves_mpi(void);
 void exn_may_hold(void); /* before several threads call */
 bool exn_other_threads_run(void); /* after an empty poll: does another thread have work? Then the caller steps aside. */
 
-/* looks.c */
-void exn_looks_begin(struct exanet_ni *ni, enum exanet_call_kind kind);
-void exn_looks_end(struct exanet_ni *ni, enum exanet_call_kind kind);
-bool exn_look(struct exanet_ni *ni); /* this empty poll does not wait */
-void exn_look_again(struct exanet_ni *ni); /* a wait was in vain */
+/* nonblocking_polls.c */
+void exn_nonblocking_begin(struct exanet_ni *ni, enum exanet_call_kind kind);
+void exn_nonblocking_end(struct exanet_ni *ni, enum exanet_call_kind kind);
+bool exn_poll_is_nonblocking(struct exanet_ni *ni); /* this empty poll does not wait */
+void exn_add_nonblocking(struct exanet_ni *ni); /* a wait was empty */
 bool exn_catch_up(struct exanet_ni *ni); /* true: the simulator has run up to this rank's clock */
 
-/* naps.c */
-uint64_t exn_next_nap(void); /* the earliest end of a sleep, on the rank's clock; UINT64_MAX: nobody sleeps */
+/* timed_sleeps.c */
+uint64_t exn_next_sleep_end(void); /* the earliest end of a sleep, on the rank's clock; UINT64_MAX: nobody sleeps */
 void exn_wake_nappers(struct exanet_ni *ni); /* those whose time the rank's clock has reached */
-bool exn_is_roused(void); /* the calling thread has been woken, and others let it go first */
-void exn_let_roused_go_first(void); /* before time passes: until they sleep again, wait or have computed for long */
+bool exn_is_woken(void); /* the calling thread has been woken, and others let it go first */
+void exn_let_woken_go_first(void); /* before time passes: until they sleep again, wait or have computed for long */
 void exn_thread_goes(struct exn_thread *thread); /* it ends, or is no more waited for */
 
 /* poll.c */
@@ -130,7 +130,7 @@ int exn_local_grow(struct exanet_ni *ni);
 /* account.c */
 void exn_account_enter(struct exanet_ni *ni); /* CPU time used by the program becomes virtual time */
 void exn_account_leave(struct exanet_ni *ni);
-void exn_looks_were_work(struct exanet_ni *ni);
+void exn_charge_nonblocking(struct exanet_ni *ni);
 static inline void exn_charge(struct exanet_ni *ni, uint64_t ps) {
   if (!exn_virtual(ni)) return;
   ni->clock_ps += ps;

@@ -5,7 +5,8 @@
 // libraries read a queue until it is empty; of a rank that has begun nonblocking collectives so are some more after something was
 // found, because Open MPI goes on with them between polls, a step at each, and sees that one is over after its last step. The next one
 // waits: until the next completion's time, but no further than a window that doubles with each empty poll, because the caller may
-// also wait for something that is not the network. Inside MPI_Test and its kin a poll is a question, not a wait: it takes one short fixed step. Other MPI calls look some times before they wait (looks.c).
+// also wait for something that is not the network. Inside MPI_Test and its kin a poll is a question, not a wait: it takes one short
+// fixed step. Other MPI calls poll some times before they wait (nonblocking_polls.c).
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 
 #include "runtime/lib/ni.h"
 
-#define EXN_VAIN 16u
+#define EXN_EMPTY 16u
 #define EXN_SPARE 3u /* with one, some ends of MPI_Ireduce on 3 to 17 ranks came a window late; with three, none did */
 #define EXN_FEW 4u /* 500 us of waiting, in windows of 16 us and more */
 
@@ -136,7 +137,7 @@ static int take(struct exanet_ni *ni, struct exanet_completion *out, int max) {
     exn_polls.fresh = true;
     exn_polls.spare = ni->rounds ? EXN_SPARE : 0;
     exn_polls.window_ps = EXN_FIRST_WINDOW_PS;
-    exn_polls.vain = 0;
+    exn_polls.empty = 0;
     ni->idle_polls = 0;
   }
   return n;
@@ -145,10 +146,10 @@ static int take(struct exanet_ni *ni, struct exanet_completion *out, int max) {
 /* Moves the clock to the next completion or to `until`, whichever is earlier; asks the simulator unless it has already said enough. */
 static void wait_until(struct exanet_ni *ni, uint64_t until, bool blocking) {
   if (exanet_program_threads()) {
-    exn_let_roused_go_first();
-    const uint64_t nap = exn_next_nap();
-    if (nap < until) until = nap > ni->clock_ps ? nap : ni->clock_ps;
-    if (nap != UINT64_MAX) blocking = false;
+    exn_let_woken_go_first();
+    const uint64_t sleep_end = exn_next_sleep_end();
+    if (sleep_end < until) until = sleep_end > ni->clock_ps ? sleep_end : ni->clock_ps;
+    if (sleep_end != UINT64_MAX) blocking = false;
   }
   const union exn_completion *next = front(ni);
   const uint64_t at = next && next->header.time_ps < until ? next->header.time_ps : until, before = ni->clock_ps;
@@ -165,19 +166,19 @@ static void wait_until(struct exanet_ni *ni, uint64_t until, bool blocking) {
   ni->idle_ps = 0;
   if (exanet_program_threads()) {
     exn_wake_nappers(ni);
-    exn_let_roused_go_first(); /* they read the clock, which the caller is about to charge */
+    exn_let_woken_go_first(); /* they read the clock, which the caller is about to charge */
   }
 }
 
-static void in_vain(struct exanet_ni *ni) {
-  ++exn_polls.vain;
-  if (!exn_testing()) exn_wait_was_in_vain(exn_polls.vain > EXN_FEW);
-  exn_look_again(ni);
+static void count_empty(struct exanet_ni *ni) {
+  ++exn_polls.empty;
+  if (!exn_testing()) exn_wait_was_empty(exn_polls.empty > EXN_FEW);
+  exn_add_nonblocking(ni);
 }
 
-/* Of a rank with several threads it is asked only once it has waited in vain for long. */
+/* Of a rank with several threads it is asked only once its waits have been empty for long. */
 static bool waits_for_ever(const struct exanet_ni *ni) {
-  return !ni->multithreaded || (exn_polls.vain > EXN_VAIN && exn_others_wait_for_ever());
+  return !ni->multithreaded || (exn_polls.empty > EXN_EMPTY && exn_others_wait_for_ever());
 }
 
 static int poll_virtual(struct exanet_ni *ni, struct exanet_completion *out, int max) {
@@ -195,18 +196,19 @@ static int poll_virtual(struct exanet_ni *ni, struct exanet_completion *out, int
     exn_step_is_over();
   } else {
     if (exn_catch_up(ni)) return take(ni, out, max);
-    if (exn_look(ni)) return 0;
-    exn_polls.looked = 0;
+    if (exn_poll_is_nonblocking(ni)) return 0;
+    exn_polls.nonblocking = 0;
     wait_until(ni, ni->clock_ps + exn_polls.window_ps, waits_for_ever(ni));
     if (exn_polls.window_ps < EXN_LAST_WINDOW_PS) exn_polls.window_ps *= 2;
   }
   const int n = take(ni, out, max);
-  if (n == 0) in_vain(ni);
+  if (n == 0) count_empty(ni);
   return n;
 }
 
 int exanet_poll(struct exanet_ni *ni, struct exanet_completion *out, int max) {
-  if (!exn_polls.looked) exn_account_enter(ni); /* what a look has taken counts once it is known to have been work */
+  if (!exn_polls.nonblocking)
+    exn_account_enter(ni); /* what a non-blocking poll has taken counts once it is known to have been work */
   exn_dealt_with();
   int n = take(ni, out, max);
   if (n == 0) {
@@ -217,22 +219,22 @@ int exanet_poll(struct exanet_ni *ni, struct exanet_completion *out, int max) {
       n = take(ni, out, max);
     }
   }
-  if (!exn_polls.looked) exn_account_leave(ni);
+  if (!exn_polls.nonblocking) exn_account_leave(ni);
   return n;
 }
 
 int exanet_wait(struct exanet_ni *ni, struct exanet_completion *out, int max, uint64_t timeout_ps) {
   exn_account_enter(ni);
   const uint64_t end = timeout_ps > UINT64_MAX / 2 - ni->clock_ps ? UINT64_MAX / 2 : ni->clock_ps + timeout_ps;
-  int n, patience = 20;
+  int n, tries_left = 20;
   while ((n = take(ni, out, max)) == 0) {
     if (exn_virtual(ni)) {
       if (ni->clock_ps >= end) break;
       wait_until(ni, end, true);
-      ++exn_polls.vain;
+      ++exn_polls.empty;
     } else {
-      /* Time stands still: a real millisecond of patience stands for any finite timeout. */
-      if (timeout_ps != UINT64_MAX && patience-- == 0) break;
+      /* Time stands still: a real millisecond of waiting stands for any finite timeout. */
+      if (timeout_ps != UINT64_MAX && tries_left-- == 0) break;
       exn_free_wait(ni);
     }
   }

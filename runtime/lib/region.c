@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens the simulated network interface: maps the region that EXANET_NI names, and becomes the rank that EXANET_RANK says.
 //
-// Model: one interface a process, counted. Who opens it first tells the simulator that the rank is there, and says how its memory may be
+// Model: one interface a process, counted. Who opens it first reports to the simulator that the rank is there, and says how its memory may be
 // reached and its thread be scheduled. Highest layer of libexanet: it uses the others.
 //
 // Limit: the region stays mapped until the process ends, since threads of the MPI library may still read the clock.
@@ -69,7 +69,7 @@ int exanet_open(struct exanet_ni **out) {
   prctl(PR_SET_PTRACER, region->simulator_pid, 0, 0, 0);
   /* A rank that wakes another goes to sleep right after: being preempted in between would cost a context switch for nothing. */
   sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
-  exn_find_carriers(ni);
+  exn_find_workers(ni);
   ni->clock_ps = ni->slot->clock_ps;
   ni->slot->pid = (uint32_t)getpid();
   __atomic_store_n(&ni->slot->state, EXN_RUNNING, __ATOMIC_RELEASE);

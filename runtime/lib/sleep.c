@@ -4,7 +4,7 @@
 // Problem: ranks take turns many times per simulated microsecond, and each switch by way of the simulator would cost two.
 //
 // Model: a rank that waits in virtual time sleeps on a futex, wakes the next rank that is due, and the last one to sleep wakes the
-// simulator. Packed ranks with one thread lay their registers down for their host's carriers instead (switch.h).
+// simulator. Packed ranks with one thread lay their registers down for their host's workers instead (switch.h).
 //
 // Limit: a sleep ends by a turn or with the run. It has no time limit of its own in the host's time.
 #define _GNU_SOURCE
@@ -17,7 +17,7 @@
 #include "runtime/lib/ni.h"
 #include "runtime/lib/switch.h"
 
-/* The calling thread is the one that has opened the interface of a rank with carriers. */
+/* The calling thread is the one that has opened the interface of a rank with workers. */
 static __thread __attribute__((tls_model("initial-exec"))) bool opened_here;
 
 static void futex_wake(uint32_t *word) { syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0); }
@@ -30,14 +30,14 @@ void exn_kick(struct exanet_ni *ni) {
   if (exn_call_simulator(ni->region)) futex_wake(&ni->region->simulator_wake);
 }
 
-/* A rank whose registers a carrier may take is left to one. */
+/* A rank whose registers a worker may take is left to one. */
 static void wake_next(struct exn_region *region) {
   const uint32_t left = (uint32_t)__atomic_load_n(&region->due, __ATOMIC_ACQUIRE);
   if (left == 0) return;
-  if (__atomic_load_n(&region->carriers, __ATOMIC_RELAXED) > 0 && left <= region->ranks) {
+  if (__atomic_load_n(&region->workers, __ATOMIC_RELAXED) > 0 && left <= region->ranks) {
     const struct exn_rank *last = exn_rank_slot(region, exn_due(region)[left - 1]);
-    if (__atomic_load_n(&last->place, __ATOMIC_ACQUIRE) == EXN_PARKED) {
-      if (exn_call_carriers(region, 1) > 0) futex_wake(&region->carrier_turn);
+    if (__atomic_load_n(&last->place, __ATOMIC_ACQUIRE) == EXN_DESCHEDULED) {
+      if (exn_call_workers(region, 1) > 0) futex_wake(&region->worker_turn);
       return;
     }
   }
@@ -54,23 +54,23 @@ static void hand_over(struct exanet_ni *ni) {
   if (__atomic_sub_fetch(&region->running, 1, __ATOMIC_ACQ_REL) == 0) exn_kick(ni);
 }
 
-void exn_find_carriers(struct exanet_ni *ni) {
-  const struct exn_carriers *found =
-      (const struct exn_carriers *)getauxval(EXN_AT_CARRIERS); /* NOLINT(performance-no-int-to-ptr) */
+void exn_find_workers(struct exanet_ni *ni) {
+  const struct exn_workers *found =
+      (const struct exn_workers *)getauxval(EXN_AT_WORKERS); /* NOLINT(performance-no-int-to-ptr) */
   const bool usable = found && found->version == EXN_VERSION;
   ni->slot->hosted = usable;
   if (!usable || getpid() != (pid_t)syscall(SYS_gettid)) return;
-  ni->carriers = found;
+  ni->workers = found;
   opened_here = true;
   exn_share_texts(found->texts);
 }
 
-bool exn_is_carried(const struct exanet_ni *ni) { return ni->carriers && opened_here; }
+bool exn_runs_on_worker(const struct exanet_ni *ni) { return ni->workers && opened_here; }
 
 /* Only the thread that has opened the interface, the process's first, while the program has no other. */
-static bool sleeps_carried(const struct exanet_ni *ni, uint32_t turn) {
-  if (!exn_is_carried(ni) || ni->multithreaded || exanet_program_threads()) return false;
-  return ni->carriers->wait(ni->rank, turn);
+static bool sleeps_on_worker(const struct exanet_ni *ni, uint32_t turn) {
+  if (!exn_runs_on_worker(ni) || ni->multithreaded || exanet_program_threads()) return false;
+  return ni->workers->wait(ni->rank, turn);
 }
 
 void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool blocking) {
@@ -80,7 +80,7 @@ void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool 
   const uint32_t turn = slot->turn;
   slot->clock_ps = ni->clock_ps;
   slot->deadline_ps = deadline_ps;
-  slot->blocking = blocking ? 1 + exn_polls.vain : 0;
+  slot->blocking = blocking ? 1 + exn_polls.empty : 0;
   __atomic_store_n(&slot->state, state, __ATOMIC_RELEASE);
   const bool was_in_place = exn_thread_is_in_place(true);
   if (exanet_program_threads()) {
@@ -89,7 +89,7 @@ void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool 
   }
   if (!counted)
     exn_kick(ni);
-  else if (!sleeps_carried(ni, turn))
+  else if (!sleeps_on_worker(ni, turn))
     hand_over(ni);
   /* No time limit, whose timer would cost as much as a cache miss or two each time: a simulator that ends gives everybody a last turn, and one
    * that is killed takes the ranks with it, since exanet-exec dies with its parent and the rank with exanet-exec. */

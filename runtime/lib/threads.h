@@ -2,7 +2,7 @@
 // The program's threads, as those of one rank know of each other.
 //
 // Contract: each thread writes its own entry unless said otherwise; others read it. The files stand one above the other: table and
-// tasks, activity, token, naps, turns.
+// tasks, activity, token, timed_sleeps, turns.
 #ifndef EXANET_LIB_THREADS_H
 #define EXANET_LIB_THREADS_H
 
@@ -12,48 +12,48 @@
 #include <sys/types.h>
 
 #define EXN_MOST_THREADS 256 /* a program's further threads take no turns, and nobody waits for them */
-#define EXN_NO_NAP UINT64_MAX
+#define EXN_NO_SLEEP UINT64_MAX
 
 /* Has the thread a part in what happens next? */
-enum exn_nap {
+enum exn_timed_sleep {
   EXN_UP = 0, /* it does as it likes: it never slept, or has been computing for long */
-  EXN_ROUSED, /* just started or woken from a nap: it goes first, until it naps again or waits */
-  EXN_NAPPING, /* asleep until nap_until_ps */
+  EXN_WOKEN, /* just started or woken from a timed sleep: it goes first, until it sleeps again or waits */
+  EXN_IN_SLEEP, /* asleep until sleep_until_ps */
 };
 
 struct exn_thread {
-  pid_t tid; /* 0: free; EXN_COMING: its creator has made room for it */
+  pid_t tid; /* 0: free; EXN_COMING: its creator has reserved it */
   uint32_t order; /* by creation; whoever creates it */
   int stat; /* file descriptor of its state in /proc, 1 more; whoever looks, under the token's lock */
   bool helper; /* the MPI library's own: it lives in the system's time, and nobody waits for it */
   bool in_mpi;
-  bool looked; /* in the present MPI call: it has posted or polled */
+  bool has_polled; /* in the present MPI call: it has posted or polled */
   bool asks; /* the present or last MPI call is MPI_Test or its kin */
   bool at_lock; /* asleep on a lock inside MPI, with something to do behind it */
   bool sleeps; /* it said so: asleep, or about to be, or woken */
-  uint64_t limit_ps; /* asleep until something happens, or until this moment of the rank's clock; 0: not so */
+  uint64_t limit_ps; /* asleep until something happens, or until this time of the rank's clock; 0: not so */
   bool in_place; /* asleep in libexanet, and yet at work: in virtual time, or until others have gone first */
   bool blind; /* has spun without a poll: another one may hold a lock that it polls under */
   bool in_poll; /* waits for the token there, maybe with a lock that is not seen here */
   uint32_t
-      held; /* stopped by a signal where only what it has posted itself can help it: waits in vain until then, 1 more; 0: not so */
+      held; /* stopped by a signal where only what it has posted itself can help it: empty waits until then, 1 more; 0: not so */
   bool news; /* of that something has completed; whoever polls */
   bool queued; /* waits for the token; the token's lock */
-  bool looks; /* and looks after the one that has it, at short intervals; the same lock */
+  bool checks; /* and checks the one that has it, at short intervals; the same lock */
   uint32_t go; /* futex: one more each time that it is given the token */
-  uint32_t idle_moment, idle_step; /* when it last looked in vain (activity.c) */
+  uint32_t idle_epoch, idle_step; /* of its last empty poll (activity.c) */
   uint32_t acts; /* one more each time that it does something that is seen here */
   uint32_t
-      seen_acts; /* those when another thread first saw it at work, its processor time and the moment then; the token's lock */
-  uint32_t seen_moment;
+      seen_acts; /* those when another thread first saw it at work, its processor time and the epoch then; the token's lock */
+  uint32_t seen_epoch;
   uint64_t seen_ns;
   uint64_t slept_ns,
       slept_since; /* its processor time when another thread first saw it asleep, and the host's time; the token's lock */
-  uint32_t nap; /* enum exn_nap; also whoever wakes it; futex */
-  uint64_t nap_until_ps; /* on the rank's clock */
+  uint32_t timed_sleep; /* enum exn_timed_sleep; also whoever wakes it; futex */
+  uint64_t sleep_until_ps; /* on the rank's clock */
   uint32_t yields; /* outside MPI, since it last did anything else that is seen here */
   uint64_t yielded_ns; /* the last one, in the host's time */
-  uint64_t roused_ns; /* its processor time when it was roused; whoever looks */
+  uint64_t woken_ns; /* its processor time when it was woken; whoever looks */
 };
 
 #define EXN_COMING ((pid_t) - 1)
@@ -83,18 +83,18 @@ static inline bool exn_token_is_with(const struct exn_thread *me) {
 }
 
 /* -- activity.c -------------------------------------------------------------------------------------------------------------------------- */
-void exn_begin_moment(void);
-void exn_set_idle(struct exn_thread *me); /* it has looked in vain */
+void exn_begin_epoch(void);
+void exn_set_idle(struct exn_thread *me); /* its poll was empty */
 void exn_set_busy(struct exn_thread *me);
-void exn_set_held(struct exn_thread *me); /* until its own operations complete, or a long wait has been in vain */
+void exn_set_held(struct exn_thread *me); /* until its own operations complete, or a long wait has been empty */
 void exn_acts(struct exn_thread *me); /* it does something that others see */
 bool exn_thread_only_yields(const struct exn_thread *thread); /* it spins outside MPI, and lets others go first */
 bool exn_thread_spins_idly(const struct exn_thread *thread); /* inside MPI, without the token */
 /* It runs, is not in the queue for the token, and has not yet computed or spun for longer than others wait. The token's lock is held. */
-bool exn_thread_may_act(struct exn_thread *thread, uint64_t patience_ns);
+bool exn_thread_may_act(struct exn_thread *thread, uint64_t limit_ns);
 /* Stopped by a signal, and nothing that it has posted has completed since. */
 bool exn_thread_is_held(const struct exn_thread *thread);
-/* Whether it has looked for what it waits for since anything last happened. */
+/* Whether it has polled for what it waits for since anything last happened. */
 bool exn_thread_is_idle(const struct exn_thread *thread);
 
 /* -- token.c: one of a rank's threads at a time is inside MPI, in an order that the host has no part in ---------------------------------- */
@@ -104,6 +104,6 @@ void exn_token_unlock(void);
 void exn_token_take(struct exn_thread *me);
 void exn_token_let_others_go_first(struct exn_thread *me);
 void exn_token_queue_where_it_is(struct exn_thread *me); /* in a signal handler */
-void exn_token_give(struct exn_thread *me); /* before it sleeps, naps or ends; nothing if it has none */
+void exn_token_give(struct exn_thread *me); /* before it sleeps or ends; nothing if it has none */
 
 #endif

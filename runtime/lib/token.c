@@ -4,11 +4,12 @@
 // Problem: threads of a rank share its clock, and each call moves it. If the host decided which of two threads comes first, no run would repeat;
 // and threads that spin for a lock or for each other's completions would take the processors from the ranks that they wait for.
 //
-// Model: a thread that enters an MPI call takes the token, and keeps it, also outside MPI, until it polls in vain while others have something to do, or sleeps.
+// Model: a thread that enters an MPI call takes the token, and keeps it, also outside MPI, until its
+// polls are empty while others have something to do, or until it sleeps.
 // The next one is of those that wait for it the first in the order of their creation, counted from the one that had it last; those that have
-// something to do come before those that only look again. It is handed on when no other thread is on its way there. The others sleep meanwhile.
+// something to do come before those that only poll again. It is handed on when no other thread is on its way there. The others sleep meanwhile.
 //
-// A thread that sleeps in the kernel without a word, or computes for long, loses the token: those that wait look after it at growing
+// A thread that sleeps in the kernel without a word, or computes for long, loses the token: those that wait check it at growing
 // intervals. So a program whose threads wait for each other by any means gets on, if not always in the same order.
 #define _GNU_SOURCE
 #include <linux/futex.h>
@@ -23,10 +24,10 @@
 #define EXN_OUTSIDE_NS UINT64_C(5000000) /* for which one that computes keeps the token outside MPI */
 #define EXN_INSIDE_NS UINT64_C(20000000) /* and inside */
 #define EXN_SPUN_NS UINT64_C(50000) /* and where it may spin for a lock that the one that waits has */
-#define EXN_FIRST_LOOK_NS 20000L
-#define EXN_POLL_LOOK_NS 80000L /* of one that may have a lock that the holder spins for */
-#define EXN_LAST_LOOK_NS 5000000L
-#define EXN_HELD_LOOK_NS 50000000L /* of those that others look after */
+#define EXN_FIRST_CHECK_NS 20000L
+#define EXN_POLL_CHECK_NS 80000L /* of one that may have a lock that the holder spins for */
+#define EXN_LAST_CHECK_NS 5000000L
+#define EXN_HELD_CHECK_NS 50000000L /* of those that others check */
 
 #define THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
 
@@ -49,7 +50,7 @@ void exn_token_unlock(void) {
 /* Who had it last is the last one. */
 static uint32_t place(const struct exn_thread *thread) { return thread->order - last - 1; }
 
-/* Who asks goes before who waits, even in vain: its next question is what moves the clock. */
+/* Who asks goes before who waits, even if it gets nothing: its next question is what moves the clock. */
 enum { CANNOT_LOOK, WAITS, ASKS, WANTS_LOCK, HAS_WORK };
 static unsigned merit(const struct exn_thread *thread) {
   if (thread->at_lock) return WANTS_LOCK;
@@ -84,14 +85,14 @@ static void pass_on(const struct exn_thread *me) {
     next->queued = false;
     __atomic_add_fetch(&next->acts, 1, __ATOMIC_RELEASE); /* what it does from here on counts */
   }
-  if (next == me || (!goes && next->looks)) return;
-  __atomic_add_fetch(&next->go, 1, __ATOMIC_RELEASE); /* to go, or to look when it may */
+  if (next == me || (!goes && next->checks)) return;
+  __atomic_add_fetch(&next->go, 1, __ATOMIC_RELEASE); /* to go, or to check when it may */
   syscall(SYS_futex, &next->go, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-static uint64_t patience_with(const struct exn_thread *thread, bool in_poll) {
+static uint64_t limit_with(const struct exn_thread *thread, bool in_poll) {
   if (!thread->in_mpi) return EXN_OUTSIDE_NS;
-  return in_poll && thread->looked ? EXN_SPUN_NS : EXN_INSIDE_NS;
+  return in_poll && thread->has_polled ? EXN_SPUN_NS : EXN_INSIDE_NS;
 }
 
 /* It has lost the token, and spins (turns.c). */
@@ -99,7 +100,7 @@ static void hold(const struct exn_thread *thread) { syscall(SYS_tgkill, getpid()
 
 static void look_after_holder(const struct exn_thread *me) {
   struct exn_thread *t = exn_token_holder;
-  if (!t || exn_thread_may_act(t, patience_with(t, me->in_poll))) return;
+  if (!t || exn_thread_may_act(t, limit_with(t, me->in_poll))) return;
   __atomic_store_n(&exn_token_holder, NULL, __ATOMIC_RELEASE);
   if (t->in_mpi && me->in_poll) hold(t);
 }
@@ -109,10 +110,10 @@ static void queue(struct exn_thread *me) {
   if (exn_token_holder == me) __atomic_store_n(&exn_token_holder, NULL, __ATOMIC_RELEASE);
   me->queued = true;
   pass_on(me);
-  for (long next_ns = EXN_FIRST_LOOK_NS; me->queued;) {
-    me->looks = me->in_poll || (!(exn_token_holder && exn_token_holder->in_mpi) && first_in_line() == me);
-    const long ns = me->looks ? next_ns : exn_thread_is_held(me) ? EXN_HELD_LOOK_NS : EXN_LAST_LOOK_NS;
-    if (me->looks && ns < (me->in_poll ? EXN_POLL_LOOK_NS : EXN_LAST_LOOK_NS)) next_ns *= 2;
+  for (long next_ns = EXN_FIRST_CHECK_NS; me->queued;) {
+    me->checks = me->in_poll || (!(exn_token_holder && exn_token_holder->in_mpi) && first_in_line() == me);
+    const long ns = me->checks ? next_ns : exn_thread_is_held(me) ? EXN_HELD_CHECK_NS : EXN_LAST_CHECK_NS;
+    if (me->checks && ns < (me->in_poll ? EXN_POLL_CHECK_NS : EXN_LAST_CHECK_NS)) next_ns *= 2;
     const uint32_t seen = __atomic_load_n(&me->go, __ATOMIC_ACQUIRE);
     const struct timespec limit = {.tv_nsec = ns};
     exn_token_unlock();
@@ -122,7 +123,7 @@ static void queue(struct exn_thread *me) {
     look_after_holder(me);
     pass_on(me);
   }
-  me->looks = false;
+  me->checks = false;
   exn_token_unlock();
 }
 

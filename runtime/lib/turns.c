@@ -4,18 +4,18 @@
 // Time may pass once every thread waits: it sleeps in the kernel (a lock, a join, a timer), or it is idle (activity.c), which it says here by a
 // poll or a spin. A thread that asks goes before one that waits, or the steps of its loop would be as long as the other's wait.
 //
-// The token (token.c) says which of the threads is inside MPI. The one that has it and polls in vain while another one has something
+// The token (token.c) says which of the threads is inside MPI. The one that has it and whose polls are empty while another one has something
 // to do returns at once, and steps aside at the library's next yield, or when it leaves its last lock, or with its next call. If it polls
 // again before, and holds a lock that is seen here, it keeps that over all of its polls, and who wants it or the token waits as well. If it holds
 // none, it may have one of the library's own making (Open MPI 4 polls under a spin lock, and its blocking sends do nothing but poll): it steps
 // aside in its poll, and those that then spin for the lock without polling are stopped by a signal until it is their turn again. That comes
 // when something of theirs has completed, if their call has posted anything (a blocking send or receive); it would take sixteen threads, of
-// which one polls, a signal and two switches each to look at what came for one of them. A wait that was long and in vain is everybody's turn.
+// which one polls, a signal and two switches each to look at what came for one of them. A wait that was long and empty is everybody's turn.
 //
-// A thread that computes goes first for EXN_PATIENCE_NS of its processor time, and so does one that spins on memory; then time passes in spite
+// A thread that computes goes first for EXN_COMPUTE_LIMIT_NS of its processor time, and so does one that spins on memory; then time passes in spite
 // of it, until it is next seen here.
 //
-// Limit: threads of a program that calls libfabric without MPI have no token. One that finds others at work yields or sleeps for a moment.
+// Limit: threads of a program that calls libfabric without MPI have no token. One that finds others at work yields or sleeps for a while.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -25,13 +25,14 @@
 #include "runtime/lib/ni.h"
 #include "runtime/lib/threads.h"
 
-#define EXN_PATIENCE_NS UINT64_C(100000000)
-#define EXN_POLLS 5000u /* in vain, each some tens of microseconds with its step aside, by threads that have no token */
+#define EXN_COMPUTE_LIMIT_NS UINT64_C(100000000)
+#define EXN_POLLS \
+  5000u /* empty ones, each some tens of microseconds with its step aside, by threads that have no token */
 #define EXN_YIELDS \
   16u /* steps aside that only yield; later ones sleep, since a yield lets nobody in whose processor is another one */
 
 static bool dealing; /* completions were handed out, and nobody has polled since */
-static uint32_t in_vain;
+static uint32_t empty_polls;
 
 #define THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
 THREAD_LOCAL uint32_t locks; /* that it has taken inside this MPI call, and holds */
@@ -51,20 +52,20 @@ static void free_entry(struct exn_thread *thread) {
 static __attribute__((constructor)) void watch_ends(void) { exn_thread_ends = free_entry; }
 
 void exn_something_happened(void) {
-  in_vain = 0;
+  empty_polls = 0;
   posted = true;
-  if (exn_me) exn_me->looked = true;
+  if (exn_me) exn_me->has_polled = true;
 }
 
 void exn_completion_came(void) {
-  in_vain = 0;
+  empty_polls = 0;
   dealing = true;
 }
 
 void exn_dealt_with(void) {
   if (!dealing) return;
   dealing = false;
-  exn_begin_moment();
+  exn_begin_epoch();
 }
 
 /* -- MPI calls ---------------------------------------------------------------------------------------------------------------------------- */
@@ -74,10 +75,10 @@ void exn_thread_enters_mpi(struct exanet_ni *ni, bool asks) {
   const bool asks_again = asks && others_first;
   exn_acts(me);
   locks = 0;
-  others_first = posted = me->looked = false;
+  others_first = posted = me->has_polled = false;
   __atomic_store_n(&me->news, false, __ATOMIC_RELEASE);
   me->asks = asks;
-  if (!asks) exn_set_busy(me); /* who has asked in vain at this moment need not ask again */
+  if (!asks) exn_set_busy(me); /* who has asked for nothing in this epoch need not ask again */
   me->in_mpi = true;
   if (!ni->multithreaded) return;
   if (asks_again)
@@ -91,7 +92,7 @@ void exn_thread_leaves_mpi(void) {
   if (!me) return;
   if (!me->asks) {
     others_first = false;
-    if (!posted) exn_begin_moment();
+    if (!posted) exn_begin_epoch();
     exn_set_busy(me);
   }
   me->in_mpi = false;
@@ -172,7 +173,7 @@ static bool has_work(struct exn_thread *p, pid_t tid) {
     return !others_first && (p->at_lock || !exn_thread_is_idle(p) || (p->asks && !p->blind && !exn_me->asks));
   if (p && p->at_lock && !others_first) return true;
   if (!p) return exn_thread_runs(tid);
-  return !exn_thread_spins_idly(p) && exn_thread_may_act(p, EXN_PATIENCE_NS);
+  return !exn_thread_spins_idly(p) && exn_thread_may_act(p, EXN_COMPUTE_LIMIT_NS);
 }
 
 /* With a token; others_first still stands: it has not come to step aside since the last poll. */
@@ -192,8 +193,8 @@ bool exn_other_threads_run(void) {
   if (!me) return false;
   exn_set_idle(me);
   polled = true;
-  if (!takes_turns()) return (others_first = ++in_vain <= EXN_POLLS && exn_any_other_thread(runs_without_token));
-  me->looked = true;
+  if (!takes_turns()) return (others_first = ++empty_polls <= EXN_POLLS && exn_any_other_thread(runs_without_token));
+  me->has_polled = true;
   me->blind = false;
   only_polls = others_first && locks == 0;
   const bool first = only_polls || (!others_first && !exn_token_is_with(me)) || others_have_work();
@@ -227,18 +228,18 @@ void exanet_step_aside(void) {
     return;
   }
   others_first = false;
-  const struct timespec moment_of_host = {.tv_nsec = 50000};
-  if (in_vain <= EXN_YIELDS)
+  const struct timespec step_aside = {.tv_nsec = 50000};
+  if (empty_polls <= EXN_YIELDS)
     syscall(SYS_sched_yield); /* not the interposed ones */
   else
-    syscall(SYS_nanosleep, &moment_of_host, NULL);
+    syscall(SYS_nanosleep, &step_aside, NULL);
 }
 
 /* -- holding those that spin -------------------------------------------------------------------------------------------------------------- */
 static void hold(int signal) {
   (void)signal;
   const int kept = errno;
-  if (exn_me && exn_me->in_mpi && exn_me->looked) {
+  if (exn_me && exn_me->in_mpi && exn_me->has_polled) {
     exn_set_idle(exn_me);
     if (posted && !exn_me->asks) exn_set_held(exn_me);
     exn_token_queue_where_it_is(exn_me);

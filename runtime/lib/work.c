@@ -67,7 +67,7 @@ static void end(struct exanet_ni *ni, struct exn_descriptor_header *header) {
   exn_polls.fresh = true;
   exn_something_happened();
   exn_polls.window_ps = EXN_FIRST_WINDOW_PS;
-  exn_polls.vain = 0;
+  exn_polls.empty = 0;
   ni->slot->horizon_ps = 0; /* what this descriptor leads to is not in the ring yet: the next wait has to ask */
   if (!exn_virtual(ni)) exn_kick(ni);
   exn_account_leave(ni);
@@ -171,7 +171,7 @@ int exanet_peek(struct exanet_ni *ni, uint16_t ep, exanet_addr from, uint64_t ta
   d->tag = tag;
   d->ignore = ignore;
   end(ni, &d->header);
-  /* The answer exists at this very moment, but the simulator has to give it: do not spend the next poll for nothing. */
+  /* The answer exists at this very time, but the simulator has to give it: do not spend the next poll for nothing. */
   exn_polls.fresh = false;
   return 0;
 }

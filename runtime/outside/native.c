@@ -3,7 +3,7 @@
  *
  * Model: a call lasts as long as it does on the host's monotonic clock. What a rank computes is the processor time of its threads between their
  * MPI calls: it stays the same where ranks share processors, and leaves out what a thread sleeps. An MPI library polls while it waits, so what it computes
- * inside a call cannot be told from waiting, and counts as none.
+ * inside a call cannot be distinguished from waiting, and counts as none.
  *
  * Limit: threads that never call MPI are not counted; they work beside one that does, which waits for them. */
 #include "runtime/outside/native.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Declares what the phases of a native program tell its clocks. */
+ * Declares what the phases of a native program report to its clocks. */
 #ifndef EXANET_OUTSIDE_NATIVE_H
 #define EXANET_OUTSIDE_NATIVE_H
 

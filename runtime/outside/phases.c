@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Where a recording outside the simulator begins and ends: MPI_Init and MPI_Finalize.
  *
- * The folder takes one program. Its rank 0 makes its stream there first, and tells the others whether it could: a second program, started after the
+ * The folder takes one program. Its rank 0 makes its stream there first, and reports to the others whether it could: a second program, started after the
  * first or beside it, finds the stream and is not recorded, not even by those of its ranks whose numbers the first one does not have.
  *
  * Limit: a program that begins MPI by sessions alone is not recorded. */
@@ -15,7 +15,7 @@
 #include "runtime/record/record.h"
 
 /* Calls that not every MPI has are not seen where their wrappers are not preloaded. */
-static void tell_of(const char *call, const char *library) {
+static void warn_of(const char *call, const char *library) {
   void *seen = dlsym(RTLD_DEFAULT, call);
   if (exanet_mpi_real(call) == NULL || (seen != NULL && exanet_is_in_library(seen, library))) return;
   fprintf(stderr,
@@ -47,8 +47,8 @@ static void begin_recording(void) {
   exanet_mpi.bcast(&first, 1, (long)exanet_mpi.byte, 0, (long)exanet_mpi.world);
   if (rank > 0 && first) opened = open_stream();
   if (opened && rank == 0) {
-    tell_of("MPI_Gatherv_c", "libexanet-record-lists");
-    tell_of("MPI_Barrier_init", "libexanet-record-persistent");
+    warn_of("MPI_Gatherv_c", "libexanet-record-lists");
+    warn_of("MPI_Barrier_init", "libexanet-record-persistent");
   }
   exanet_native_skip();
   exanet_native_is_recorded(opened);

@@ -88,7 +88,7 @@ struct exanet_domain;
 bool exanet_wait_possible(enum fi_wait_obj object);
 uint64_t exanet_wait_timeout_ps(int timeout_ms);
 void exanet_wait_step(const struct exanet_domain *domain,
-                      uint64_t timeout_ps); /* lock held; may be dropped for a moment */
+                      uint64_t timeout_ps); /* lock held; may be dropped for a while */
 struct exanet_stopwatch exanet_stopwatch_start(void);
 uint64_t exanet_stopwatch_ps(const struct exanet_stopwatch *watch);
 bool exanet_domain_threaded(const struct exanet_domain *domain);

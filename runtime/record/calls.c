@@ -42,15 +42,15 @@ static const struct known_call known_calls[EXANET_MPI_CALL_COUNT] = {EXANET_TRAC
 
 /* The handles of this thread's present call. */
 static __thread uint64_t *handles;
-static __thread long handle_count, handle_room;
+static __thread long handle_count, handle_capacity;
 
 static void keep_handle(uint64_t handle) {
-  if (handle_count == handle_room) {
-    const long room = handle_room ? 2 * handle_room : 16;
-    uint64_t *grown = realloc(handles, sizeof *grown * (size_t)room);
+  if (handle_count == handle_capacity) {
+    const long capacity = handle_capacity ? 2 * handle_capacity : 16;
+    uint64_t *grown = realloc(handles, sizeof *grown * (size_t)capacity);
     if (grown == NULL) return;
     handles = grown;
-    handle_room = room;
+    handle_capacity = capacity;
   }
   handles[handle_count++] = handle;
 }
@@ -100,9 +100,9 @@ static uint64_t bytes_field(const struct exanet_recorded_call *call, int count, 
 /* -- forms ---------------------------------------------------------------------------------------------------------------------------- */
 
 /* Something that messages depend on and that is not recorded, once. */
-static void put_unrecorded(const char *what, bool *told) {
-  if (*told) return;
-  *told = true;
+static void put_unrecorded(const char *what, bool *warned) {
+  if (*warned) return;
+  *warned = true;
   exanet_stream_begin(EXANET_TRACE_UNRECORDED);
   put_no_times();
   for (; *what != '\0'; what++) exanet_stream_put((uint8_t)*what);
@@ -114,9 +114,9 @@ static const struct exanet_communicator *communicator(long handle) {
   const struct exanet_communicator *comm = exanet_communicator_find(handle);
   if (comm != NULL) return comm;
   comm = exanet_communicator_add(handle);
-  static bool told;
+  static bool warned;
   if (comm == NULL) {
-    put_unrecorded("a communicator with processes of another program", &told);
+    put_unrecorded("a communicator with processes of another program", &warned);
     return NULL;
   }
   exanet_stream_begin(EXANET_TRACE_COMMUNICATOR);
@@ -262,9 +262,9 @@ static bool put_requests(uint8_t code, const struct exanet_recorded_call *call, 
   const bool ends = !starts && code != EXANET_TRACE_Cancel && code != EXANET_TRACE_Request_get_status;
   const long collectives = starts ? put_starts(call, computed_ps, end_ps) : 0;
   if (collectives > 0 && collectives == handle_count) return false;
-  static bool told;
+  static bool warned;
   if (code == EXANET_TRACE_Request_free && exanet_persistent_is_active(exanet_request_find(handles[0])))
-    put_unrecorded("MPI_Request_free of a persistent collective under way", &told);
+    put_unrecorded("MPI_Request_free of a persistent collective under way", &warned);
   exanet_stream_begin(code);
   if (collectives == 0)
     put_times(call, computed_ps, end_ps);
@@ -368,9 +368,9 @@ static bool put_window(uint8_t code, const struct exanet_recorded_call *call, ui
 
 static bool put_access(uint8_t code, const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
   const struct exanet_access *access = exanet_access_of(code);
-  static bool told;
+  static bool warned;
   if (!exanet_window_is_known(exanet_handle_of(call->arguments[access->window]))) {
-    put_unrecorded("a window of a file or of another program", &told);
+    put_unrecorded("a window of a file or of another program", &warned);
     return false;
   }
   if (exanet_access_peer(code, call->arguments) == 0) return false;
@@ -388,9 +388,9 @@ static bool put_synchronisation(uint8_t code, const struct exanet_recorded_call 
   const bool frees = code == EXANET_TRACE_Win_free;
   if (frees && handle_count == 0) return false;
   const uint64_t window = frees ? handles[0] : exanet_handle_of(call->arguments[exanet_window_at(code)]);
-  static bool told;
+  static bool warned;
   if (!exanet_window_is_known(window)) {
-    put_unrecorded("a window of a file or of another program", &told);
+    put_unrecorded("a window of a file or of another program", &warned);
     return false;
   }
   exanet_stream_begin(code);
@@ -402,12 +402,12 @@ static bool put_synchronisation(uint8_t code, const struct exanet_recorded_call 
 
 /* A call that messages depend on and that is not recorded: its name, once. */
 static bool put_name(const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
-  static bool told[EXANET_MPI_CALL_COUNT];
+  static bool warned[EXANET_MPI_CALL_COUNT];
   const char *name = exanet_mpi_call_name(call->call);
   const bool matters = strncmp(name, "MPI_File", 8) != 0 && call->call != EXANET_MPI_Comm_free &&
                        call->call != EXANET_MPI_Comm_disconnect && call->call != EXANET_MPI_Buffer_detach;
-  if (told[call->call] || !matters) return false;
-  told[call->call] = true;
+  if (warned[call->call] || !matters) return false;
+  warned[call->call] = true;
   exanet_stream_begin(EXANET_TRACE_UNRECORDED);
   put_times(call, computed_ps, end_ps);
   for (; *name != '\0'; name++) exanet_stream_put((uint8_t)*name);
@@ -518,9 +518,9 @@ void exanet_record_ends(struct exanet_ni *ni, const struct exanet_recorded_call 
   if (result != 0 && !took_a_message(call)) return;
   const uint64_t computed_ps = exanet_computed_ps(ni), end_ps = exanet_clock_peek(ni);
   exanet_system_lock(&lock);
-  static bool told;
+  static bool warned;
   if (exanet_recording && __atomic_load_n(&overlapping, __ATOMIC_RELAXED))
-    put_unrecorded("MPI in several threads at once", &told);
+    put_unrecorded("MPI in several threads at once", &warned);
   if (exanet_recording && put_call(call, computed_ps, end_ps)) end_record();
   if (exanet_recording && trouble != 0) failed(ni, trouble);
   exanet_system_unlock(&lock);

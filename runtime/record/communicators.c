@@ -13,13 +13,13 @@
 
 static struct exanet_handles table;
 static struct exanet_communicator *known; /* by number, less one */
-static uint32_t count, room;
+static uint32_t count, capacity;
 static long world_group;
 static int world_size;
 
 int *exanet_group_members(long group, int size) {
-  const size_t room = size > 0 ? (size_t)size : 1;
-  int *own = calloc(room, sizeof *own), *world = calloc(room, sizeof *world);
+  const size_t capacity = size > 0 ? (size_t)size : 1;
+  int *own = calloc(capacity, sizeof *own), *world = calloc(capacity, sizeof *world);
   bool done = own != NULL && world != NULL;
   for (int i = 0; done && i < size; i++) own[i] = i;
   done = done && exanet_mpi.group_translate_ranks(group, size, own, world_group, world) == 0;
@@ -78,11 +78,11 @@ const struct exanet_communicator *exanet_communicator_of(uint32_t number) {
 }
 
 const struct exanet_communicator *exanet_communicator_add(long handle) {
-  if (count == room) {
-    struct exanet_communicator *grown = realloc(known, sizeof *known * (room ? 2 * room : 16));
+  if (count == capacity) {
+    struct exanet_communicator *grown = realloc(known, sizeof *known * (capacity ? 2 * capacity : 16));
     if (grown == NULL) return NULL;
     known = grown;
-    room = room ? 2 * room : 16;
+    capacity = capacity ? 2 * capacity : 16;
   }
   struct exanet_communicator *made = &known[count];
   *made = (struct exanet_communicator){.number = count + 1};

@@ -13,7 +13,7 @@ struct exanet_handles {
     uint32_t number; /* 0: free */
     bool kept; /* a persistent request: a wait does not end it */
   } *slots;
-  size_t room, used;
+  size_t capacity, used;
 };
 
 /* NULL where there is none. Valid until the table changes. */

@@ -13,20 +13,20 @@ struct persistent {
   size_t bytes;
 };
 static struct persistent *table; /* by the request's number, less one */
-static uint32_t room;
+static uint32_t capacity;
 
 static struct persistent *find(uint32_t request) {
-  return request > 0 && request <= room && table[request - 1].code != 0 ? &table[request - 1] : NULL;
+  return request > 0 && request <= capacity && table[request - 1].code != 0 ? &table[request - 1] : NULL;
 }
 
 void exanet_persistent_keep(uint32_t request, uint8_t code) {
   if (request == 0) return;
-  if (request > room) {
+  if (request > capacity) {
     struct persistent *grown = realloc(table, sizeof *grown * 2 * request);
     if (grown == NULL) return;
-    memset(grown + room, 0, sizeof *grown * (2 * request - room));
+    memset(grown + capacity, 0, sizeof *grown * (2 * request - capacity));
     table = grown;
-    room = 2 * request;
+    capacity = 2 * request;
   }
   exanet_persistent_forget(request);
   size_t bytes;

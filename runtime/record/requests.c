@@ -15,7 +15,7 @@
 /* Numbers from 1 on, of which the last given back is the next given out. */
 struct numbers {
   uint32_t *free;
-  uint32_t free_count, room, last;
+  uint32_t free_count, capacity, last;
 };
 
 static uint32_t take(struct numbers *numbers) {
@@ -23,12 +23,12 @@ static uint32_t take(struct numbers *numbers) {
 }
 
 static void give_back(struct numbers *numbers, uint32_t number) {
-  if (numbers->free_count == numbers->room) {
-    const uint32_t room = numbers->room ? 2 * numbers->room : 64;
-    uint32_t *grown = realloc(numbers->free, sizeof *grown * room);
+  if (numbers->free_count == numbers->capacity) {
+    const uint32_t capacity = numbers->capacity ? 2 * numbers->capacity : 64;
+    uint32_t *grown = realloc(numbers->free, sizeof *grown * capacity);
     if (grown == NULL) return; /* the number is not used again */
     numbers->free = grown;
-    numbers->room = room;
+    numbers->capacity = capacity;
   }
   numbers->free[numbers->free_count++] = number;
 }
@@ -36,7 +36,7 @@ static void give_back(struct numbers *numbers, uint32_t number) {
 static struct exanet_handles requests, messages;
 static struct numbers request_numbers, message_numbers;
 static struct exanet_probed *probed;
-static uint32_t probed_room;
+static uint32_t probed_capacity;
 
 /* MPICH gives one built-in request to all operations that are over at once. */
 static bool is_shared(uint64_t handle) {
@@ -68,11 +68,11 @@ void exanet_request_end(uint64_t handle, bool freed) {
 
 void exanet_probed_add(long message, const struct exanet_probed *found) {
   const uint32_t number = take(&message_numbers);
-  if (number > probed_room) {
+  if (number > probed_capacity) {
     struct exanet_probed *grown = realloc(probed, sizeof *grown * 2 * number);
     if (grown == NULL) return;
     probed = grown;
-    probed_room = 2 * number;
+    probed_capacity = 2 * number;
   }
   probed[number - 1] = *found;
   exanet_handles_set(&messages, exanet_handle_of(message), number, false);

@@ -2,7 +2,7 @@
  * Writes records into a mapped file, a piece after the other.
  *
  * Problem: a rank may be killed at any moment, and a disk may be full. Model: a record is put together in memory; its fields are stored, then its
- * length, and its code last, so that what a reader meets is whole; room for a piece is taken before it is mapped, so that a full disk is an
+ * length, and its code last, so that what a reader meets is whole; space for a piece is taken before it is mapped, so that a full disk is an
  * error and no signal. Limit: one stream a process. */
 #define _GNU_SOURCE
 #include "runtime/record/stream.h"
@@ -24,7 +24,7 @@ static uint64_t piece_at, end_at;
 static struct {
   uint8_t code;
   uint8_t *bytes;
-  size_t used, room;
+  size_t used, capacity;
   bool lost;
 } record;
 
@@ -47,7 +47,7 @@ static int store(uint64_t at, const uint8_t *bytes, size_t count) {
       if (status != 0) return status;
       if (piece == NULL) return EFAULT;
     }
-    const uint64_t room = piece_at + PIECE - at, part = count < room ? count : room;
+    const uint64_t capacity = piece_at + PIECE - at, part = count < capacity ? count : capacity;
     memcpy(piece + (at - piece_at), bytes, part);
     at += part;
     bytes += part;
@@ -79,17 +79,17 @@ void exanet_stream_begin(uint8_t code) {
   record.used = 0;
 }
 
-static bool make_room(size_t bytes) {
-  if (record.used + bytes <= record.room) return true;
-  size_t room = record.room ? 2 * record.room : 512;
-  while (room < record.used + bytes) room *= 2;
-  uint8_t *grown = realloc(record.bytes, room);
+static bool make_space(size_t bytes) {
+  if (record.used + bytes <= record.capacity) return true;
+  size_t capacity = record.capacity ? 2 * record.capacity : 512;
+  while (capacity < record.used + bytes) capacity *= 2;
+  uint8_t *grown = realloc(record.bytes, capacity);
   if (grown == NULL) {
     record.lost = true;
     return false;
   }
   record.bytes = grown;
-  record.room = room;
+  record.capacity = capacity;
   return true;
 }
 
@@ -101,7 +101,7 @@ static size_t encode(uint8_t *to, uint64_t value) {
 }
 
 void exanet_stream_put(uint64_t field) {
-  if (make_room(LONGEST_FIELD)) record.used += encode(record.bytes + record.used, field);
+  if (make_space(LONGEST_FIELD)) record.used += encode(record.bytes + record.used, field);
 }
 
 const uint8_t *exanet_stream_fields(size_t *bytes) {
@@ -110,7 +110,7 @@ const uint8_t *exanet_stream_fields(size_t *bytes) {
 }
 
 void exanet_stream_put_fields(const uint8_t *fields, size_t bytes) {
-  if (bytes == 0 || !make_room(bytes)) return;
+  if (bytes == 0 || !make_space(bytes)) return;
   memcpy(record.bytes + record.used, fields, bytes);
   record.used += bytes;
 }

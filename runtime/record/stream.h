@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A file that grows by records, whole at any moment: what a killed process has written stays.
  *
- * The file is mapped a piece at a time, its room taken beforehand, so that a full disk is an error of a call and not a signal. A record's code is
+ * The file is mapped a piece at a time, its space taken beforehand, so that a full disk is an error of a call and not a signal. A record's code is
  * stored last. */
 #ifndef EXANET_RECORD_STREAM_H
 #define EXANET_RECORD_STREAM_H

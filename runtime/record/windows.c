@@ -10,7 +10,7 @@
 
 static struct exanet_handles table;
 static uint32_t *communicators; /* numbers, by the window's, less one */
-static uint32_t count, room;
+static uint32_t count, capacity;
 
 #define AT(name) [EXANET_TRACE_##name - EXANET_TRACE_Put]
 static const struct exanet_access accesses[] = {
@@ -51,11 +51,11 @@ static uint32_t number_of(uint64_t handle) {
 }
 
 static uint32_t add(uint64_t handle, uint32_t comm) {
-  if (count == room) {
-    uint32_t *grown = realloc(communicators, sizeof *grown * (room ? 2 * room : 16));
+  if (count == capacity) {
+    uint32_t *grown = realloc(communicators, sizeof *grown * (capacity ? 2 * capacity : 16));
     if (grown == NULL) return 0;
     communicators = grown;
-    room = room ? 2 * room : 16;
+    capacity = capacity ? 2 * capacity : 16;
   }
   if (!exanet_handles_set(&table, handle, count + 1, true)) return 0;
   communicators[count++] = comm;
@@ -124,7 +124,7 @@ void exanet_synchronisation_put(uint8_t code, uint64_t window, const long *a) {
                       code == EXANET_TRACE_Win_flush || code == EXANET_TRACE_Win_flush_local;
   const bool groups = code == EXANET_TRACE_Win_start || code == EXANET_TRACE_Win_post;
   const bool exclusive = code == EXANET_TRACE_Win_lock && (int)a[0] == exanet_mpi.lock_exclusive;
-  const bool in_vain = code == EXANET_TRACE_Win_test && *(const int *)a[1] == 0;
+  const bool empty = code == EXANET_TRACE_Win_test && *(const int *)a[1] == 0;
   const long assertion = groups                              ? a[1]
                          : code == EXANET_TRACE_Win_lock     ? a[2]
                          : code == EXANET_TRACE_Win_fence    ? a[0]
@@ -135,7 +135,7 @@ void exanet_synchronisation_put(uint8_t code, uint64_t window, const long *a) {
   exanet_put_synchronise(&(struct exanet_synchronise_fields){
       .window = number_of(window),
       .peer = of_one ? peer_of(window, a[code == EXANET_TRACE_Win_lock ? 1 : 0]) : 0,
-      .flags = (exclusive ? EXANET_TRACE_EXCLUSIVE : 0) | (in_vain ? EXANET_TRACE_IN_VAIN : 0) |
+      .flags = (exclusive ? EXANET_TRACE_EXCLUSIVE : 0) | (empty ? EXANET_TRACE_EMPTY : 0) |
                ((int)assertion & exanet_mpi.mode_nocheck ? EXANET_TRACE_UNCHECKED : 0),
       .ranks = exanet_list_of_ranks(world, size)});
   free(world);

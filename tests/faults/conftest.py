@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from host import PATIENCE_S, wait_for
+from host import LIMIT_S, wait_for
 
 PROGRAMS = Path(__file__).parent / "programs"
 WITHIN_S = 5.0
@@ -166,13 +166,13 @@ def exanet(tmp_path: Path) -> Iterator[Exanet]:
     made = Exanet(tmp_path)
     segments = Segments(made.mark)
     yield made
-    left = [] if wait_for(lambda: not made.processes(), PATIENCE_S) else made.processes()
+    left = [] if wait_for(lambda: not made.processes(), LIMIT_S) else made.processes()
     for line in left:
         with contextlib.suppress(ProcessLookupError):  # ended since
             os.kill(int(line.split()[0]), signal.SIGKILL)
     segments.close()
     assert not left, f"left running: {left}"
-    assert wait_for(lambda: not segments.left(), PATIENCE_S), f"left in /dev/shm: {segments.left()}"
+    assert wait_for(lambda: not segments.left(), LIMIT_S), f"left in /dev/shm: {segments.left()}"
 
 
 @pytest.fixture(scope="session")

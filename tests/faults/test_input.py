@@ -70,7 +70,7 @@ def test_a_machine_that_is_no_gateware(exanet: Exanet) -> None:
 
 
 def test_a_program_that_cannot_be_packed(exanet: Exanet, compilers: dict[str, str]) -> None:
-    """Refused, or run as processes where that was left open, and why is told."""
+    """Refused, or run as processes where that was left open, and why is reported."""
     program, compiler = exanet.folder / "fault", compilers.get("mpich") or pytest.skip("no MPICH here")
     library = Path(sys.executable).parent.parent / "lib"
     subprocess.run([compiler, "-no-pie", "-o", program, PROGRAMS / "fault.c", f"-Wl,-rpath,{library}"], check=True)
@@ -193,7 +193,7 @@ def test_long_names(exanet: Exanet, fault: str) -> None:
     assert not list(exanet.folder.iterdir())
 
 
-def test_no_room_for_the_shared_region(exanet: Exanet, fault: str) -> None:
+def test_no_space_for_the_shared_region(exanet: Exanet, fault: str) -> None:
     process = exanet.start(
         "run", "-m", "exanest", "-n", "4", "-o", "out", "--", fault, "late", "0",
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100 * 1024, 100 * 1024)),

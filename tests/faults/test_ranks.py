@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from conftest import Ended, Exanet, marked, soon
-from host import PATIENCE_S, wait_for
+from host import LIMIT_S, wait_for
 
 
 @pytest.fixture(params=["processes", "packed"], autouse=True)
@@ -23,7 +23,7 @@ def ranks_as(request: pytest.FixtureRequest, exanet: Exanet) -> str:
 
 
 def assert_incomplete(ended: Ended, reason: str) -> None:
-    """Results up to then are kept, marked incomplete, with the reason that the user was told."""
+    """Results up to then are kept, marked incomplete, with the reason that the user got."""
     summary = ended.summary
     assert summary["complete"] is False
     assert reason in summary["reason"]
@@ -70,7 +70,7 @@ def test_negative_abort_code(exanet: Exanet, fault: str) -> None:
 
 
 def test_mpirun_cleans_up_undisturbed(exanet: Exanet, fault: str) -> None:
-    """Told to end while it ends the ranks of a failed run, Open MPI's crashes with a page of text, nearly always in this case."""
+    """Asked to end while it ends the ranks of a failed run, Open MPI's crashes with a page of text, nearly always in this case."""
     for kind, code in (("no-init", "3"), ("exit", "4")):
         ended = exanet.run(fault, kind, "1", code)
         assert ended.code == int(code)
@@ -153,12 +153,12 @@ def test_rank_that_hangs_is_named(exanet: Exanet, fault: str, kind: str) -> None
 
 
 def running(exanet: Exanet, fault: str, kind: str = "barriers", rank: int = 0, **options: Any) -> subprocess.Popen[str]:
-    """A run of four ranks that never ends by itself, once the rank is about to do what it is told."""
+    """A run of four ranks that never ends by itself, once the rank is about to do what it is asked to."""
     mark = exanet.folder / "pid"
     mark.unlink(missing_ok=True)
     program = (fault, kind, str(rank), "0", str(mark))
     process = exanet.start("run", "-m", "exanest", "-n", "4", "-q", *exanet.usual, "--", *program, **options)
-    assert wait_for(lambda: mark.exists() and mark.read_text().endswith("\n"), PATIENCE_S), "the ranks did not start"
+    assert wait_for(lambda: mark.exists() and mark.read_text().endswith("\n"), LIMIT_S), "the ranks did not start"
     return process
 
 
@@ -201,7 +201,7 @@ def test_nothing_survives_exanet_itself(exanet: Exanet, fault: str) -> None:
     assert len(exanet.processes()) >= 8
     process.kill()
     process.communicate()
-    assert wait_for(lambda: not exanet.processes(), PATIENCE_S), exanet.processes()
+    assert wait_for(lambda: not exanet.processes(), LIMIT_S), exanet.processes()
 
 
 def of_rank_0(exanet: Exanet, what: str) -> int:

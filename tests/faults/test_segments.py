@@ -10,7 +10,7 @@ import uuid
 from pathlib import Path
 
 from conftest import Segments
-from host import PATIENCE_S, wait_for
+from host import LIMIT_S, wait_for
 
 MAKE = "import sys\nwith open(sys.argv[1], 'w') as f: f.flush(); sys.stdin.read()"
 
@@ -20,7 +20,7 @@ def leave(segments: Segments, name: str, **environment: str) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", MAKE, f"/dev/shm/{name}"], stdin=subprocess.PIPE, env={**os.environ, **environment}
     ) as process:
-        assert wait_for(lambda: segments.looked_at(name), PATIENCE_S)
+        assert wait_for(lambda: segments.looked_at(name), LIMIT_S)
         process.communicate()
 
 

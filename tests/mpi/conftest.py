@@ -5,7 +5,7 @@ mpi4py's wheel carries one extension module for each MPI. By default it takes th
 fits; MPI4PY_MPIABI and MPI4PY_LIBMPI choose another module and library:
 
 - `mpich`: MPICH from PyPI, in the virtual environment that runs the tests;
-- `openmpi4`: Debian's, with the same mpi4py told to use the system's libmpi.so.40;
+- `openmpi4`: Debian's, with the same mpi4py set to use the system's libmpi.so.40;
 - `openmpi5`: Open MPI from PyPI. It cannot share an environment with MPICH (both install bin/mpicc and lib/libmpi.so), so it gets a
   small one of its own under build/, made on first use. EXANET_OPENMPI5 names another one.
 

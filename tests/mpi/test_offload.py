@@ -83,17 +83,17 @@ def test_at_flow_level_too(exanet_run: Runner, mpich: Stack) -> None:
 
 
 @pytest.mark.parametrize("what", range(3))
-def test_ranks_that_do_not_agree_are_told(exanet_run: Runner, stack: Stack, compiled: Callable[[str], Path], what: int) -> None:
+def test_ranks_that_do_not_agree_are_reported(exanet_run: Runner, stack: Stack, compiled: Callable[[str], Path], what: int) -> None:
     on = "exanest" if what < 2 else "exanest-ni"
     failed = exanet_run(stack, 4, [compiled("disagree"), str(what)], machine=on, options=ALL, code=2)
     assert "do not agree in operation, type or count of MPI_Allreduce" in failed.errors
 
 
-def test_wrong_arguments_are_told_as_by_the_library(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
+def test_wrong_arguments_are_reported_as_by_the_library(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
     program = tmp_path / "wrong_arguments"
     subprocess.run([mpich.compiler, "-o", program, PROGRAMS / "wrong_arguments.c"], check=True)
-    told = [exanet_run(mpich, 3, [program], options=options).output for options in (OFF, ALL)]
-    assert told[0] == told[1] and told[0].count("\n") == 5 and "sum 3 6" in told[0]
+    reported = [exanet_run(mpich, 3, [program], options=options).output for options in (OFF, ALL)]
+    assert reported[0] == reported[1] and reported[0].count("\n") == 5 and "sum 3 6" in reported[0]
 
 
 @pytest.mark.parametrize(

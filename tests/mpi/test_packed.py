@@ -65,13 +65,18 @@ def test_patterns_give_the_same_bytes(exanet_run: Runner, mpich: Stack, tmp_path
     assert_same(exanet_run, mpich, ranks, [program, pattern, "2", "20"])
 
 
-def test_ranks_go_home_and_back(exanet_run: Runner, stack: Stack, compiled: Callable[..., Path]) -> None:
+def test_ranks_return_to_their_process_and_back(exanet_run: Runner, stack: Stack, compiled: Callable[..., Path]) -> None:
     """For signals, faults, calls of the kernel and long computing, from wherever they run."""
-    packed = assert_same(exanet_run, stack, 4, [compiled("carried", "-Wl,--no-as-needed", "-lm")], timeout=100)
+    packed = assert_same(exanet_run, stack, 4, [compiled("on_workers", "-Wl,--no-as-needed", "-lm")], timeout=100)
     facts = json.loads((packed.folder / "run.json").read_text())
-    assert ("no_carriers" in facts) != (facts["carriers"] > 0)
-    assert (facts["turns_carried"] > 0) == (facts["carriers"] > 0)
-    assert facts["turns_carried"] < facts["turns"]
+    assert ("no_worker_threads" in facts) != (facts["worker_threads"] > 0)
+    assert (facts["turns_on_workers"] > 0) == (facts["worker_threads"] > 0)
+    assert facts["turns_on_workers"] < facts["turns"]
+    # The names of the release before.
+    assert (facts["turns_carried"], facts["carriers"]) == (
+        facts["turns_on_workers"],
+        facts["worker_threads"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,7 +102,7 @@ def test_ranks_share_the_library_on_large_pages(exanet_run: Runner, mpich: Stack
     }
     assert "lost" not in done.output
     assert {rank: byte for rank, (_, _, byte) in ranks.items()} == {0: 0, 1: 0x5A if changed == "behind" else 0, 2: 0}
-    possible = {could for could, _, _ in ranks.values()} == {True} and has_carriers(json.loads((done.folder / "run.json").read_text()))
+    possible = {could for could, _, _ in ranks.values()} == {True} and has_workers(json.loads((done.folder / "run.json").read_text()))
     for rank, (_, kib, _) in ranks.items():
         shared = possible and kind == "packed" and (changed == "behind" or rank != 1)
         assert kib >= 2048 if shared else kib == -1, f"rank {rank}"
@@ -116,7 +121,7 @@ def test_ranks_keep_the_files_that_they_inherit_and_their_numbers(mpich: Stack, 
     assert done.stdout == f"kept {2 * len(numbers)}\n"
 
 
-def test_a_file_beyond_the_limit_is_told_of(mpich: Stack, tmp_path: Path) -> None:
+def test_a_file_beyond_the_limit_is_reported(mpich: Stack, tmp_path: Path) -> None:
     program = tmp_path / "files"
     subprocess.run([mpich.compiler, "-O2", "-Wall", "-o", program, PROGRAMS / "files.c"], check=True)
     (tmp_path / "220").write_text("220")
@@ -155,15 +160,15 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 
 @pytest.mark.parametrize(
-    ("before", "carriers", "reason"),
+    ("before", "workers", "reason"),
     [
-        (["env"], "0", "EXANET_CARRIERS is 0"),
+        (["env"], "0", "EXANET_WORKER_THREADS is 0"),
         (["prlimit", "--cpu=9999"], "2", "there is a limit of processor time for each process (ulimit -t)"),
         ([sys.executable, "-c", NO_DISPATCH], "2", "the kernel does not dispatch system calls to user space"),
     ],
     ids=["none", "limit", "kernel"],
 )
-def test_ranks_run_without_carriers(mpich: Stack, tmp_path: Path, before: Sequence[str], carriers: str, reason: str) -> None:
+def test_ranks_run_without_worker_threads(mpich: Stack, tmp_path: Path, before: Sequence[str], workers: str, reason: str) -> None:
     program, folder = tmp_path / "patterns", tmp_path / "result"
     subprocess.run([mpich.compiler, "-O2", "-o", program, BENCH / "patterns.c"], check=True)
     options = ["-m", "exanest", "-n", "4", "--no-report", "--compute", "off", "--ranks-as", "packed", "-o", str(folder)]
@@ -181,18 +186,22 @@ def test_ranks_run_without_carriers(mpich: Stack, tmp_path: Path, before: Sequen
         "2",
         "20",
     ]
-    done = subprocess.run(words, env=os.environ | {"EXANET_CARRIERS": carriers}, capture_output=True, text=True, timeout=100, cwd=tmp_path)
+    environment = os.environ | {"EXANET_WORKER_THREADS": workers}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=100, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     facts = json.loads((folder / "run.json").read_text())
-    assert facts["no_carriers"] in (reason, "the kernel does not let programs set their thread's base")  # a machine that has none at all
-    assert f"ranks packed in one address space, without carriers: {facts['no_carriers']}\n" in done.stderr
-    assert facts["turns_carried"] == facts["carriers"] == 0
+    assert facts["no_worker_threads"] in (
+        reason,
+        "the kernel does not let programs set their thread's base",
+    )  # a machine that has none at all
+    assert f"ranks packed in one address space, without worker threads: {facts['no_worker_threads']}\n" in done.stderr
+    assert facts["turns_on_workers"] == facts["worker_threads"] == 0
     assert facts["simulator"] == "apart"
 
 
-def has_carriers(facts: dict[str, Any]) -> bool:
+def has_workers(facts: dict[str, Any]) -> bool:
     """A machine without the base of a thread in user space has none at all."""
-    return not str(facts.get("no_carriers", "")).startswith("the kernel does not")
+    return not str(facts.get("no_worker_threads", "")).startswith("the kernel does not")
 
 
 @pytest.mark.parametrize("name", ["two_sided", "one_sided"])
@@ -206,7 +215,7 @@ def test_the_simulator_gives_the_same_bytes_wherever_it_is(
     hosted, apart = run("hosted"), run("apart")
     facts = [json.loads((done.folder / "run.json").read_text()) for done in (hosted, apart)]
     assert facts[1]["simulator"] == "apart"
-    assert facts[0]["simulator"] == ("hosted" if has_carriers(facts[0]) else "apart")
+    assert facts[0]["simulator"] == ("hosted" if has_workers(facts[0]) else "apart")
     for file in hosted.folder.iterdir():
         assert file.name == "run.json" or file.read_bytes() == (apart.folder / file.name).read_bytes()
 
@@ -220,7 +229,7 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   for (int round = 0; round < 40; round++) {
     for (long i = 0; i < 200000; i++) x = x * 1.0000001 + 1e-9;
-    if (round % 4 == 0) getppid(); /* for which a carried rank goes home */
+    if (round % 4 == 0) getppid(); /* for which a rank on a worker returns to its own process */
     MPI_Barrier(MPI_COMM_WORLD);
   }
   MPI_Finalize();
@@ -229,7 +238,7 @@ int main(int argc, char **argv) {
 """
 
 
-def test_what_carried_ranks_compute_is_measured(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
+def test_what_ranks_on_workers_compute_is_measured(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
     """As in processes: a tenth of it or so is the host's noise, and here twice as much is allowed."""
     (tmp_path / "computes.c").write_text(COMPUTES)
     subprocess.run([mpich.compiler, "-O1", "-o", tmp_path / "computes", tmp_path / "computes.c"], check=True)
@@ -243,7 +252,7 @@ def test_what_carried_ranks_compute_is_measured(exanet_run: Runner, mpich: Stack
     ratios = sorted(packed[0] / processes[0] for processes, packed in tries)
     facts = tries[0][1][1]
     assert 0.5 < ratios[1] < 2, ratios
-    assert (facts["turns_carried"] > 0) == has_carriers(facts)
+    assert (facts["turns_on_workers"] > 0) == has_workers(facts)
 
 
 UNMAPPED = """
@@ -271,7 +280,7 @@ def test_an_address_that_is_not_mapped_is_an_error_of_the_call(
 ) -> None:
     """The simulator in the ranks' address space meets the fault itself, and must outlive it.
 
-    Sender and receiver are told of it in one round: either may be the first to abort, in real time.
+    Sender and receiver get it in one round: either may be the first to abort, in real time.
     """
     (tmp_path / "unmapped.c").write_text(UNMAPPED)
     subprocess.run([mpich.compiler, "-o", tmp_path / "unmapped", tmp_path / "unmapped.c"], check=True)

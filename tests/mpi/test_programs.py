@@ -181,14 +181,14 @@ def test_communicators_from_groups_one_after_the_other(exanet_run: Runner, stack
 
 def test_a_thread_that_sleeps_leaves_the_clock_alone(exanet_run: Runner, stack: Stack, compiled: Callable[[str], Path]) -> None:
     """Half a round trip takes what it takes alone, the other thread sleeps as often as 100 us go by, and each run is the same."""
-    program = compiled("naps")
+    program = compiled("timed_sleeps")
 
     def run(level: int, nappers: int) -> tuple[float, int, int]:
         done = exanet_run(stack, 2, [program, str(level), str(nappers)])
         assert done.line("waits") == ["390000"]
         assert int(done.line("limit")[0]) in (1_999_999, 2_000_000)  # a deadline is whole nanoseconds
-        time_ns, naps, ended_ns = done.line("ping-pong")
-        return float(time_ns), int(naps), int(ended_ns)
+        time_ns, sleeps, ended_ns = done.line("ping-pong")
+        return float(time_ns), int(sleeps), int(ended_ns)
 
     alone, _, ended_ns = run(0, 0)
     beside = run(0, 1)

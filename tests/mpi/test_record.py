@@ -245,7 +245,7 @@ def test_computing_is_processor_time_and_sleeping_is_not(
     [(PARTITIONED, "MPI_Psend_init"), (THREADS, "several threads at once")],
     ids=["partitioned", "threads"],
 )
-def test_what_is_not_recorded_is_told(
+def test_what_is_not_recorded_is_reported(
     mpich: Stack, start: Start, launcher: Callable[..., list[str]], tmp_path: Path, body: str, what: str
 ) -> None:
     trace = tmp_path / "trace"
@@ -309,7 +309,7 @@ def test_without_an_mpi_program_nothing_is_left(start: Start, tmp_path: Path, co
         (["/bin/true"], "here", "holds other files"),
     ],
 )
-def test_what_cannot_be_recorded_is_told(
+def test_what_cannot_be_recorded_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], place: str, what: str
 ) -> None:
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")

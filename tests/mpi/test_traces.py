@@ -221,8 +221,8 @@ def test_where_the_disk_is_full_the_run_goes_on_and_what_is_whole_stays(exanet_r
         ended = exanet_run(mpich, 2, [mpich.python, "-c", FILLS_THE_DISK, ballast], options=options, code=2)
         assert ended.output.count("done") == 2
         for rank in range(2):
-            told = f"exanet: rank {rank}: its MPI calls are recorded no further: No space left on device; the run goes on"
-            assert ended.errors.count(told) == 1
+            reported = f"exanet: rank {rank}: its MPI calls are recorded no further: No space left on device; the run goes on"
+            assert ended.errors.count(reported) == 1
         assert "No space left on device; free some space or choose another place with --record" in ended.errors
         ballast.unlink()
         found = folder.load(trace)

@@ -65,7 +65,7 @@ def test_gaps_cost_latency_and_load(tmp_path: Path) -> None:
     assert (resolved["input_gap_cycles"], resolved["output_gap_cycles"]) == (8, 2)
 
 
-def test_idle_links_that_tell_of_room_in_bulk(tmp_path: Path) -> None:
+def test_idle_links_that_advertise_space_in_bulk(tmp_path: Path) -> None:
     resolved = machine.load(ring(tmp_path, "credit_threshold: 100 words, credit_interval: 256 cycles")).resolve()["router"]
     assert (resolved["credit_threshold_words"], resolved["credit_interval_cycles"]) == (100, 256)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a reader find the room of every line in ARCHITECTURE.md, and is every room that it names there?"""
+"""Does a reader find the folder of every line in ARCHITECTURE.md, and is every folder that it names there?"""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ PARTS = {
     "adr",
     "images",
     "reference",
+    "traces",
     "extend",
     "machines",
     "sweeps",
@@ -29,7 +30,7 @@ PARTS = {
 }
 
 
-def rooms(page: str) -> set[str]:
+def named_folders(page: str) -> set[str]:
     """The folders in the first column of the page's tables."""
     cells = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
     return {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
@@ -42,7 +43,7 @@ def folders() -> set[str]:
 
 
 def homeless(found: set[str], named: set[str]) -> list[str]:
-    """Folders in which a line would have no room: neither named, nor an understood part of one that is."""
+    """Folders in which a line would be homeless: neither named, nor an understood part of one that is."""
     lost = []
     for folder in found:
         path = Path(folder)
@@ -53,16 +54,16 @@ def homeless(found: set[str], named: set[str]) -> list[str]:
     return sorted(lost)
 
 
-def test_every_folder_is_a_room_of_the_page() -> None:
-    assert homeless(folders(), rooms(PAGE)) == []
+def test_every_folder_is_on_the_page() -> None:
+    assert homeless(folders(), named_folders(PAGE)) == []
 
 
-def test_every_room_of_the_page_exists() -> None:
-    assert [name for name in sorted(rooms(PAGE)) if not (ROOT / name).is_dir()] == []
+def test_every_folder_of_the_page_exists() -> None:
+    assert [name for name in sorted(named_folders(PAGE)) if not (ROOT / name).is_dir()] == []
 
 
 def test_a_new_folder_without_a_row_is_found() -> None:
-    assert homeless({"core/nic/ideal", "core/accelerator", "core/accelerator/rtl"}, rooms(PAGE)) == [
+    assert homeless({"core/nic/ideal", "core/accelerator", "core/accelerator/rtl"}, named_folders(PAGE)) == [
         "core/accelerator",
         "core/accelerator/rtl",
     ]

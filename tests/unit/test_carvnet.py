@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machines with caRVnet's figures: are their constants told apart by kind, and do they take the time that their cycles say?"""
+"""The machines with caRVnet's figures: are their constants distinguished by kind, and do they take the time that their cycles say?"""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def cycle_ns(name: str) -> float:
 
 
 @pytest.mark.parametrize("name", CARVNET)
-def test_what_is_calibrated_is_told_from_what_is_published(name: str) -> None:
+def test_what_is_calibrated_is_distinguished_from_what_is_published(name: str) -> None:
     kinds = {key: constant.kind for key, constant in machine.load(name).constants()}
     from_72_cycles = {"ni.library_receive", "ni.mailbox", "ni.mailbox_read"}
     assert {key for key, kind in kinds.items() if kind == "calibrated"} == (set() if name == "carvnet-a53" else from_72_cycles)

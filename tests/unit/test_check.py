@@ -80,7 +80,7 @@ def test_ugal_carries_what_minimal_routing_cannot() -> None:
         (("--fail", "(9,9,9)"), "neither a node nor one of its links"),
         (("--fail", "links:1600"), "this machine has 1536"),
         (("--channels", "9"), "from 1 to 8"),
-        (("--routing", "valiant", "--channels", "1"), "own ways only"),
+        (("--routing", "valiant", "--channels", "1"), "own routes only"),
         (("--topology", "hypercube:16"), "check a smaller shape"),
     ],
 )
@@ -111,12 +111,12 @@ def test_routing_in_a_machine_file_is_blamed_in_its_place(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("routing", [None, "ugal-l", "adaptive"])
-def test_it_tells_how_far_it_is(routing: str | None) -> None:
-    told: list[float] = []
-    deadlock.check(sim.variant("torus-512", "torus:6,5", routing, []), progress=told.append)
-    assert len(told) > 20
-    assert told == sorted(told)
-    assert told[-1] == 1
+def test_it_reports_how_far_it_is(routing: str | None) -> None:
+    reported: list[float] = []
+    deadlock.check(sim.variant("torus-512", "torus:6,5", routing, []), progress=reported.append)
+    assert len(reported) > 20
+    assert reported == sorted(reported)
+    assert reported[-1] == 1
 
 
 def test_an_interrupt_ends_it() -> None:

@@ -155,7 +155,7 @@ def test_a_missing_key_is_refused_or_has_its_default(name: str) -> None:
             assert problems == [(named(resolved, path), f"'{named(resolved, path)}' is missing")]
 
 
-def test_all_problems_are_told_at_once_each_with_its_path() -> None:
+def test_all_problems_are_reported_at_once_each_with_its_path() -> None:
     resolved = everything()
     resolved["router"] |= {"latency_cycles": "4", "arbitration": "oldest"}
     resolved["ni"] |= {"packet_max_bytes": 1 << 32, "atomic_ps": 1.5}

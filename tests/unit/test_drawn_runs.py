@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do runs drawn over all topologies, on both levels, end without an internal error; and is it told when one does not?"""
+"""Do runs drawn over all topologies, on both levels, end without an internal error; and is it reported when one does not?"""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ sys.exit(drawn_runs.main())
 """
 
 
-def test_what_fails_dies_or_hangs_is_told_and_the_others_go_on(tmp_path: Path) -> None:
+def test_what_fails_dies_or_hangs_is_reported_and_the_others_go_on(tmp_path: Path) -> None:
     me = tmp_path / "tool.py"
     me.write_text(FAILING.format(tools=str(TOOL.parent), me=str(me)))
     words = [sys.executable, me, "--first", "2", "--count", "7", "--jobs", "1", "--limit", "3"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120)
     assert done.returncode == 1, done.stderr
-    told = Counter(line.split("\n")[0] for line in done.stdout.split("run ") if line[:1].isdigit())
-    assert set(told) == {"3 failed RuntimeError: a check", "4 ended its process with -6", "6 took too long"}
+    reported = Counter(line.split("\n")[0] for line in done.stdout.split("run ") if line[:1].isdigit())
+    assert set(reported) == {"3 failed RuntimeError: a check", "4 ended its process with -6", "6 took too long"}
     assert done.stdout.splitlines()[-1] == "7 runs from number 2 on: 4 ended, 0 refused, 3 failed"

@@ -126,7 +126,7 @@ def test_another_topology_keeps_the_table() -> None:
         (f"  ni: {{bit: {constant('5000 uJ/bit')}}}\n", "more than 1 mJ"),
     ],
 )
-def test_a_bad_table_is_told_of_in_its_place(tmp_path: Path, text: str, message: str) -> None:
+def test_a_bad_table_is_reported_in_its_place(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(InputError) as refusal:
         machine.load(powered(tmp_path, "torus-512", text))
     assert any("m.yaml:4:" in line and message in line for line in refusal.value.messages), refusal.value.messages

@@ -95,9 +95,9 @@ def test_a_new_constant_is_read_from_a_machine_file_and_refused_by_a_simulator_w
         "import json\nfrom exanet import _core, machine\nfrom exanet.errors import InputError\n"
         "assert 'atomic_lock_ps' not in machine.load('exanest').resolve()['ni']\n"
         "try: machine.load('m.yaml')\n"
-        "except InputError as error: told = error.messages\n"
+        "except InputError as error: reported = error.messages\n"
         "_core.check_interface = lambda described: None\n"
-        "print(json.dumps([machine.load('m.yaml').resolve()['ni']['atomic_lock_ps'], told]))\n"
+        "print(json.dumps([machine.load('m.yaml').resolve()['ni']['atomic_lock_ps'], reported]))\n"
     )
     environment = {"PYTHONPATH": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, env=environment)

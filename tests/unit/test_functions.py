@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("exanet", "spec", "tools", "gateware", "bench", "examples", "docs", "tests")
+FOLDERS = ("exanet", "spec", "tools", "gateware", "bench", "examples", "docs", "tests")
 MOST_LINES = 70
 """From the line of `def` to the last one, signature and docstring included."""
 
@@ -25,17 +25,17 @@ def long_functions(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def sources() -> list[Path]:
-    return [file for room in ROOMS for file in sorted((ROOT / room).rglob("*.py")) if "build" not in file.parts]
+    return [file for folder in FOLDERS for file in sorted((ROOT / folder).rglob("*.py")) if "build" not in file.parts]
 
 
 def test_no_function_is_longer_than_a_page() -> None:
     files = sources()
-    assert len(files) > 200 and all(any(file.is_relative_to(ROOT / room) for file in files) for room in ROOMS)
+    assert len(files) > 200 and all(any(file.is_relative_to(ROOT / folder) for file in files) for folder in FOLDERS)
     found = [f"{file.relative_to(ROOT)}:{line}: {name}: {n}" for file in files for name, line, n in long_functions(file.read_text())]
     assert found == []
 
 
-@pytest.mark.parametrize("head", ["def planted():", "async def planted():", "class Room:\n    def planted(self):"])
+@pytest.mark.parametrize("head", ["def planted():", "async def planted():", "class Planted:\n    def planted(self):"])
 def test_a_function_of_one_line_too_many_is_found(head: str) -> None:
     indent = "    " * (head.count("\n") + 1)
     whole = f'{head}\n{indent}"""Counted, too."""' + f"\n{indent}pass" * (MOST_LINES - 2)

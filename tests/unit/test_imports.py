@@ -25,7 +25,7 @@ from exanet.machine.located import Located
 PACKAGE = Path(__file__).parents[2] / "exanet"
 
 ORDER = (
-    *("errors", "lightly", "units", "quantity", "bounds", "progress", "terminal", "directory", "memory", "files", "background"),
+    *("errors", "renamed", "lightly", "units", "quantity", "bounds", "progress", "terminal", "directory", "memory", "files", "background"),
     *("registries", "mpi", "optional"),
     *(
         "machine",
@@ -73,7 +73,7 @@ def imports(modules: Mapping[str, str]) -> dict[str, set[str]]:
     return found
 
 
-def room(module: str) -> str:
+def folder(module: str) -> str:
     """The folder that a module stands in, or the module itself where it stands in none."""
     return module.split(".")[1]
 
@@ -93,7 +93,7 @@ def upward(graph: Mapping[str, set[str]]) -> list[str]:
         f"{name} imports {other}"
         for name, others in graph.items()
         for other in sorted(others)
-        if room(other) != room(name) and room(other) != "__init__" and ORDER.index(room(other)) > ORDER.index(room(name))
+        if folder(other) != folder(name) and folder(other) != "__init__" and ORDER.index(folder(other)) > ORDER.index(folder(name))
     ]
 
 
@@ -105,7 +105,7 @@ def test_no_module_imports_itself_in_the_end() -> None:
 
 def test_folders_use_what_lies_below_them() -> None:
     graph = imports(sources())
-    assert {room(name) for name in graph} - {"__init__"} == set(ORDER)
+    assert {folder(name) for name in graph} - {"__init__"} == set(ORDER)
     assert upward(graph) == []
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at what files of core/ and runtime/ use of each other: no file and no room depends on itself, over however many others.
+"""Looks at what files of core/ and runtime/ use of each other: no file and no folder depends on itself, over however many others.
 
 In C++ that is what a file includes. A header in C says little of who calls whom, so the C files of runtime/ are compiled, and the tables of
 their objects read: a file uses another one if it refers to a function or variable that the other one defines.
@@ -27,13 +27,13 @@ Graph = dict[str, set[str]]
 
 RECORDER = ("runtime/record/*.c", "runtime/lists/*.c", "runtime/persistent/*.c")
 LINKED = {
-    "exanet-fi": (*(f"runtime/{room}/*.c" for room in ("lib", "provider", "clock", "collectives", "sessions")), *RECORDER),
+    "exanet-fi": (*(f"runtime/{folder}/*.c" for folder in ("lib", "provider", "clock", "collectives", "sessions")), *RECORDER),
     "exanet-record": ("runtime/outside/*.c", "runtime/lib/host.c", "runtime/clock/calls.c", "runtime/clock/find.c", *RECORDER),
     "exanet-exec": tuple(f"runtime/exec/{name}.c" for name in ("exanet_exec", "ask", "sweep")),
 }
 """C files that end up in one process, as in CMakeLists.txt: a name that two of them define, each in its own process, is not the same."""
 if platform.machine() == "x86_64":
-    HOST = ("host", "load", "sweep", "carrier", "carried_simulator", "carriers", "interrupts", "registers")
+    HOST = ("host", "load", "sweep", "worker", "worker_simulator", "workers", "interrupts", "registers")
     LINKED["exanet-host"] = tuple(f"runtime/exec/{name}.c" for name in HOST)
 
 
@@ -47,8 +47,8 @@ def includes(root: Path) -> Graph:
     }
 
 
-def rooms(files: Mapping[str, set[str]]) -> Graph:
-    """The same by room. Rooms are folders: a model of core/network is a room of its own, and so is the contract above it."""
+def by_folder(files: Mapping[str, set[str]]) -> Graph:
+    """The same by folder: a model of core/network is one of its own, and so is the contract above it."""
     made: Graph = {}
     for file, included in files.items():
         here = str(Path(file).parent)
@@ -116,8 +116,8 @@ def test_no_file_includes_itself_over_others(files: Graph) -> None:
     assert cycle(files) == ""
 
 
-def test_no_room_depends_on_itself_over_others(files: Graph) -> None:
-    assert cycle(rooms(files)) == ""
+def test_no_folder_depends_on_itself_over_others(files: Graph) -> None:
+    assert cycle(by_folder(files)) == ""
 
 
 def test_a_planted_cycle_is_found(tmp_path: Path) -> None:
@@ -132,8 +132,8 @@ def test_a_planted_cycle_is_found(tmp_path: Path) -> None:
         (tmp_path / file).write_text(f'#include "{included}"\n')
     found = includes(tmp_path)
     assert "core/a/one_test.cpp" not in found
-    assert cycle(found) == ""  # each file for itself is in order, the rooms are not
-    assert set(cycle(rooms(found)).split(" -> ")) == {"core/a", "core/b", "core/c"}
+    assert cycle(found) == ""  # each file for itself is in order, the folders are not
+    assert set(cycle(by_folder(found)).split(" -> ")) == {"core/a", "core/b", "core/c"}
     (tmp_path / "core/c/own.hpp").write_text('#include "core/a/one.hpp"\n')
     found = includes(tmp_path)
     assert set(cycle(found).split(" -> ")) == {"core/a/one.hpp", "core/b/two.hpp", "core/c/three.hpp", "core/c/own.hpp"}
@@ -154,11 +154,11 @@ def test_no_c_file_uses_itself_over_others(whole: str, linked: dict[str, list[st
     assert cycle(called) == ""
 
 
-def test_no_room_of_the_runtime_uses_itself_over_others(linked: dict[str, list[str]], tables: tuple[Graph, Graph]) -> None:
-    """By names of its own, in a simulated rank: what stands in front of the C library's functions does so for every room."""
+def test_no_folder_of_the_runtime_uses_itself_over_others(linked: dict[str, list[str]], tables: tuple[Graph, Graph]) -> None:
+    """By names of its own, in a simulated rank: what stands in front of the C library's functions does so for every folder."""
     defined, wanted = tables
     own = {file: {name for name in some if name.startswith(("exanet_", "exn_"))} for file, some in defined.items()}
-    assert cycle(rooms(uses(linked["exanet-fi"], own, wanted))) == ""
+    assert cycle(by_folder(uses(linked["exanet-fi"], own, wanted))) == ""
 
 
 def test_neither_core_nor_runtime_includes_gateware() -> None:

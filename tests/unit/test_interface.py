@@ -34,7 +34,7 @@ def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of the command's results, with what it has printed, and shown on a terminal meanwhile."""
     made = tmp_path_factory.mktemp("interface") / "out"
-    stages.message(0, line_cycles=1, memory_cycles=1)  # builds the library, of which the command would tell
+    stages.message(0, line_cycles=1, memory_cycles=1)  # builds the library, of which the command would print a line
     terminal, shown = os.openpty()
     with os.fdopen(terminal, "rb"), os.fdopen(shown, "wb"):
         command = [sys.executable, "-P", "-m", "exanet", "karma", "--ni", "-o", str(made)]
@@ -125,9 +125,9 @@ def test_the_model_has_the_same_in_all_of_it(found: Found) -> None:
     measured = found["messages"] + found["transfers"]
     assert [of for of in measured if not of["model_equal"]] == []
     for of in measured:
-        told = [(row["since_store_cycles"], row["model_cycles"]) for row in of["stages"] if row["model_cycles"] is not None]
-        assert len(told) >= 6
-        assert all(ours == model for ours, model in told)
+        reported = [(row["since_store_cycles"], row["model_cycles"]) for row in of["stages"] if row["model_cycles"] is not None]
+        assert len(reported) >= 6
+        assert all(ours == model for ours, model in reported)
         assert of["compared"] >= 5
     assert sum(row["cycles"] for row in measured[0]["stages"]) == measured[0]["stages"][-1]["since_store_cycles"]
 

@@ -29,7 +29,7 @@ def test_a_job_is_read_from_text() -> None:
     assert Job.parse("stencil-3d:bytes=4KiB,rounds=10,ranks=27,pause=1.5us") == Job("stencil-3d", 27, 4096, 10, 1_500_000)
 
 
-def test_what_pages_took_is_told_where_interfaces_have_them(tmp_path: Path) -> None:
+def test_what_pages_took_is_reported_where_interfaces_have_them(tmp_path: Path) -> None:
     """Two ranks exchange 64 KiB, 16 pages of each buffer, in five rounds: each is walked to once."""
     alone = finish("exanest-ni", [Job("alltoall", ranks=2, size_bytes=1 << 16, rounds=5)], nic="exanet")
     assert (alone["page_lookups"], alone["page_walks"]) == (0, 0)
@@ -100,12 +100,12 @@ def test_queues_of_a_network_too_large_to_draw_are_shown_and_a_note(tmp_path: Pa
     assert "Not drawn: the network has more than 4096 links" in elements
 
 
-def test_runs_on_one_machine_are_told_apart(tmp_path: Path) -> None:
+def test_runs_on_one_machine_are_distinguished(tmp_path: Path) -> None:
     text = "stencil-2d:bytes=2KiB,ranks=16"
     shown = run(tmp_path / "r", "--job", text, "--map", "random", "--routing", "up-down", "--fail", "links:2:1").stdout
     spec = json.loads((tmp_path / "r/summary.json").read_text())["run"]
-    told = {"jobs": [text], "mapping": "random", "routing": "up-down", "failed": ["links:2:1"]}
-    assert {key: spec[key] for key in told} == told
+    recorded = {"jobs": [text], "mapping": "random", "routing": "up-down", "failed": ["links:2:1"]}
+    assert {key: spec[key] for key in recorded} == recorded
     data = page_data(tmp_path / "r")
     assert data["title"] == f"{text} on fat-tree-64, up-down routing, without links:2:1, random mapping"
     assert data["jobs"][0][0] == text

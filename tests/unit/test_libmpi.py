@@ -32,12 +32,12 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return executable
 
 
-def test_library_in_the_environment_is_found_and_the_ranks_are_told(program: Path) -> None:
+def test_library_in_the_environment_is_found_and_given_to_the_ranks(program: Path) -> None:
     mpi = detect([str(program)])
     assert (mpi.kind, mpi.search) == ("mpich", program.parent / "lib")
-    told = environment(mpi, region="r", status="s", library=Path("l"))
-    assert told["LD_LIBRARY_PATH"] == f"/elsewhere:{program.parent / 'lib'}"
-    assert "EXANET_BESIDE" not in told, "this libmpi has neither sessions nor lists of large counts"
+    given = environment(mpi, region="r", status="s", library=Path("l"))
+    assert given["LD_LIBRARY_PATH"] == f"/elsewhere:{program.parent / 'lib'}"
+    assert "EXANET_BESIDE" not in given, "this libmpi has neither sessions nor lists of large counts"
 
 
 def test_missing_library_is_said_with_where_it_was_sought(program: Path) -> None:

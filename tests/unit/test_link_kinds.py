@@ -113,7 +113,7 @@ def test_everything_works_on_them(tmp_path: Path) -> None:
     assert [(link["latency_ps"], link["pause_every"]) for link in faster["links"]] == [(10_000, 0), (100_000, 0), (1_000_000, 0)]
 
 
-def test_what_kinds_there_are_not_is_told(tmp_path: Path) -> None:
+def test_what_kinds_there_are_not_is_reported(tmp_path: Path) -> None:
     start = "extends: fat-tree-64\nname: mine\nlinks:\n"
     assert refused(tmp_path, start + "  level-4: {rate: 40 Gb/s}\n") == [
         "mine.yaml:4:12: error: this fat-tree has no links of the kind 'level-4': take it out, or set it to null"
@@ -159,7 +159,7 @@ def test_edges_of_a_graph_name_their_kind(tmp_path: Path) -> None:
     assert point["latency_most_ns"] > 2000 > point["latency_least_ns"]
 
 
-def test_a_kind_that_only_one_of_both_files_names_is_told(tmp_path: Path) -> None:
+def test_a_kind_that_only_one_of_both_files_names_is_reported(tmp_path: Path) -> None:
     (tmp_path / "net.txt").write_text("a b\nb c fibre\nb a long\n")
     [message] = refused(tmp_path, GRAPH)
     assert message == ("net.txt:2: error: a link of the kind 'fibre', which the machine file does not describe: add it to 'links' there")

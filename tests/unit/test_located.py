@@ -74,7 +74,7 @@ def test_what_neither_reads_is_one_message(text: str, message: str, monkeypatch:
         ('extends: torus-512\nname: "a\\n"\n', "2:7"),
     ],
 )
-def test_a_name_that_can_be_none_is_told(tmp_path: Path, text: str, place: str) -> None:
+def test_a_name_that_can_be_none_is_reported(tmp_path: Path, text: str, place: str) -> None:
     file = tmp_path / "a.yaml"
     file.write_text(text)
     with pytest.raises(InputError) as raised:

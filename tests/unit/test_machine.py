@@ -196,12 +196,12 @@ def test_unreadable_files(tmp_path: Path, text: str, message: str) -> None:
     assert refused(tmp_path, text)[0] == message
 
 
-def test_a_machine_that_is_not_there_is_told_in_one_message(tmp_path: Path) -> None:
+def test_a_machine_that_is_not_there_is_reported_in_one_message(tmp_path: Path) -> None:
     (message,) = refused(tmp_path, "extends: nothing\n")
     assert message.startswith("m.yaml:1:10: error: cannot extend 'nothing': there is no machine 'nothing'; Machines: ")
 
 
-def test_causes_are_told_before_what_follows_from_them_in_an_extended_file(tmp_path: Path) -> None:
+def test_causes_are_reported_before_what_follows_from_them_in_an_extended_file(tmp_path: Path) -> None:
     first, *rest = refused(tmp_path, "extends: exanest\nname: m\nrouter:\n  max_payload: {value: 0 B, source: x, kind: chosen}\n")
     assert first.startswith("m.yaml:4:16: error: must be from 16 B")
     assert rest and all(message.startswith("m.yaml:1:10: error: '") and "', inherited from" in message for message in rest)
@@ -237,7 +237,7 @@ def test_another_shape_gets_the_virtual_channels_that_it_needs() -> None:
         ("router.inter_fifo", f"{10**30} words", "more than 2147483647; is its unit right?"),
     ],
 )
-def test_a_figure_that_no_machine_has_is_told_by_itself(key: str, value: str, message: str) -> None:
+def test_a_figure_that_no_machine_has_is_reported_by_itself(key: str, value: str, message: str) -> None:
     for base in ("torus-512", "bxi-256"):
         with pytest.raises(InputError) as refusal:
             machine.load(base, located.values({key: value}, "command line"))

@@ -150,7 +150,7 @@ def test_missing_keys_say_what_to_extend(tmp_path: Path) -> None:
         ("  shape: ", "3:1", "'shape' is missing in 'topology'", "shape: [4, 4, 2]"),
     ],
 )
-def test_an_example_of_a_missing_key_is_told_as_one(tmp_path: Path, line: str, place: str, key: str, example: str) -> None:
+def test_an_example_of_a_missing_key_is_reported_as_one(tmp_path: Path, line: str, place: str, key: str, example: str) -> None:
     text = "".join(kept for kept in NETWORK.splitlines(keepends=True) if not kept.startswith(line))
     assert text != NETWORK
     how = "give this machine's own value; an example of its form, no value to take"
@@ -202,11 +202,11 @@ class TestJumbo:
         assert large["packets"] < small["packets"] / 20
         assert 0.7 * small["finished_ns"] < large["finished_ns"] < small["finished_ns"]
 
-    def test_what_they_need_is_told_of_each_key(self, tmp_path: Path) -> None:
-        told = refused(tmp_path, "extends: exanest\nname: mine\nrouter: {max_payload: 9000 B}\n")
+    def test_what_they_need_is_reported_of_each_key(self, tmp_path: Path) -> None:
+        reported = refused(tmp_path, "extends: exanest\nname: mine\nrouter: {max_payload: 9000 B}\n")
         keys = ("router.inter_fifo", "ni.dma_block")
-        assert [key for key in keys if any(f"'{key}', inherited from" in line for line in told)] == list(keys), told
-        assert all(line.startswith("mine.yaml:1:10: error: ") for line in told)
+        assert [key for key in keys if any(f"'{key}', inherited from" in line for line in reported)] == list(keys), reported
+        assert all(line.startswith("mine.yaml:1:10: error: ") for line in reported)
         assert "must be from 16 B to 16384 B" in refused(tmp_path, "extends: exanest\nname: mine\nrouter: {max_payload: 17 kB}\n")[0]
 
 

@@ -98,8 +98,8 @@ def test_what_is_no_matrix_is_one_message_with_its_place(tmp_path: Path, name: s
     make(tmp_path / name)
     with pytest.raises(InputError) as refusal:
         sent(f"matrix:{tmp_path / name}")
-    [told] = refusal.value.messages
-    assert told.startswith(f"{tmp_path / name}{message}"), told
+    [reported] = refusal.value.messages
+    assert reported.startswith(f"{tmp_path / name}{message}"), reported
 
 
 def test_a_name_without_a_file_is_refused() -> None:

@@ -207,9 +207,9 @@ def test_figures_from_python_that_no_integer_of_the_simulator_holds_are_refused(
         sim.simulate("trenz-2x2", offered=0.1, spec=sim.TrafficSpec(message_bytes=1, rounds=2))
 
 
-def test_the_flow_level_takes_the_ways_that_do_not_look_at_queues(tmp_path: Path) -> None:
+def test_the_flow_level_takes_the_routes_that_do_not_look_at_queues(tmp_path: Path) -> None:
     [point] = json.loads(run(tmp_path / "v", "--level", "flow", "--routing", "valiant", "--traffic", "complement", "--json").stdout)
-    assert point["mean_hops"] > 6  # which is what it is by the tree's own ways
+    assert point["mean_hops"] > 6  # which is what it is by the tree's own routes
     for more in ([], ["--job", "barrier"]):
         with pytest.raises(InputError, match="looks at queues"):
             run(tmp_path / "a", "--level", "flow", "--routing", "ugal-l", *more)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from exanet import renamed
 from exanet.errors import InputError
 from exanet.run.launch import library_folder
 from exanet.run.packed import Packed, resolve, simulator_may_be_hosted
@@ -41,10 +42,16 @@ def test_processes_are_never_packed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("asked", ["-1", "two", "", "1000"])
-def test_carriers_are_a_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str) -> None:
-    monkeypatch.setenv("EXANET_CARRIERS", asked)
-    with pytest.raises(InputError, match=f"EXANET_CARRIERS={asked}: give how many threads"):
+@pytest.mark.parametrize("name", ["EXANET_WORKER_THREADS", "EXANET_CARRIERS"])
+def test_worker_threads_are_a_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, asked: str
+) -> None:
+    """By the present name, and by that of an earlier release, with a warning."""
+    renamed.warn.cache_clear()
+    monkeypatch.setenv(name, asked)
+    with pytest.raises(InputError, match=f"EXANET_WORKER_THREADS={asked}: give how many threads"):
         resolve("auto", [str(compiled(tmp_path))], ranks=4, mpi="mpich", library=LIBRARY, measured=False)
+    assert ("EXANET_CARRIERS is now called EXANET_WORKER_THREADS" in capsys.readouterr().err) == (name == "EXANET_CARRIERS")
 
 
 def test_position_independent_program(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_file(tmp_path: Path) -> None:
     assert place(str(path), ranks=3, nodes=3, cores_per_node=2) == [2, 0, 2]
 
 
-def test_all_faults_of_a_file_are_told(tmp_path: Path) -> None:
+def test_all_faults_of_a_file_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "map"
     path.write_text("0\nx\n0\n0\n9\n")
     with pytest.raises(InputError) as caught:

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("bench", "core", "docs", "examples", "exanet", "gateware", "machines", "runtime", "spec", "tests", "tools")
+FOLDERS = ("bench", "core", "docs", "examples", "exanet", "gateware", "machines", "runtime", "spec", "tests", "tools")
 SOURCES = (".c", ".cpp", ".h", ".hpp", ".js", ".patch", ".py", ".rdl", ".sh", ".sv", ".vlt", ".yaml")
 
 CODE = re.compile(r"(?<![\w./*<-])([\w*-]+\.(?:cpp|hpp|c|h|py|sv|rdl|js|patch))(?![\w/(-]|\.\w)")
 """A source file by its bare name. What else a sentence names (results, machine files) may be the reader's own."""
-PATH = re.compile(rf"(?<![\w./*<{{-])((?:{'|'.join(ROOMS)})/[\w.*/-]*[\w*])")
+PATH = re.compile(rf"(?<![\w./*<{{-])((?:{'|'.join(FOLDERS)})/[\w.*/-]*[\w*])")
 """A file or folder from the root; a file without its suffix will do."""
 TEST = re.compile(r"(?<![\w.-])([a-z0-9]\w*_test|test_[a-z]\w*)\b(?!\.\w|\w*=)")
 """A test by its file or function."""
@@ -27,7 +27,7 @@ TEST = re.compile(r"(?<![\w.-])([a-z0-9]\w*_test|test_[a-z]\w*)\b(?!\.\w|\w*=)")
 @functools.cache
 def files() -> tuple[str, ...]:
     """Every file of the project, by its path from the root."""
-    found = [path for room in ROOMS for path in (ROOT / room).rglob("*") if path.is_file()]
+    found = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
     found += [path for path in ROOT.iterdir() if path.is_file()]
     names = (str(path.relative_to(ROOT)) for path in found)
     return tuple(sorted(name for name in names if "__pycache__" not in name and not name.endswith(".so")))
@@ -96,9 +96,9 @@ def missing(path: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("room", ["", *ROOMS])
-def test_what_is_cited_exists(room: str) -> None:
-    within = [path for path in files() if path.startswith(f"{room}/") or (not room and "/" not in path)]
+@pytest.mark.parametrize("folder", ["", *FOLDERS])
+def test_what_is_cited_exists(folder: str) -> None:
+    within = [path for path in files() if path.startswith(f"{folder}/") or (not folder and "/" not in path)]
     assert within
     pages = [path for path in within if path.endswith((*SOURCES, ".md", "CMakeLists.txt", "Makefile")) and "/vendor/" not in path]
     assert [line for path in pages for line in missing(path)] == []

@@ -189,7 +189,7 @@ def test_queues_stand_where_all_send_to_one(tmp_path: Path) -> None:
         (["nowhere:start=1ms"], "nowhere: not a trace"),
     ],
 )
-def test_what_cannot_be_is_told(trace: Path, words: list[str], what: str) -> None:
+def test_what_cannot_be_is_reported(trace: Path, words: list[str], what: str) -> None:
     given = [word.replace("T", str(trace), 1) if word.startswith("T") else word for word in words]
     with pytest.raises(InputError, match=what):
         CliRunner().invoke(cli.app, ["replay", *given, "-m", "torus-2x2x2", "-q", "--no-report"], catch_exceptions=False)

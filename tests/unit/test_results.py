@@ -88,14 +88,14 @@ def test_types_do_not_depend_on_the_simulator_s(tmp_path: Path) -> None:
 
 def test_percentiles_of_a_known_histogram() -> None:
     histogram = pl.DataFrame({"kind": "packet", "lower_ns": [0.0, 100.0], "upper_ns": [100.0, 300.0], "count": [50, 50]})
-    assert results.latency_figures(histogram, "packet") == {
+    assert results.latency_statistics(histogram, "packet") == {
         "count": 100,
         "p50_ns": 100.0,
         "p90_ns": 260.0,
         "p99_ns": 296.0,
         "max_ns": 300.0,
     }
-    assert results.latency_figures(histogram, "message") == {"count": 0}
+    assert results.latency_statistics(histogram, "message") == {"count": 0}
 
 
 def test_incomplete_run_says_so(tmp_path: Path) -> None:

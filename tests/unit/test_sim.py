@@ -155,7 +155,7 @@ def test_data_instead_of_a_table(tmp_path: Path) -> None:
     assert rows[1]["accepted_load"] * 8 == pytest.approx(1, rel=0.05)  # eight senders share the last link
 
 
-def test_priorities_are_told_apart_and_get_through_sooner(tmp_path: Path) -> None:
+def test_priorities_are_distinguished_and_get_through_sooner(tmp_path: Path) -> None:
     shown = run(tmp_path / "r", "--priority", "0.2", "--load", "0.3,0.7", "--measure", "100 us")
     assert shown.stdout.count("priority: accepted") == 2
     classes = pl.read_parquet(tmp_path / "r/classes.parquet")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do `exanet trace convert`, `replay` and `sim` go straight from room to room, and never back to one that was left?
+"""Do `exanet trace convert`, `replay` and `sim` go straight from folder to folder, and never back to one that was left?
 
-A room is a folder of the package, with the folders below it, or `exanet` for the steps that stand in none (replay.py, programs.py). It is
-entered where a function of a module of another room calls one of its functions. Consecutive entries into one room are one. A return is an
-entry into a room that was entered before. Not counted are helpers, which are no steps (the single files that stand before all rooms in the
-order of test_imports.py), and methods, which are of the values that rooms hand on: a machine's numbers, a trace's streams.
+A folder counts with those below it, or `exanet` for the steps that stand in none (replay.py, programs.py). It is entered where a function
+of a module of another folder calls one of its functions. Consecutive entries into one folder are one. A return is an entry into a folder
+that was entered before. Not counted are helpers, which are no steps (the single files that stand before all folders in the order of
+test_imports.py), and methods, which are of the values that folders hand on: a machine's numbers, a trace's streams.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from exanet.trace import written
 
 PACKAGE = Path(exanet.__file__).parent
 STEPS = ("jobs", "messages", "programs", "record", "replay")  # single files that are no helpers
-MOST_ROOMS = 8
+MOST_FOLDERS = 8
 
 
-def room(file: str) -> str:
-    """The room of a source file; "" of a helper, of the command line's entry, and of what is not in the package."""
+def folder(file: str) -> str:
+    """The folder of a source file; "" of a helper, of the command line's entry, and of what is not in the package."""
     try:
         parts = Path(file).relative_to(PACKAGE).with_suffix("").parts
     except ValueError:
@@ -37,19 +37,19 @@ def room(file: str) -> str:
 
 
 def entered(run: Callable[[], object]) -> list[str]:
-    """The rooms that are entered while it runs, in their order."""
+    """The folders that are entered while it runs, in their order."""
     found: list[str] = []
 
     def profile(frame: FrameType, event: str, argument: Any) -> None:
         if event != "call" or "." in frame.f_code.co_qualname or frame.f_code.co_qualname.startswith("<"):
             return
-        here = room(frame.f_code.co_filename)
+        here = folder(frame.f_code.co_filename)
         if not here:
             return
         caller = frame.f_back
-        while caller is not None and not room(caller.f_code.co_filename):
+        while caller is not None and not folder(caller.f_code.co_filename):
             caller = caller.f_back
-        if (caller is None or room(caller.f_code.co_filename) != here) and found[-1:] != [here]:
+        if (caller is None or folder(caller.f_code.co_filename) != here) and found[-1:] != [here]:
             found.append(here)
 
     before = sys.getprofile()
@@ -95,16 +95,16 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_enters_few_rooms_and_none_twice(name: str, place: Path) -> None:
+def test_a_command_enters_few_folders_and_none_twice(name: str, place: Path) -> None:
     run = command(*COMMANDS[name].split())
     run()  # imports
     found = entered(run)
     assert found[0] == "commands"
-    assert 1 < len(found) <= MOST_ROOMS, found
+    assert 1 < len(found) <= MOST_FOLDERS, found
     assert returns(found) == 0, found
 
 
-def test_a_return_and_a_room_too_many_are_found() -> None:
+def test_a_return_and_a_folder_too_many_are_found() -> None:
     """As a command would go that asks a machine in the middle of a conversion."""
     from exanet import machine, programs, units
     from exanet.trace import formats

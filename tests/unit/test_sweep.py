@@ -118,8 +118,8 @@ def page_text(out: Path) -> str:
     return elements
 
 
-def test_a_full_disk_is_told_and_costs_nothing_that_is_done(tmp_path: Path) -> None:
-    """A file that may not grow beyond 3000 bytes; then the same command with room."""
+def test_a_full_disk_is_reported_and_costs_nothing_that_is_done(tmp_path: Path) -> None:
+    """A file that may not grow beyond 3000 bytes; then the same command with space."""
     out = tmp_path / "r"
     options = (
         "-m",
@@ -138,7 +138,7 @@ def test_a_full_disk_is_told_and_costs_nothing_that_is_done(tmp_path: Path) -> N
     full = sweep(*options, before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000)))
     _, err = full.communicate(timeout=300)
     assert full.returncode == 2, err
-    assert re.search(r"exanet: error: cannot write .*journal.jsonl: .*make room there and give the same command again", err)
+    assert re.search(r"exanet: error: cannot write .*journal.jsonl: .*make space there and give the same command again", err)
     assert "Traceback" not in err
     assert sorted(path.name for path in out.iterdir()) == [execute.JOURNAL]
     kept = lines(out)
@@ -257,7 +257,7 @@ def test_workers_come_back_and_a_run_that_two_have_died_of_is_failed(tmp_path: P
     assert lines(out) == 2 * workers
 
 
-def test_workers_that_do_not_start_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_that_do_not_start_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     tended = clusters._Processes("tcp://127.0.0.1:1", 1)
     monkeypatch.setattr(sys, "executable", "/bin/false")
     try:
@@ -353,7 +353,7 @@ def test_the_runs_are_the_grid_in_the_order_of_the_file(tmp_path: Path) -> None:
     assert [run.columns["machine"] for run in made.runs] == ["trenz-2x2"] * 105 + ["exanest-qfdb"] * 105
 
 
-def test_two_machines_of_one_name_are_told_apart(tmp_path: Path) -> None:
+def test_two_machines_of_one_name_are_distinguished(tmp_path: Path) -> None:
     """As the tutorial does it: a machine's file is copied, and a constant of it changed."""
     from exanet import machine
     from exanet.sweep import results
@@ -564,7 +564,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("text", "message"), BAD)
-def test_a_bad_file_is_told_of_in_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, message: str) -> None:
+def test_a_bad_file_is_reported_in_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, message: str) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path, text)
     with pytest.raises(InputError) as refusal:
@@ -618,24 +618,24 @@ def dask_cluster(tmp_path: Path) -> Iterator[str]:
             process.wait()
 
 
-def test_progress_is_told_while_no_run_ends(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def told(terminal: bool, workers: int) -> list[str]:
+def test_progress_is_reported_while_no_run_ends(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def reported(terminal: bool, workers: int) -> list[str]:
         """Text written in 70 s in which nothing ends but the last of three runs, at their end."""
         now = 0.0
         monkeypatch.setattr(sweeps.time, "monotonic", lambda: now)
         monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
-        tell = sweeps._Progress(3, quiet=False)
+        report = sweeps._Progress(3, quiet=False)
         while now < 70:
-            tell(2, 0, lambda: workers)
+            report(2, 0, lambda: workers)
             now += 0.5
-        tell(3, 0, lambda: workers)
+        report(3, 0, lambda: workers)
         return [line for line in capsys.readouterr().err.replace("\r\x1b[K", "\n").splitlines() if line]
 
-    assert told(False, 2) == ["exanet: 3 of 3 runs, 0 failed, 2 workers, 70 s"]
-    waiting = told(False, 0)
+    assert reported(False, 2) == ["exanet: 3 of 3 runs, 0 failed, 2 workers, 70 s"]
+    waiting = reported(False, 0)
     assert waiting[:2] == [f"exanet: 2 of 3 runs, 0 failed, waiting for workers, {s} s" for s in (5, 35)]
     assert len(waiting) == 4
-    ticks = told(True, 2)
+    ticks = reported(True, 2)
     assert ticks[:2] == [f"exanet: 2 of 3 runs, 0 failed, 2 workers, {s} s" for s in (2, 4)]
     assert len(ticks) == 35
 
@@ -671,11 +671,11 @@ def test_a_cluster_that_is_lost_is_one_message(tmp_path: Path) -> None:
         _, err = process.communicate(timeout=300)
     said = [line for line in err.splitlines() if not line.startswith("exanet: ") or "error" in line]
     assert (process.returncode, len(said)) == (2, 1), err
-    told = re.fullmatch(
+    reported = re.fullmatch(
         rf"exanet: error: the cluster at {address} was lost; (\d+) of 2000 runs are safe in .*: give the same command .*", said[0]
     )
-    assert told
-    assert int(told[1]) == lines(tmp_path / "r")
+    assert reported
+    assert int(reported[1]) == lines(tmp_path / "r")
 
 
 def batch_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -719,7 +719,7 @@ def test_a_sweep_runs_in_the_jobs_of_a_batch_system(tmp_path: Path, monkeypatch:
     assert jobs.read_text().count("distributed.cli.dask_worker") == 1
 
 
-def test_a_batch_system_that_is_not_told_what_to_ask_for_is_an_error(tmp_path: Path) -> None:
+def test_a_batch_system_that_is_not_given_what_to_ask_for_is_an_error(tmp_path: Path) -> None:
     pytest.importorskip("dask_jobqueue")
     for cluster, message in (
         ("slurm", "must specify how much cores and memory per job you want to use: write at least cores and memory"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`exanet sweep` over traces: each run is `exanet replay` alone, and what cannot be replayed is told at its place before anything runs."""
+"""`exanet sweep` over traces: each run is `exanet replay` alone, and what cannot be replayed is reported there before anything runs."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_files_lie_beside_the_sweep_s_own(folder: Path, monkeypatch: pytest.Monk
         ("seed: .*", "load: 0.1", r"sweep.yaml:8:1: error: unknown key 'load' of a sweep over traces"),
     ],
 )
-def test_what_cannot_be_replayed_is_told(folder: Path, line: str, replaced: str, what: str) -> None:
+def test_what_cannot_be_replayed_is_reported(folder: Path, line: str, replaced: str, what: str) -> None:
     written(folder / "large", 40, 1)
     (folder / "sweep.yaml").write_text(re.sub(line, replaced, FILE))
     with pytest.raises(InputError, match=what):

@@ -81,7 +81,7 @@ def test_a_part_past_its_limit_is_killed_with_what_it_started(tmp_path: Path) ->
     assert gone(int(note.read_text()))
 
 
-def test_what_a_part_leaves_running_elsewhere_is_killed_and_told_of(tmp_path: Path) -> None:
+def test_what_a_part_leaves_running_elsewhere_is_killed_and_reported(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     results, said = run(tmp_path, Part("litter", f"setsid sleep 1000 & echo $! >{note}; sleep 0.5"))
     assert results == {"litter": "passed"}
@@ -98,7 +98,7 @@ def test_no_part_runs_past_the_limit_of_all(tmp_path: Path) -> None:
     assert "hung: past its limit; it runs\n" in shown and "sleep 1000" in shown and "no time is left for all" in shown
 
 
-def test_a_test_that_passes_at_its_second_try_is_told_of(tmp_path: Path) -> None:
+def test_a_test_that_passes_at_its_second_try_is_reported(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(
         "import pathlib\ndef test_it(tmp_path_factory):\n"
         "    there = pathlib.Path(__file__).with_name('there')\n"
@@ -215,7 +215,7 @@ def test_options_of_findings_are_taken_from_a_command_line(tmp_path: Path) -> No
         passed.take(["router", "--record"])
 
 
-def test_what_is_left_is_told_from_what_others_make(tmp_path: Path) -> None:
+def test_what_is_left_is_distinguished_from_what_others_make(tmp_path: Path) -> None:
     hold = "import sys\nfile = open(sys.argv[1], 'w')\nsys.stdin.read()"
 
     def holder(name: str, **variable: str) -> subprocess.Popen[bytes]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces in other formats: a GOAL schedule of a trace replays as the trace does, and what is wrong in one is told by its line."""
+"""Traces in other formats: a GOAL schedule of a trace replays as the trace does, and what is wrong in one is reported by its line."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_a_trace_that_becomes_text_and_back_is_the_same(make: Callable[[Path], P
 
 
 @pytest.mark.parametrize("name", ["trace.goal", "trace.bin", "trace.simgrid"])
-def test_a_request_that_is_started_and_was_never_made_is_told(name: str, tmp_path: Path) -> None:
+def test_a_request_that_is_started_and_was_never_made_is_reported(name: str, tmp_path: Path) -> None:
     with Writer(tmp_path / "trace", 1, {}) as (stream,):
         stream.call("Startall", 9)
         stream.end()
@@ -182,7 +182,7 @@ def test_text_of_a_stream_that_changed_is_refused_and_of_one_that_is_cut_goes_as
     assert not (tmp_path / "bad.txt").exists()
 
 
-def test_wrong_text_is_told_by_its_line(tmp_path: Path) -> None:
+def test_wrong_text_is_reported_by_its_line(tmp_path: Path) -> None:
     head = 'exanet-trace 1\nranks 2\nmpi MPICH\nrun {"program": ["x"]}\n'
     for text, what in (
         ("exanet-trace 1\nrank 0\n", ":2:1: error: 'rank 0' stands in the place of 'ranks'"),
@@ -260,7 +260,7 @@ def test_a_schedule_becomes_calls_that_wait_for_what_is_required(tmp_path: Path)
         ("num_ranks 1\nrank 0 {\nl1: send 5b to 0 tag 4294967295\n}\n", 3, "tags go up to"),
     ],
 )
-def test_what_is_wrong_in_a_schedule_is_told_by_its_line(tmp_path: Path, text: str, line: int, what: str) -> None:
+def test_what_is_wrong_in_a_schedule_is_reported_by_its_line(tmp_path: Path, text: str, line: int, what: str) -> None:
     (tmp_path / "bad.goal").write_text(text)
     with pytest.raises(InputError, match=what) as said:
         convert.convert(tmp_path / "bad.goal", tmp_path / "trace", {})
@@ -268,9 +268,9 @@ def test_what_is_wrong_in_a_schedule_is_told_by_its_line(tmp_path: Path, text: s
     assert not (tmp_path / "trace").exists()
 
 
-def test_a_circle_is_told(tmp_path: Path) -> None:
+def test_a_cycle_is_reported(tmp_path: Path) -> None:
     (tmp_path / "bad.goal").write_text("num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\na requires b\nb requires a\n}\n")
-    with pytest.raises(InputError, match="rank 0 require each other in a circle"):
+    with pytest.raises(InputError, match="rank 0 require each other in a cycle"):
         convert.convert(tmp_path / "bad.goal", tmp_path / "trace", {})
 
 
@@ -374,7 +374,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_what_is_wrong_in_a_binary_schedule_is_told(what: str, tmp_path: Path) -> None:
+def test_what_is_wrong_in_a_binary_schedule_is_reported(what: str, tmp_path: Path) -> None:
     (tmp_path / "bad.bin").write_bytes(WRONG[what])
     with pytest.raises(InputError, match=what) as said:
         convert.convert(tmp_path / "bad.bin", tmp_path / "trace", {})
@@ -382,11 +382,11 @@ def test_what_is_wrong_in_a_binary_schedule_is_told(what: str, tmp_path: Path) -
     assert not (tmp_path / "trace").exists()
 
 
-def test_a_binary_schedule_that_requires_itself_is_told(tmp_path: Path) -> None:
+def test_a_binary_schedule_that_requires_itself_is_reported(tmp_path: Path) -> None:
     part = struct.pack("<II", 2, 0) + operation(1, CALCULATE, 0, 1, 0, 1, 0, 0, 1) + operation(1, CALCULATE, 0, 1, 0, 1, 1, 0, 2)
     part += struct.pack("<II", 1, 0)
     (tmp_path / "bad.bin").write_bytes(struct.pack("<QIBBQQ", 4223, 1, 0, 0, 22, 22 + len(part)) + part)
-    with pytest.raises(InputError, match="rank 0 require each other in a circle"):
+    with pytest.raises(InputError, match="rank 0 require each other in a cycle"):
         convert.convert(tmp_path / "bad.bin", tmp_path / "trace", {})
 
 
@@ -437,7 +437,7 @@ def test_perfetto_has_a_slice_a_call_and_an_arrow_a_message(tmp_path: Path) -> N
     assert len(perfetto.messages(calls)) == len(begins)
 
 
-def test_wrong_targets_are_told(tmp_path: Path) -> None:
+def test_wrong_targets_are_reported(tmp_path: Path) -> None:
     trace = mixed(tmp_path / "trace")
     for target, what in (
         (tmp_path / "x.csv", "ends in .goal, .bin"),

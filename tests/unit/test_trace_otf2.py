@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces in OTF2: what is written comes back and replays as it did, archives of Score-P are read, and bad ones are told in a line."""
+"""Traces in OTF2: what is written comes back and replays as it did, archives of Score-P are read, and bad ones are reported in a line."""
 
 from __future__ import annotations
 
@@ -524,7 +524,7 @@ def test_one_sided_calls_of_scorep(tmp_path: Path) -> None:
             name = "MPI_Win_start" if rank else "MPI_Win_post"
             with run.call(rank, name) as event:
                 event("rma_group_sync", process, here, both)
-            with run.call(rank, "MPI_Win_test"):  # in vain
+            with run.call(rank, "MPI_Win_test"):  # false
                 pass
             with run.call(rank, "MPI_Win_attach"):
                 pass
@@ -550,7 +550,7 @@ def test_one_sided_calls_of_scorep(tmp_path: Path) -> None:
     ]
 
 
-def test_flushes_of_scorep_without_their_window_are_told(tmp_path: Path) -> None:
+def test_flushes_of_scorep_without_their_window_are_reported(tmp_path: Path) -> None:
     with scorep(tmp_path / "scorep", 1) as run:
         run.to.definitions.rma_win("one", comm=run.world)
         run.init(0)
@@ -588,7 +588,7 @@ def test_a_locations_own_numbers_and_clock_are_the_archives(tmp_path: Path) -> N
         assert calls(tmp_path / "trace", rank, "compute_ps")[0] == ("MPI_Barrier", 1_000_000 * factor)
 
 
-def test_calls_of_other_threads_and_measuring_switched_off_are_told(tmp_path: Path) -> None:
+def test_calls_of_other_threads_and_measuring_switched_off_are_reported(tmp_path: Path) -> None:
     with scorep(tmp_path / "scorep", 1) as run:
         run.init(0)
         to = run.to.event_writer_from_location(run.locations[0])
@@ -627,7 +627,7 @@ def test_sums_become_the_blocks_that_they_are_of(ranks: int, in_place: bool) -> 
         ]
         sums = [sizes.totals(call, ranks, rank) for rank, call in enumerate(mine)]
         assert sizes.from_all_totals(name, 1, UNKNOWN, sums, flags, 8) == mine[1]
-    # Blocks of one size fit both ways, and flags that are known tell.
+    # Blocks of one size fit both ways, and flags that are known show it.
     same = sizes.Collective("Reduce_scatter", 0, flags, 8, 0, 0, [], [16] * ranks)
     sums = [sizes.totals(same, ranks, rank) for rank in range(ranks)]
     assert sizes.from_all_totals("Reduce_scatter", 1, UNKNOWN, sums, flags, 8) == same
@@ -671,7 +671,7 @@ def cut(name: str, share: float) -> Callable[[Path], None]:
         (lambda place: shutil.rmtree(place / "traces"), "cannot be"),
     ],
 )
-def test_a_damaged_archive_is_told_and_leaves_nothing(
+def test_a_damaged_archive_is_reported_and_leaves_nothing(
     whole: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], spoil: Callable[[Path], object], what: str
 ) -> None:
     place = tmp_path / "scorep"
@@ -688,7 +688,7 @@ def test_a_damaged_archive_is_told_and_leaves_nothing(
     ("text", "what"),
     [(b"EXANET::MPI", "not an archive of OTF2"), (b"Open MPI", "properties cannot be read: it has text that is not UTF-8")],
 )
-def test_text_that_is_not_utf8_is_told(tmp_path: Path, text: bytes, what: str) -> None:
+def test_text_that_is_not_utf8_is_reported(tmp_path: Path, text: bytes, what: str) -> None:
     archive = archive_of_open_mpi(tmp_path)
     anchor = next(archive.rglob("*.otf2")) if archive.is_dir() else archive
     assert text in anchor.read_bytes()
@@ -714,7 +714,7 @@ def test_an_attribute_of_our_name_and_another_type_is_left_alone(tmp_path: Path,
     assert capfd.readouterr() == ("", "")
 
 
-def test_an_archive_without_mpi_is_told(tmp_path: Path) -> None:
+def test_an_archive_without_mpi_is_reported(tmp_path: Path) -> None:
     with otf2.writer.open(str(tmp_path / "none")) as to:
         machine = to.definitions.system_tree_node("machine")
         location = to.definitions.location("thread", group=to.definitions.location_group("process", system_tree_parent=machine))
@@ -726,7 +726,7 @@ def test_an_archive_without_mpi_is_told(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["none"]
 
 
-def test_events_that_do_not_fit_are_told(tmp_path: Path) -> None:
+def test_events_that_do_not_fit_are_reported(tmp_path: Path) -> None:
     with scorep(tmp_path / "scorep", 1) as run:
         run.init(0)
         with run.call(0, "MPI_Wait") as event:

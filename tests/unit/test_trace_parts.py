@@ -131,7 +131,7 @@ def test_a_message_is_not_parted(tmp_path: Path, kind: str, after: int, until: i
     assert not (tmp_path / "part").exists()
 
 
-def test_what_cannot_be_cut_or_merged_is_told(trace: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_cut_or_merged_is_reported(trace: Path, tmp_path: Path) -> None:
     for after, until, what in (
         (6, None, "--after 6: .* has 5 blocking"),
         (0, 6, "--until 6: .* has 5"),

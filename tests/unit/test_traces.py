@@ -162,14 +162,14 @@ def test_a_cut_recording_can_be_looked_at_but_not_replayed(tmp_path: Path) -> No
         ([message(SEND, 1, 1 << 20) + message(RECV, 1, 8) + call(FINALIZE)] * 2, "wait for messages that nobody sends"),
     ],
 )
-def test_what_cannot_be_replayed_is_told(tmp_path: Path, streams: list[bytes], what: str) -> None:
+def test_what_cannot_be_replayed_is_reported(tmp_path: Path, streams: list[bytes], what: str) -> None:
     trace = write(tmp_path / "bad", streams)
     folder.finish(trace, 2, {})
     assert what in refused(trace)
     assert not list(tmp_path.glob("exanet-replay*"))
 
 
-def test_what_is_no_trace_is_told(tmp_path: Path, ping: Path) -> None:
+def test_what_is_no_trace_is_reported(tmp_path: Path, ping: Path) -> None:
     assert "not a trace, trace.json is missing" in refused(tmp_path)
     (ping / "trace.json").write_text('{"format": 7}')
     assert "a trace of format 7; this exanet reads format 1" in refused(ping)
@@ -194,7 +194,7 @@ def test_more_ranks_than_cores_are_refused(tmp_path: Path) -> None:
         CliRunner().invoke(cli.app, ["replay", str(trace), "-m", "torus-2x2x2", "-q"], catch_exceptions=False)
 
 
-def test_a_missing_stream_is_told(ping: Path) -> None:
+def test_a_missing_stream_is_reported(ping: Path) -> None:
     folder.stream(ping, 1).unlink()
     assert "rank-000001.calls is missing" in refused(ping)
 
@@ -245,7 +245,7 @@ def test_damaged_files_of_every_format_are_read_or_refused(tmp_path: Path) -> No
 
 
 def test_the_fuzzer_leaves_nothing_of_a_case_behind() -> None:
-    """An hour of cases is thousands of a process: what refusals held would stay in memory, and nanobind would tell of it at the end."""
+    """An hour of cases is thousands of a process: what refusals held would stay in memory, and nanobind would report it at the end."""
     tool = Path(__file__).parents[2] / "tools" / "fuzz_traces.py"
     done = subprocess.run([sys.executable, tool, "--count", "20"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -272,7 +272,7 @@ def test_a_communicator_that_no_call_has_made_is_shown_as_one(tmp_path: Path) ->
     assert folder.load(trace).calls()["communicator"].to_list() == [-1, -1, -1]
 
 
-def test_small_mistakes_are_told(ping: Path, tmp_path: Path) -> None:
+def test_small_mistakes_are_reported(ping: Path, tmp_path: Path) -> None:
     for words, what in (
         (["trace", "show", str(ping), "--first", "5"], "rank 0 has 4 calls; give a number up to that"),
         (
@@ -288,7 +288,7 @@ def test_small_mistakes_are_told(ping: Path, tmp_path: Path) -> None:
     assert "not a trace's description" in refused(ping)
 
 
-def test_a_full_disk_is_told_by_the_option_that_names_the_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_by_the_option_that_names_the_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = write(tmp_path / "full", PING)
 
     def full(self: Path, content: bytes) -> int:
@@ -313,11 +313,14 @@ def test_a_long_table_is_written_in_parts(tmp_path: Path, monkeypatch: pytest.Mo
     assert not list((tmp_path / "bad").glob(".*")) and not (tmp_path / "bad" / "calls.parquet").exists()
 
 
-def test_a_stream_of_a_rank_that_there_is_not_is_told(tmp_path: Path) -> None:
+def test_a_stream_of_a_rank_that_there_is_not_is_reported(tmp_path: Path) -> None:
     trace = write(tmp_path / "trace", PING)
-    for file, told in ((header(900_000, 1_000_000), "of rank 900000 of 1000000, and there are 2"), (header(0, 2), "it is of rank 0 of 2")):
+    for file, reported in (
+        (header(900_000, 1_000_000), "of rank 900000 of 1000000, and there are 2"),
+        (header(0, 2), "it is of rank 0 of 2"),
+    ):
         folder.stream(trace, 1).write_bytes(file + PING[1])
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=reported):
             folder.finish(trace, 2, {})
 
 

@@ -93,11 +93,11 @@ def test_it_says_so_when_the_rank_goes_on(sleeper: int) -> None:
 
 
 def deadlock(
-    calls: list[str], seconds: float = QUIET_S + 2, napping: bool = False, warnings: list[str] | None = None, **per_look: int
+    calls: list[str], seconds: float = QUIET_S + 2, timed_sleep: bool = False, warnings: list[str] | None = None, **per_look: int
 ) -> str:
     clock, said = Clock(), ""
     watch = DeadlockWatch((warnings if warnings is not None else []).append, clock)
-    states = [rank(1, rank=number, mpi_call=call, napping=napping) for number, call in enumerate(calls)]
+    states = [rank(1, rank=number, mpi_call=call, timed_sleep=timed_sleep) for number, call in enumerate(calls)]
     for look in range(int(seconds / 0.5)):
         clock.now += 0.5
         values = {"virtual_ps": look * 10**12} | {name: look * step for name, step in per_look.items()}
@@ -112,7 +112,7 @@ def test_all_ranks_wait_for_nothing() -> None:
 def test_not_a_deadlock() -> None:
     assert deadlock(["MPI_Recv", "MPI_Barrier"], seconds=QUIET_S - 0.5) == ""
     assert deadlock(["MPI_Recv", ""]) == "", "a rank computes, or sleeps"
-    assert deadlock(["MPI_Recv", "MPI_Barrier"], napping=True) == "", "another thread of the rank sleeps"
+    assert deadlock(["MPI_Recv", "MPI_Barrier"], timed_sleep=True) == "", "another thread of the rank sleeps"
     assert deadlock(["MPI_Recv", "MPI_Iprobe"]) == "", "a rank may stop asking"
     assert deadlock(["MPI_Recv", "MPI_Testall"]) == ""
     assert deadlock(["MPI_Recv", "MPI_File_write"]) == ""
@@ -121,14 +121,14 @@ def test_not_a_deadlock() -> None:
     assert deadlock(["MPI_Recv", "MPI_Barrier"], virtual_ps=10) == "", "virtual time hardly moves: the host is slow"
 
 
-def test_a_deadlock_beside_a_thread_that_sleeps_is_told_once_and_not_ended() -> None:
+def test_a_deadlock_beside_a_thread_that_sleeps_is_reported_once_and_not_ended() -> None:
     warnings: list[str] = []
-    assert deadlock(["MPI_Recv", "MPI_Recv"], seconds=QUIET_S + 20, napping=True, warnings=warnings) == ""
+    assert deadlock(["MPI_Recv", "MPI_Recv"], seconds=QUIET_S + 20, timed_sleep=True, warnings=warnings) == ""
     assert len(warnings) == 1
     assert "ranks 0, 1 in MPI_Recv; only threads of ranks 0, 1 sleep and wake" in warnings[0]
     for other in ({"seconds": QUIET_S + 1}, {"messages": 1}, {"virtual_ps": 10}):
         quiet: list[str] = []
-        deadlock(["MPI_Recv", "MPI_Recv"], **({"seconds": QUIET_S + 20} | other), napping=True, warnings=quiet)
+        deadlock(["MPI_Recv", "MPI_Recv"], **({"seconds": QUIET_S + 20} | other), timed_sleep=True, warnings=quiet)
         assert quiet == []
 
 
@@ -137,14 +137,14 @@ def buffering(calls: list[str], sends: list[tuple[int, int]]) -> str:
 
 
 def test_want_of_buffering() -> None:
-    told = buffering(["MPI_Send", "MPI_Send", "MPI_Recv"], [(1, 40), (0, 224), (0, 33)])
-    assert "ranks 0, 1 sent up to 224 B, more than this machine's eager_max of 32 B" in told
-    assert "eager_max: 224 B (and packet_max: 256 B)" in told
+    reported = buffering(["MPI_Send", "MPI_Send", "MPI_Recv"], [(1, 40), (0, 224), (0, 33)])
+    assert "ranks 0, 1 sent up to 224 B, more than this machine's eager_max of 32 B" in reported
+    assert "eager_max: 224 B (and packet_max: 256 B)" in reported
     assert "no machine file helps" in buffering(["MPI_Send", "MPI_Recv"], [(0, 225)])
     assert "rank 0 sent 225 B" in buffering(["MPI_Send", "MPI_Recv"], [(0, 225)])
 
 
 def test_no_want_of_buffering() -> None:
     assert buffering(["MPI_Recv", "MPI_Recv"], []) == ""
-    assert buffering(["MPI_Ssend", "MPI_Waitall"], [(0, 64), (1, 64)]) == "", "they may wait for something else than room"
+    assert buffering(["MPI_Ssend", "MPI_Waitall"], [(0, 64), (1, 64)]) == "", "they may wait for something else than space"
     assert buffering(["MPI_Send", "MPI_Recv"], []) == "", "its receive is there, and something else is wrong"

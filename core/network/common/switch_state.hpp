@@ -72,7 +72,7 @@ void deliver_packet(const PacketSink& sink, Packets& packets, std::uint32_t inde
 
 // The ends of a link that can go down (Network::set_link): whether the output there is, and of the input the times at
 // which came, or would have come, what stood on the line when the link last went down. Such packets are marked: what is
-// missing of them is filled up, so that they leave room behind them as whole ones do, and they are lost at their
+// missing of them is filled up, so that they leave space behind them as whole ones do, and they are lost at their
 // destination. What an output that is down sends is gone at once.
 struct Cut {
   bool down = false;
@@ -114,7 +114,7 @@ struct InjectionPort {
     need = words > need ? words : need;
     ++refused_of[priority != 0];
   }
-  // Calls ready() once for each refusal: there is room for the largest of them.
+  // Calls ready() once for each packet that was not taken: there is space for the largest of them.
   void offer(const PacketSink& sink, NodeId node, std::uint8_t intra_port, Time now) {
     need = 0;
     const std::array<std::uint32_t, 2> calls = std::exchange(refused_of, {});

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who goes next: inputs whose line is free and whose front has room beyond are matched with outputs whose line is free.
+// Who goes next: inputs whose line is free and whose front has space beyond are matched with outputs whose line is free.
 //
 // Among classes an output prefers the highest, or shares its words by weight (common/class_schedule.hpp). Among the inputs of a class it goes round,
 // or takes the first.
 //
-// An allocation sees all requests and all room of its instant, whatever the order of events, for both are registered ahead of their time.
+// An allocation sees all requests and all space of its instant, whatever the order of events, for both are registered ahead of their time.
 #include "core/network/cut_through/state.hpp"
 
 namespace exanet {
@@ -165,7 +165,7 @@ bool Part::has_credit(Time now, std::uint32_t output, std::uint8_t lane) {
   return false;
 }
 
-// Of the channels that may stand for `vc`, and whose lane has room, the one whose lane holds least; with pauses the first that may go on. Contract:
+// Of the channels that may stand for `vc`, and whose lane has space, the one whose lane holds least; with pauses the first that may go on. Contract:
 // there is one.
 std::uint8_t Part::emptiest_channel(std::uint32_t output, std::uint8_t priority_class, std::uint8_t vc) const {
   const CreditPool& pool = net_.pools_[output];
@@ -173,8 +173,8 @@ std::uint8_t Part::emptiest_channel(std::uint32_t output, std::uint8_t priority_
   std::int32_t least = INT32_MAX;
   for (std::uint32_t c = vc; c < net_.channels_; c += net_.channel_step_) {
     const auto lane = static_cast<std::uint8_t>(priority_class * net_.channels_ + c);
-    const bool room = net_.pauses_ ? (net_.ports_[output].paused >> lane & 1) == 0 : pool.fits(lane, net_.most_words_);
-    if (room && pool.used[lane] < least) least = pool.used[lane], best = static_cast<std::uint8_t>(c);
+    const bool space = net_.pauses_ ? (net_.ports_[output].paused >> lane & 1) == 0 : pool.fits(lane, net_.most_words_);
+    if (space && pool.used[lane] < least) least = pool.used[lane], best = static_cast<std::uint8_t>(c);
   }
   return best;
 }

@@ -71,7 +71,7 @@ namespace networks {
 
 NetworkKind cut_through() {
   return describe_network<SwitchTiming, CutThroughNetwork>("cut-through",
-                                                           "when there is room for all of it beyond the link", check);
+                                                           "when there is space for all of it beyond the link", check);
 }
 
 }  // namespace networks

@@ -60,7 +60,7 @@ Queue& Part::queue_of(NodeId node, std::uint32_t port, std::uint8_t lane, std::u
   return net_.queues_[at.first_queue + (net_.voq_ ? lane_index * at.ports + output : lane_index)];
 }
 
-// A packet is going to arrive at `port`, whose room it has taken.
+// A packet is going to arrive at `port`, whose space it has taken.
 void Part::arrive(NodeId node, std::uint32_t port, std::uint32_t index) {
   if (net_.enters_in_time_)
     events_.schedule(entries_[index].request, arrive_event_, port, index);
@@ -88,7 +88,7 @@ void Part::enqueue(NodeId node, std::uint32_t port, std::uint32_t index) {
   wake(node, max(entry.request, events_.now()));
 }
 
-// Lets the machine's queue action see the packet. False where that drops it: its room goes back when its tail has come.
+// Lets the machine's queue action see the packet. False where that drops it: its space goes back when its tail has come.
 bool Part::join(NodeId node, std::uint32_t port, std::uint32_t index) {
   Entry& entry = entries_[index];
   Packet& packet = packets_[entry.packet].packet;
@@ -176,7 +176,7 @@ void Part::grant(Time now, NodeId node, std::uint32_t output, const Choice& choi
   return_credits(port, index, left);
 }
 
-// The packet's room has been checked. The output's line is free again when the packet is through, and when the FIFO behind it has room for
+// The packet's space has been checked. The output's line is free again when the packet is through, and when the FIFO behind it has space for
 // one of the largest size.
 void Part::cross_link(Time now, std::uint32_t output, std::uint8_t priority_class, const Entry& entry, Time left) {
   Port& out = net_.ports_[output];
@@ -212,7 +212,7 @@ void Part::cross_link(Time now, std::uint32_t output, std::uint8_t priority_clas
   packets_.free(entry.packet);
 }
 
-// The packet of this entry has left the buffer of `port` at `left`. Its room is on its way to who fills that.
+// The packet of this entry has left the buffer of `port` at `left`. Its space is on its way to who fills that.
 void Part::return_credits(std::uint32_t port, std::uint32_t index, Time left) {
   Port& in = net_.ports_[port];
   Entry& entry = entries_[index];
@@ -263,7 +263,7 @@ void Part::collect() {
   });
 }
 
-// An intra-tile port that refused packets gets room back.
+// An intra-tile port that had no space for packets gets space back.
 void Part::offer_credits(Time now, std::uint32_t port) {
   const NodeId node = net_.node_of_[port];
   const std::uint32_t intra_port = port - net_.nodes_[node].first_port - net_.topology_.port_count(node);

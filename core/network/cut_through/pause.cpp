@@ -15,7 +15,7 @@ void Part::fill(Time now, std::uint32_t port, std::uint8_t lane, std::int32_t wo
   Filling& filling = net_.fillings_[port];
   filling.words[lane] += words;
   filling.most = std::max(filling.most, filling.words[lane]);
-  EXANET_CHECK(filling.words[lane] <= net_.lane_words_, "a packet came in for which there is no room", now.ps(), port,
+  EXANET_CHECK(filling.words[lane] <= net_.lane_words_, "a packet came in for which there is no space", now.ps(), port,
                lane);
   if (filling.words[lane] >= net_.config_.pause_words && (net_.ports_[port].pausing >> lane & 1) == 0)
     send_pause(now, port, lane, true);

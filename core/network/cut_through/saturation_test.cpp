@@ -53,7 +53,7 @@ TEST_CASE("a queue for each output: all that the outputs can carry") {
   }
 }
 
-TEST_CASE("a faster crossbar makes up for head-of-line blocking when it has room behind it") {
+TEST_CASE("a faster crossbar makes up for head-of-line blocking when it has space behind it") {
   SwitchConfig fifo;
   fifo.queues = Queues::kFifo;
   const auto carried = [&](std::int64_t percent, std::int64_t output_fifo_words) {

@@ -27,7 +27,7 @@ inline constexpr Time kNever = Time::ps(-1);
 
 // A packet's place in an input's buffer. After its grant it stands for the credits that are on their way back to the sender.
 struct Entry {
-  Time request;  // it can be granted; after the grant: the sender has the room
+  Time request;  // it can be granted; after the grant: the sender has the space
   Time tail_in;  // its last word can be read
   std::uint32_t packet, next;
   NodeId dst;
@@ -35,7 +35,7 @@ struct Entry {
   std::uint16_t words;  // header, payload and footer
   std::uint16_t output;  // of this switch
   std::uint8_t intra_port;
-  std::uint8_t lane;  // whose room it takes
+  std::uint8_t lane;  // whose space it takes
   std::uint8_t vc;  // of the link beyond, as routing names it; once granted, the one that it gets
   bool rerouting;  // an event to choose its route again is under way
   bool trimmed;  // here: its header alone goes on
@@ -48,7 +48,7 @@ struct CreditPool {
   std::int32_t pool = 0;  // left of what lanes share beyond that
   std::uint32_t oldest = kNone, last = kNone;  // on its way back, in order of time
   bool starved = false;  // the sender waits for credits, and none are on their way
-  std::uint8_t closed = 0;  // lanes that have no room for a packet, as far as has been looked
+  std::uint8_t closed = 0;  // lanes that have no space for a packet, as far as has been looked
 
   std::int32_t from_pool(std::int32_t words) const { return words > each ? words - each : 0; }
   bool fits(std::uint8_t lane, std::int32_t words) const {

@@ -21,7 +21,7 @@ constexpr std::size_t kSecondLevelCache = 1 << 20;  // bytes; of most processors
 constexpr Time kLongAgo = Time::ps(-1'000'000'000);
 constexpr std::int64_t kClasses = 2;  // of queues at each virtual channel, also where no priority packets come
 
-// Bulk goes where there is room for two of the largest packets, so that one priority packet always fits.
+// Bulk goes where there is space for two of the largest packets, so that one priority packet always fits.
 void check_depths(const RouterConfig& r, std::int64_t most_payload_words) {
   const auto at_least = [](std::int64_t value, std::int64_t least, const char* name, const char* what) {
     require(
@@ -87,8 +87,8 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
       paced_(config.router.credit_threshold_words != 0 || config.router.credit_interval_cycles != 0),
       interval_(router_.cycle *
                 (1 + (config.router.credit_interval_cycles != 0 ? config.router.credit_interval_cycles : 65535))),
-      told_words_(static_cast<std::int32_t>(config.router.credit_threshold_words)),
-      told_always_(words_each_ - 2 * static_cast<std::int32_t>(router_.most_payload_words) + 1) {
+      advertise_words_(static_cast<std::int32_t>(config.router.credit_threshold_words)),
+      advertise_always_(words_each_ - 2 * static_cast<std::int32_t>(router_.most_payload_words) + 1) {
   check_pacing(config.router);
   if (config.faults.one_in != 0 && (!paced_ || parts.size() > 1 || channels_ != 2))
     throw ConfigError(
@@ -142,7 +142,7 @@ Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t p
       channel_step_(net.channel_step_),
       fixed_priority_(net.fixed_priority_),
       links_first_(net.links_first_),
-      twin_(net.twin_),
+      priority_offset_(net.priority_offset_),
       mask_words_(net.mask_words_),
       wide_words_(net.wide_words_),
       paced_(net.paced_),
@@ -207,10 +207,10 @@ void State::build_ports(const NetworkConfig& config) {
   far_outputs_.assign(outputs, kNone);
   pools_.resize(std::size_t{outputs} * channels_);
   if (config.priority) {
-    twin_ = inputs;
+    priority_offset_ = inputs;
     mask_words_ = 1;
   }
-  inputs_.resize(inputs + twin_);
+  inputs_.resize(inputs + priority_offset_);
   if (topology_.routing() != nullptr && topology_.routing()->adaptive()) {
     decisions_.resize(inputs_.size());
     decision_lists_.resize(nodes);
@@ -228,10 +228,10 @@ void State::build_ports(const NetworkConfig& config) {
   if (slots != 0) slots_.assign(outputs, {std::vector<Time>(slots, kLongAgo), 0, Time(), Time(), false});
   injection_ports_.resize(std::size_t{endpoints_} * intra_ports_);
   for (NodeId node = 0; node < nodes; ++node) build_node(node, config);
-  for (std::uint32_t i = 0; i < twin_; ++i) {
-    inputs_[twin_ + i] = inputs_[i];
-    inputs_[twin_ + i].priority = kPriority;
-    inputs_[twin_ + i].place = static_cast<std::uint16_t>(inputs_[i].place + mask_words_ * 64);
+  for (std::uint32_t i = 0; i < priority_offset_; ++i) {
+    inputs_[priority_offset_ + i] = inputs_[i];
+    inputs_[priority_offset_ + i].priority = kPriority;
+    inputs_[priority_offset_ + i].place = static_cast<std::uint16_t>(inputs_[i].place + mask_words_ * 64);
   }
 }
 
@@ -239,7 +239,7 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
   const RouterConfig& r = config.router;
   const auto headers = static_cast<std::int32_t>(r.header_fifo_words / r.header_words / kClasses);
   const std::uint32_t ports = topology_.port_count(node);
-  told_packets_ = headers / static_cast<std::int32_t>(channels_) - 1;
+  advertise_packets_ = headers / static_cast<std::int32_t>(channels_) - 1;
   for (std::uint32_t o = first_output_[node]; o < first_output_[node + 1]; ++o) {
     const std::uint32_t port = o - first_output_[node];
     const bool intra = port >= ports;
@@ -270,11 +270,11 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
     if (paced_) {  // the first control word goes out in cycle 0; it has been in the register since the reset, unless behind a Magic of its own
       const LinkTiming& line = links_[output.link_class];
       std::uint32_t phase = 0;
-      output.told = line.control_words > 1 ? line.to_control(0) : Time() - router_.cycle * 3;
+      output.advertised = line.control_words > 1 ? line.to_control(0) : Time() - router_.cycle * 3;
       output.wire_free = line.word_time * line.slots(line.control_words, phase);
       output.idle_phase = static_cast<std::uint8_t>(phase);
     }
-    // The link in the other direction ends here: its sender knows the room of these inputs.
+    // The link in the other direction ends here: its sender knows the space of these inputs.
     for (std::uint32_t vc = 0; vc < channels_; ++vc) {
       Input& input = inputs_[first_input_[node] + port * channels_ + vc];
       input.pool = far_outputs_[o] * channels_ + vc;
@@ -338,7 +338,7 @@ namespace networks {
 
 NetworkKind exanet_router() {
   return describe_network<ExanetZeroLoad, ExanetNetwork>(
-      "exanet", "when there is room for all of it beyond the link, by the rules of the ExaNet router",
+      "exanet", "when there is space for all of it beyond the link, by the rules of the ExaNet router",
       [](const NetworkConfig& config, const Topology&) { make_queue_action(config); });
 }
 

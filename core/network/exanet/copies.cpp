@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packets to several nodes (docs/adr/0013-multicast.md): the router's side. The front of an input asks all outputs of its copies at once, and each
 // grants as it would any packet. Those that do in one instant get its words together; for the others it stays, is read again, and asks from when its last
-// word has left. It gives its room back when the last copy has left. So a copy waits for nothing but its own output, as a packet to one node does.
+// word has left. It gives its space back when the last copy has left. So a copy waits for nothing but its own output, as a packet to one node does.
 #include <bit>
 
 #include "core/network/exanet/state.hpp"
@@ -24,7 +24,7 @@ void Part::plan_copies(PacketInFlight& packet, const Input& input) const {
   packet.copies = static_cast<std::uint16_t>(copies.ports | std::uint32_t{copies.here} << own);
   packet.copies_vc = copies.channels;
   packet.copies_due = 0;
-  if (packet.copies == 0) packet.output = kDiscard;  // all ways are disabled
+  if (packet.copies == 0) packet.output = kDiscard;  // all outputs are disabled
 }
 
 void Part::ask_copies(Input& input) {

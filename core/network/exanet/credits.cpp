@@ -14,7 +14,7 @@ using namespace exanet_state;
 void Part::take(CreditPool& pool, std::uint32_t words) {
   pool.free_words -= static_cast<std::int32_t>(words);
   --pool.free_packets;
-  EXANET_DCHECK((pool.free_words | pool.free_packets) >= 0, "a packet goes where there is no room", events_.now().ps(),
+  EXANET_DCHECK((pool.free_words | pool.free_packets) >= 0, "a packet goes where there is no space", events_.now().ps(),
                 words, static_cast<std::uint64_t>(&pool - pools_));
 }
 
@@ -35,7 +35,7 @@ void Part::return_credit(const Input& input, std::uint32_t payload_words, Time l
   if (input.link_class == kIntraTile) {
     CreditPool& pool = pools_[input.pool];
     const Time time = left + router_.to_sender;
-    const bool look = pool.starved() || (twin_ != 0 && injection_port(input).offers_at > time);
+    const bool look = pool.starved() || (priority_offset_ != 0 && injection_port(input).offers_at > time);
     insert_return(pool, add_return(time, input.pool, payload_words));
     if (look) await_credit(injection_port(input), pool, static_cast<std::uint32_t>(&input - inputs_));
     return;
@@ -44,7 +44,7 @@ void Part::return_credit(const Input& input, std::uint32_t payload_words, Time l
   Output& sender = outputs_[input.credit_output];
   const std::uint32_t returned = add_return(time, input.pool, payload_words);
   queue_credit(sender, returned);
-  if (twin_ != 0 && !sender.border && overtakes_others(sender, returned))
+  if (priority_offset_ != 0 && !sender.border && overtakes_others(sender, returned))
     wake(outputs_[input.pool / channels_], input.pool / channels_, credit_arrival(sender, time));
   if (!sender.starves || !pools_[input.pool].starved()) return;
   pools_[input.pool].last = kNone;
@@ -54,7 +54,7 @@ void Part::return_credit(const Input& input, std::uint32_t payload_words, Time l
   wake(outputs_[input.pool / channels_], input.pool / channels_, credit_arrival(sender, time));
 }
 
-// Whether room that was returned before is going to be free later, and so its sender may be waiting for too long: a packet that is granted
+// Whether space that was returned before is going to be free later, and so its sender may be waiting for too long: a packet that is granted
 // after one of the other class may be the first to have gone.
 bool Part::overtakes_others(const Output& sender, std::uint32_t return_index) const {
   for (std::uint32_t i = return_index; i != sender.pending;) {
@@ -93,7 +93,7 @@ inline void Part::hand_over(Time now, Output& output, const LinkTiming& link) {
 }
 
 // Settles which control words of `output`'s link carry the pending credits of its port's FIFOs: the first that the line's register takes not
-// before the room is known, Start of a packet or, in an idle link, a credit of its own. No credit is begun where a packet can come to the wire
+// before the space is known, Start of a packet or, in an idle link, a credit of its own. No credit is begun where a packet can come to the wire
 // before its end: that packet's Start carries it. So what lies beyond the reach of packets that may yet be granted is left for later. Written with
 // choices in place of branches: which of two cases holds is chance, and a wrong guess costs more than working out both.
 void Part::send_credits(Time now, Output& output) {
@@ -102,33 +102,33 @@ void Part::send_credits(Time now, Output& output) {
   while (output.pending != kNone) {
     const std::uint32_t last = output.pending, index = returns_[last].next;
     CreditReturn& returned = returns_[index];
-    const bool another = returned.time > output.told;  // control word than the one of which is known
+    const bool another = returned.time > output.advertised;  // control word than the one of which is known
     const Time magic = max(returned.time + link.to_line, output.wire_free);
     const std::uint32_t phase = output.idle_phase * (magic < output.wire_free + link.word_time);
     std::uint32_t both = phase;
     if (another & (magic + link.word_time * link.control_words > now + link.to_wire)) return;
     const Time end = magic + link.word_time * link.slots(link.control_words, both);
-    const Time told = magic + link.to_control(phase);
-    settle_control(output, link, another ? told : output.told, another ? end : control_end(output, link));
+    const Time advertised = magic + link.to_control(phase);
+    settle_control(output, link, another ? advertised : output.advertised, another ? end : control_end(output, link));
     output.wire_free = another ? end : output.wire_free;
     output.idle_phase = static_cast<std::uint8_t>(another ? both : output.idle_phase);
     hand_over(now, output, link);
   }
 }
 
-// The same where an idle link waits until enough has come back (credit_threshold_words), and repeats what it has told (credit_interval_cycles).
-// Each control word tells of all that has come back, and begins the interval anew.
+// The same where an idle link waits until enough has come back (credit_threshold_words), and repeats what it has advertised (credit_interval_cycles).
+// Each control word advertises all that has come back, and begins the interval anew.
 void Part::send_paced(Time now, Output& output) {
   if (faulty_) return settle_both(now, output);
   const LinkTiming& link = links_[output.link_class];
   const Time limit =
       now + link.to_wire - link.word_time * link.control_words;  // a Magic behind it gives way to packets
   while (true) {
-    while (output.pending != kNone && returns_[returns_[output.pending].next].time <= output.told)
+    while (output.pending != kNone && returns_[returns_[output.pending].next].time <= output.advertised)
       hand_over(now, output, link);
     Time magic = next_control(output) + link.to_line;
     if (magic > limit) return;
-    // Where nothing else is to be told one repetition follows the other, each on a line that is idle.
+    // Where nothing else is to be advertised one repetition follows the other, each on a line that is idle.
     const Time period = net_.interval_ + link.to_line + link.to_control(0);
     if (output.pending == kNone && magic >= output.wire_free + link.word_time && net_.interval_ > link.word_time * 2)
       magic = magic + period * ((limit - magic).ps() / period.ps());
@@ -139,22 +139,22 @@ void Part::send_paced(Time now, Output& output) {
 void Part::send_next(Output& output, Time magic) {
   const LinkTiming& link = links_[output.link_class];
   std::uint32_t phase = output.idle_phase * (magic < output.wire_free + link.word_time);
-  const Time told = magic + link.to_control(phase);
+  const Time advertised = magic + link.to_control(phase);
   const Time end = magic + link.word_time * link.slots(link.control_words, phase);
-  settle_control(output, link, told, end);
+  settle_control(output, link, advertised, end);
   output.wire_free = end;
   output.idle_phase = static_cast<std::uint8_t>(phase);
 }
 
-// The same on lines with faults, for both directions of a link in the order of time: a control word of the one may give back room that the other
-// tells of.
+// The same on lines with faults, for both directions of a link in the order of time: a control word of the one may give back space that the other
+// reports.
 void Part::settle_both(Time now, Output& output) {
   Output* const ends[2] = {&output, &outputs_[far_outputs_[static_cast<std::size_t>(&output - outputs_)]]};
   while (true) {
     Time next[2];
     for (int i = 0; i < 2; ++i) {
       const LinkTiming& link = links_[ends[i]->link_class];
-      while (ends[i]->pending != kNone && returns_[returns_[ends[i]->pending].next].time <= ends[i]->told &&
+      while (ends[i]->pending != kNone && returns_[returns_[ends[i]->pending].next].time <= ends[i]->advertised &&
              heard(*ends[i]))
         hand_over(now, *ends[i], link);
       next[i] = next_control(*ends[i]) + link.to_line;
@@ -174,7 +174,7 @@ LineFault Part::fault_on(const Output& output, std::uint64_t number, bool credit
   return net_.faults_.of(node, port, number, credit);
 }
 
-// The far end gets the control word that was settled last: what it reports and has not come is lost, and the room goes back with the credits of the
+// The far end gets the control word that was settled last: what it reports and has not come is lost, and the space goes back with the credits of the
 // other direction.
 void Part::hear(Output& output, LineFault fault) {
   const auto index = static_cast<std::uint32_t>(&output - outputs_);
@@ -196,24 +196,24 @@ void Part::hear(Output& output, LineFault fault) {
 }
 
 // The cycle in which the register of an idle line takes the Magic of the next control word. With a Magic of its own a repetition is not begun in a
-// cycle in which room comes back.
+// cycle in which space comes back.
 Time Part::next_control(const Output& output) const {
   const LinkTiming& link = links_[output.link_class];
   const Time line = output.wire_free - link.to_line;
-  Time repeated = max(output.told + net_.interval_, line);
+  Time repeated = max(output.advertised + net_.interval_, line);
   if (output.pending == kNone) return repeated;
   std::int32_t words = 0, packets = 0;
   std::uint32_t index = output.pending;
   do {
     index = returns_[index].next;
     const CreditReturn& returned = returns_[index];
-    if (returned.time <= output.told) continue;  // told, but not heard
+    if (returned.time <= output.advertised) continue;  // advertised, but lost
     words += static_cast<std::int32_t>(returned.payload_words);
     packets += returned.packets;
     if (link.control_words > 1 && returned.time == repeated + router_.cycle && !returned.reclaimed)
       repeated += router_.cycle;
     if (packets == 0) continue;
-    if (words >= net_.told_words_ || words >= net_.told_always_ || packets >= net_.told_packets_)
+    if (words >= net_.advertise_words_ || words >= net_.advertise_always_ || packets >= net_.advertise_packets_)
       return min(repeated, max(returned.time, line));
   } while (index != output.pending);
   return repeated;
@@ -222,7 +222,7 @@ Time Part::next_control(const Output& output) const {
 // When the sender can have the credit at the earliest that is pending since `returned`.
 Time Part::credit_arrival(const Output& output, Time returned) const {
   const LinkTiming& link = links_[output.link_class];
-  if (returned <= output.told && heard(output)) return control_end(output, link) + link.back;
+  if (returned <= output.advertised && heard(output)) return control_end(output, link) + link.back;
   // ... or much later, but not before packets yet to be granted can be on the wire.
   if (paced_) returned = max(returned, events_.now() + link.to_wire - link.to_line - link.word_time);
   // Start of a packet yet to be granted may carry it in the same cycle.
@@ -262,7 +262,7 @@ void Part::accept_credit(CreditPool& pool, Time now, std::uint32_t return_index)
 // In the order of time, which for a port of both classes need not be that of grants.
 void Part::insert_return(CreditPool& pool, std::uint32_t return_index) {
   CreditReturn& returned = returns_[return_index];
-  if (twin_ == 0 || pool.oldest == kNone || returns_[pool.last].time <= returned.time)
+  if (priority_offset_ == 0 || pool.oldest == kNone || returns_[pool.last].time <= returned.time)
     return append_return(pool, return_index);
   std::uint32_t* at = &pool.oldest;
   while (returns_[*at].time <= returned.time) at = &returns_[*at].next;
@@ -294,12 +294,12 @@ void Part::await_credit(InjectionPort& port, CreditPool& pool, std::uint32_t inp
   events_.schedule(port.offers_at, offer_event_, input_index);
 }
 
-// An intra-tile port that refused packets gets room back.
+// An intra-tile port that had no space for packets gets space back.
 void Part::offer_credit(Time now, std::uint32_t input_index) {
   Input& input = inputs_[input_index];
   CreditPool& pool = pools_[input.pool];
   InjectionPort& port = injection_port(input);
-  if (port.offers_at != now) return;  // room came back before what was waited for, and was looked at
+  if (port.offers_at != now) return;  // space came back before what was waited for, and was looked at
   port.offers_at = kNotScheduled;
   reclaim(pool, now);
   const auto intra_port = static_cast<std::uint8_t>(input.pool / channels_ - input.first_intra_output);

@@ -59,7 +59,7 @@ class BenchOf {
     waiting.resize(std::size_t{topology->node_count()} * intra_ports_ * 2);
   }
 
-  // Offers the packet now; when refused, it and those of its class behind it on the same port are offered again as soon as there is room.
+  // Offers the packet now; when there is no space, it and those of its class behind it on the same port are offered again as soon as there is some.
   void send(const Packet& packet) {
     auto& queued = waiting[slot(packet.src, packet.intra_port, packet.priority)];
     ++offered;

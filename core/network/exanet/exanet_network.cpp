@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The path of a packet: injection, arbitration, crossbar, link, delivery. See exanet_network.hpp for the model, state.hpp for the data and
-// docs/microarchitecture.md for the rules; how room comes back is in credits.cpp.
+// docs/microarchitecture.md for the rules; how space comes back is in credits.cpp.
 //
 // When the front of an input will ask for its output is known in advance, so requests are registered ahead of their time. Which control word
-// tells of a packet's room, and so when the sender has it, depends on the packets that go the same way; it is settled when the next of them
+// returns a packet's space, and so when the sender has it, depends on the packets that go the same way; it is settled when the next of them
 // is granted or when the sender runs short. Neither costs an event of its own. An output is looked at (the "arbitrate" event) only at times at
-// which a grant may be possible, and one look is pending at a time: each sees to the next. All requests and all room of one instant are known
+// which a grant may be possible, and one look is pending at a time: each sees to the next. All requests and all space of one instant are known
 // before it begins, so the result does not depend on the order of events within an instant.
 #include <algorithm>
 #include <bit>
@@ -29,7 +29,7 @@ bool Part::inject(const Packet& packet) {
   const Time now = events_.now();
   const std::uint32_t words =
       checked_payload_words(packet, net_.endpoints_, intra_ports_, router_, now, net_.multicasts_);
-  EXANET_CHECK(packet.priority == kBulk || (packet.priority == kPriority && twin_ != 0),
+  EXANET_CHECK(packet.priority == kBulk || (packet.priority == kPriority && priority_offset_ != 0),
                "priority where the fabric was built without", now.ps(), packet.src, packet.priority);
   const std::uint32_t input_index = net_.first_input_[packet.src + 1] - intra_ports_ + packet.intra_port;
   Input& bulk = inputs_[input_index];
@@ -70,7 +70,7 @@ bool Part::inject(const Packet& packet) {
   if (rail_ports_ != 0 && taken.output < bulk.first_intra_output) [[unlikely]]
     taken.output = bulk.first_output + packet.intra_port / rail_ports_;
   EXANET_CHECK(taken.output != kDiscard || !plain_, "a packet to no node", now.ps(), packet.src, packet.dst);
-  arrive(inputs_[input_index + packet.priority * twin_], index);
+  arrive(inputs_[input_index + packet.priority * priority_offset_], index);
   return true;
 }
 
@@ -100,7 +100,7 @@ Time Part::overtake(Time now, Input& bulk, Time end, Time span) {
   return end;
 }
 
-// A packet is going to arrive in `input`, whose room it has taken.
+// A packet is going to arrive in `input`, whose space it has taken.
 void Part::arrive(Input& input, std::uint32_t packet_index) {
   if (input.front != kNone) {
     packets_[input.last].next = packet_index;
@@ -164,7 +164,7 @@ void Part::arbitrate(Time now, std::uint32_t output_index) {
   if (next != Time::never()) wake(output, output_index, max(next, output.free_at));
 }
 
-// Fetches what arbitrate() is going to touch: the output and the room beyond it; the first input that asks; and its packet, its room and the
+// Fetches what arbitrate() is going to touch: the output and the space beyond it; the first input that asks; and its packet, its space and the
 // far input. The output that the packet will ask for there is not worth the route that would have to be worked out for it.
 void Part::peek(std::uint32_t output_index, unsigned step) const {
   const Output& output = outputs_[output_index];
@@ -178,7 +178,8 @@ void Part::peek(std::uint32_t output_index, unsigned step) const {
   if (wide_words_ != 0) return;
   const auto first = static_cast<std::uint32_t>(output.waiting[0] != 0 ? std::countr_zero(output.waiting[0])
                                                                        : 64 + std::countr_zero(output.waiting[1]));
-  const Input& input = inputs_[output.first_input + (mask_words_ == 1 && first >= 64 ? first - 64 + twin_ : first)];
+  const Input& input =
+      inputs_[output.first_input + (mask_words_ == 1 && first >= 64 ? first - 64 + priority_offset_ : first)];
   if (step == 1) return __builtin_prefetch(&input, 1);
   __builtin_prefetch(&packets_[input.front], 1);
   __builtin_prefetch(&pools_[input.pool], 1);
@@ -187,14 +188,14 @@ void Part::peek(std::uint32_t output_index, unsigned step) const {
   if (channel_step_ < channels_) __builtin_prefetch(&outputs_[far_outputs_[output_index]], 1);  // emptiest_channel()
 }
 
-// Priority packets go before bulk. `next` becomes the time from which on somebody else could go as well, as far as that is not a matter of room.
+// Priority packets go before bulk. `next` becomes the time from which on somebody else could go as well, as far as that is not a matter of space.
 inline std::uint32_t Part::choose(Time now, Output& output, std::uint32_t output_index, Time& next) {
   // Somebody waits, most of the time alone. Where there are two classes the second word is that of priority.
-  const std::uint64_t first = output.waiting[0], second = twin_ != 0 ? output.waiting[1] : 0;
+  const std::uint64_t first = output.waiting[0], second = priority_offset_ != 0 ? output.waiting[1] : 0;
   const bool alone = ((first | second) & ((first | second) - 1)) == 0 && (first & second) == 0;
-  if (wide_words_ == 0 && alone && (twin_ != 0 || output.waiting[1] == 0)) {
+  if (wide_words_ == 0 && alone && (priority_offset_ != 0 || output.waiting[1] == 0)) {
     const auto only = static_cast<std::uint32_t>(std::countr_zero(first | second));
-    const std::uint32_t chosen = only + (second != 0 ? twin_ : 0);
+    const std::uint32_t chosen = only + (second != 0 ? priority_offset_ : 0);
     const Input& input = inputs_[output.first_input + chosen];
     __builtin_prefetch(&packets_[input.front], 1);
     const Time from = asks_from(now, input);
@@ -204,7 +205,7 @@ inline std::uint32_t Part::choose(Time now, Output& output, std::uint32_t output
     output.granted = only & (kMostInputs - 1);
     return chosen;
   }
-  if (twin_ != 0 && (wide_words_ != 0 || second != 0)) {
+  if (priority_offset_ != 0 && (wide_words_ != 0 || second != 0)) {
     const std::uint32_t chosen = choose_of(now, output, output_index, kPriority, next);
     if (chosen != kNone) {
       const std::uint64_t* const bulk = masks(output, output_index, kBulk);
@@ -219,7 +220,7 @@ inline std::uint32_t Part::choose(Time now, Output& output, std::uint32_t output
 // that are due before others; and of these the first one behind the input that was granted last. Where nobody of the chosen kind is due, all that
 // could have gone become due.
 std::uint32_t Part::choose_of(Time now, Output& output, std::uint32_t output_index, std::uint8_t priority, Time& next) {
-  Input* const inputs = inputs_ + output.first_input + priority * twin_;
+  Input* const inputs = inputs_ + output.first_input + priority * priority_offset_;
   const bool links_turn = output.passed < kMostPassed;
   std::uint32_t chosen = kNone;
   int best = -1;
@@ -257,7 +258,7 @@ std::uint32_t Part::choose_of(Time now, Output& output, std::uint32_t output_ind
   else if (links_first_ && own)
     output.passed = (output.passed + 1) & 15;
   output.granted = chosen & (kMostInputs - 1);
-  return chosen + priority * twin_;
+  return chosen + priority * priority_offset_;
 }
 
 // Whether one of the next buffers takes the front of `input`.
@@ -275,7 +276,7 @@ bool Part::has_credit_in_any(std::uint32_t output_index, const Input& input) con
   return false;
 }
 
-// Of the channels that may stand for that of the front of `input`, and have credit for it, the one with the most room, the first of equals.
+// Of the channels that may stand for that of the front of `input`, and have credit for it, the one with the most space, the first of equals.
 // Contract: there is one.
 std::uint8_t Part::emptiest_channel(Time now, const Output& output, std::uint32_t output_index, const Input& input) {
   receive_credits(now, output);
@@ -304,7 +305,7 @@ bool Part::has_credit_beyond(Time now, const Output& output, std::uint32_t outpu
   }
   if (far.starved()) return false;
   Time next = next_credit(output, output_index * channels_ + vc);
-  // Room of lost packets comes back unasked.
+  // Space of lost packets comes back unasked.
   if (faulty_ && next == Time::never()) next = now + links_[output.link_class].to_wire + links_[output.link_class].back;
   if (next != Time::never()) {
     wake(outputs_[output_index], output_index, max(next, now + Time::ps(1)));
@@ -387,7 +388,7 @@ void Part::give_back(NodeId node, std::uint8_t intra_port, Time at) {
   if (!has_slots_ || !net_.slots_[index].by_interface) return;
   Slots& slots = net_.slots_[index];
   const auto size = static_cast<std::uint32_t>(slots.given_back.size());
-  // One a cycle, the earliest first, in whatever order they are told of.
+  // One a cycle, the earliest first, in whatever order they are reported.
   Time before = Time() - router_.cycle;
   for (std::uint32_t place = slots.next; at != Time::never(); place = (place + 1) % size) {
     Time& time = slots.given_back[place];
@@ -417,7 +418,7 @@ void Part::stall(Time now, NodeId node, std::uint8_t intra_port, Time until) {
   outputs_[index].free_at = max(outputs_[index].free_at, slots.given_back[slots.next] + router_.slot_back);
 }
 
-// Sends the packet over the output's link into the far buffer, whose room has been checked. It waits in the link's buffer while the packet
+// Sends the packet over the output's link into the far buffer, whose space has been checked. It waits in the link's buffer while the packet
 // before it is on the wire; nothing else is granted until its Start has gone out.
 void Part::cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input,
                       std::uint32_t packet_index, Time left, std::uint8_t vc) {
@@ -430,10 +431,10 @@ void Part::cross_link(Time now, Output& output, std::uint32_t output_index, cons
   const Time head_out = start + link.word_time * link.slots(link.head_words, after_head);
   PacketInFlight& packet = packets_[packet_index];
   const Time busy = link.word_time * link.slots(link.packet_words[input.front_words] + packet.stuffed, after_packet);
-  const Time told = start + link.to_control(phase);
-  settle_control(output, link, told, start + link.word_time * link.slots(link.control_words, after_control));
+  const Time advertised = start + link.to_control(phase);
+  settle_control(output, link, advertised, start + link.word_time * link.slots(link.control_words, after_control));
   output.wire_free = max(start + busy, left + link.tail_to_wire + link.last_word);
-  output.free_at = max(left + router_.output_gap, told + link.slot_back);
+  output.free_at = max(left + router_.output_gap, advertised + link.slot_back);
   output.idle_phase = static_cast<std::uint8_t>(after_packet);
 
   LinkStats& stats = stats_[output_index];
@@ -449,7 +450,7 @@ void Part::cross_link(Time now, Output& output, std::uint32_t output_index, cons
     packet.tail_in += link.behind_payload;
   packet.next = kNone;
   if (faulty_ && is_lost(output, packet, input.front_words, vc)) return packets_.free(packet_index);
-  const std::uint32_t far_input = output.far_input + vc + input.priority * twin_;
+  const std::uint32_t far_input = output.far_input + vc + input.priority * priority_offset_;
   if (!output.border) return arrive(inputs_[far_input], packet_index);
   Mail& mail = mail_.to(far_part(output), packet.time);
   mail.arrivals.push_back({far_input, packet});
@@ -458,7 +459,7 @@ void Part::cross_link(Time now, Output& output, std::uint32_t output_index, cons
   packets_.free(packet_index);
 }
 
-// Whether the packet, which has just been sent over the output's link, does not come out of it. Its room is given back when reports name it.
+// Whether the packet, which has just been sent over the output's link, does not come out of it. Its space is given back when reports name it.
 bool Part::is_lost(Output& output, PacketInFlight& packet, std::uint32_t words, std::uint8_t vc) {
   const auto index = static_cast<std::uint32_t>(&output - outputs_);
   const LineFault fault = fault_on(output, stats_[index].packets - 1, false);

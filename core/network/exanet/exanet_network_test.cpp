@@ -40,7 +40,7 @@ NetworkConfig with_priority(NetworkConfig config) {
   return config;
 }
 
-// Smallest FIFOs: bulk has room for one packet in each virtual channel, beside that for a priority packet.
+// Smallest FIFOs: bulk has space for one packet in each virtual channel, beside that for a priority packet.
 NetworkConfig tiny(std::int64_t payload = 256) {
   NetworkConfig config = published_fabric(payload);
   config.router.intra_fifo_words = payload / 16 * 2;
@@ -173,7 +173,7 @@ TEST_CASE("one intra-tile port feeds two links at once") {
   CHECK(cycles_a_packet(bench.deliveries) == doctest::Approx(19).epsilon(0.001));
 }
 
-TEST_CASE("with room for one packet, one packet passes for each return of the credit") {
+TEST_CASE("with space for one packet, one packet passes for each return of the credit") {
   NetworkConfig few_words = tiny(), few_headers = tiny();
   few_words.router.header_fifo_words = 128;
   few_headers.router.inter_fifo_words = 1024;
@@ -182,7 +182,7 @@ TEST_CASE("with room for one packet, one packet passes for each return of the cr
     Bench bench({"mesh", {2}}, config);
     for (int i = 0; i < 500; ++i) bench.send(0, 1, 256);
     bench.run();
-    // From grant to grant: to the wire 4 cycles, 38 link words, link, into the far FIFO and out of it 3, room known to the far link 2, to the
+    // From grant to grant: to the wire 4 cycles, 38 link words, link, into the far FIFO and out of it 3, space known to the far link 2, to the
     // wire 1, Magic and Credit, link, to the router 3.
     const std::int64_t round = (4 + 38 + 3 + 2 + 1 + 2 + 3) * kCyclePs + 2 * 286900;
     for (std::size_t i = 1; i < bench.deliveries.size(); ++i)
@@ -192,7 +192,7 @@ TEST_CASE("with room for one packet, one packet passes for each return of the cr
   }
 }
 
-TEST_CASE("ready comes once for each refusal, when there is room and not before") {
+TEST_CASE("ready comes once for each packet that is not taken, when there is space and not before") {
   NetworkConfig config = tiny();
   struct Seen {
     std::vector<Time> ready;

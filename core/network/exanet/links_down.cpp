@@ -5,7 +5,7 @@
 // then on, so a link that goes down has to take packets back. Model: a link that is down is one of a class of its own
 // (State::down_), whose outputs grant without credits and lose what they grant, as long as it takes to read it out.
 // What has been granted and is not whole at the other end by then is taken out of the list there; nobody behind it is,
-// for a line is a FIFO. Its room is free at once: nobody can use it before the link is up, and then both ends count
+// for a line is a FIFO. Its space is free at once: nobody can use it before the link is up, and then both ends count
 // anew. Credits that are pending stay so, and go with the first control words of the line. Limits: a packet whose
 // beginning the next router has granted comes whole; the gateware fills it up, and marks it. A network whose links may
 // fail makes no copies of packets, for nobody could say whom a lost one would have reached.
@@ -33,8 +33,8 @@ void Part::set_output(Time now, std::uint32_t output_index, bool up) {
 
 // Of the buffers behind a link: what has not come whole.
 void Part::lose_on_line(Time now, std::uint32_t far_input) {
-  for (std::uint32_t i = 0; i < channels_ * (twin_ == 0 ? 1 : 2); ++i) {
-    Input& input = inputs_[far_input + i % channels_ + i / channels_ * twin_];
+  for (std::uint32_t i = 0; i < channels_ * (priority_offset_ == 0 ? 1 : 2); ++i) {
+    Input& input = inputs_[far_input + i % channels_ + i / channels_ * priority_offset_];
     std::uint32_t before = kNone, index = input.front;
     while (index != kNone && packets_[index].tail_in <= now) before = std::exchange(index, packets_[index].next);
     if (index == kNone) continue;

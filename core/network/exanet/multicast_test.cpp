@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do packets to several nodes reach each of them once, under load and with little room too, and how long does a broadcast take?
+// Do packets to several nodes reach each of them once, under load and with little space too, and how long does a broadcast take?
 #include "core/topology/multicast.hpp"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr NodeId kEverywhere = multicast_box(kMostHops, kMostHops, kMostHops);
 
-// Room for two of the largest packets in each virtual channel, one of them a priority packet's.
+// Space for two of the largest packets in each virtual channel, one of them a priority packet's.
 NetworkConfig smallest_queues() {
   NetworkConfig config = published_fabric();
   config.router.intra_fifo_words = 2 * 16;
@@ -122,7 +122,7 @@ std::vector<Arrival> in_parts(const TopologySpec& spec, std::uint8_t parts) {
     const std::uint32_t send = sender.events.add_handler(
         [](void* self, Time, std::uint32_t packet, std::uint64_t) {
           Sender& by = *static_cast<Sender*>(self);
-          static_cast<void>(by.fabric->inject(by.packets[packet]));  // what finds no room is not sent
+          static_cast<void>(by.fabric->inject(by.packets[packet]));  // what finds no space is not sent
         },
         &sender);
     for (std::uint32_t i = 0; i < sender.packets.size(); ++i)
@@ -147,7 +147,7 @@ TEST_CASE("multicast: the same in any number of parts") {
   }
 }
 
-TEST_CASE("multicast: each packet reaches each node of its box once, with little room and all nodes sending at once") {
+TEST_CASE("multicast: each packet reaches each node of its box once, with little space and all nodes sending at once") {
   for (const TopologySpec& spec :
        {TopologySpec{"torus", {5}}, TopologySpec{"torus", {4, 4}, {0, 1}}, TopologySpec{"mesh", {4, 3}},
         TopologySpec{"torus", {4, 3, 5}}, TopologySpec{"qfdb-torus", {4, 2, 1}}}) {
@@ -177,7 +177,7 @@ TEST_CASE("multicast: each packet reaches each node of its box once, with little
 }
 
 TEST_CASE(
-    "multicast: each packet reaches each node of its group once, with little room and all nodes sending at once") {
+    "multicast: each packet reaches each node of its group once, with little space and all nodes sending at once") {
   for (const TopologySpec& spec : {TopologySpec{"dragonfly", {2}}, TopologySpec{"dragonfly", {2, 3, 1}},
                                    TopologySpec{"fat-tree", {4, 4}}, TopologySpec{"xgft", {3, 2, 4, 1, 2, 1}}})
     for (const bool any_channel : {false, true}) {

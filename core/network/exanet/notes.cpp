@@ -36,9 +36,9 @@ std::uint32_t Part::words_behind(Time now, const Output& output, std::uint32_t o
       if (packets_[p].output == output_index) words += router_.payload_words(packets_[p].payload_bytes);
   };
   each_waiting(output, output_index, kBulk, [&](std::uint32_t i) { count(inputs_[output.first_input + i]); });
-  if (twin_ != 0)
+  if (priority_offset_ != 0)
     each_waiting(output, output_index, kPriority,
-                 [&](std::uint32_t i) { count(inputs_[output.first_input + twin_ + i]); });
+                 [&](std::uint32_t i) { count(inputs_[output.first_input + priority_offset_ + i]); });
   return words;
 }
 

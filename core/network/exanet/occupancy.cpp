@@ -30,7 +30,7 @@ std::uint32_t ExanetNetwork::queued(NodeId node) const {
     }
   };
   count(s.inputs_.data() + s.first_input_[node]);
-  if (s.twin_ != 0) count(s.inputs_.data() + s.first_input_[node] + s.twin_);
+  if (s.priority_offset_ != 0) count(s.inputs_.data() + s.first_input_[node] + s.priority_offset_);
   return packets;
 }
 

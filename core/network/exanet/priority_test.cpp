@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do priority packets pass bulk wherever it stands: at the sender, in buffers, for want of room?
+// Do priority packets pass bulk wherever it stands: at the sender, in buffers, for want of space?
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ TEST_CASE("priority: it goes before bulk that was injected at the same instant, 
 }
 
 TEST_CASE("priority: full buffers of bulk hold it at most a packet's time a hop") {
-  // Each node of a row floods the last one, so that all FIFOs on the way are full of bulk and all its room is gone.
+  // Each node of a row floods the last one, so that all FIFOs on the way are full of bulk and all its space is gone.
   Bench bench({"mesh", {6}}, with_priority());
   for (int i = 0; i < 400; ++i)
     for (NodeId src = 0; src < 5; ++src)
@@ -78,7 +78,7 @@ TEST_CASE("priority: full buffers of bulk hold it at most a packet's time a hop"
   const Time empty = bench.fabric.zero_load_latency(0, 5, 512), packet = kCycle * 70;
   for (std::uint64_t i = 1; i <= kPackets; ++i) {
     const Delivery& d = of(bench, i);
-    CHECK(d.injected == kCycle * static_cast<std::int64_t>(30'000 + i * 2'003));  // room was kept for it
+    CHECK(d.injected == kCycle * static_cast<std::int64_t>(30'000 + i * 2'003));  // space was kept for it
     CHECK(d.tail - d.injected < empty + packet * 10);  // at each of five links one on the wire and one in its buffer
   }
   CHECK(bench.fabric.in_flight() == 0);
@@ -107,7 +107,7 @@ TEST_CASE("priority: queues for it change nothing for bulk") {
   }
 }
 
-TEST_CASE("priority: on ways of a routing that looks at the network nothing is lost, and bulk is passed") {
+TEST_CASE("priority: on routes of a routing that looks at the network nothing is lost, and bulk is passed") {
   NetworkConfig config = with_priority();
   config.router.virtual_channels = 3;
   Bench bench(TopologySpec{.kind = "torus", .shape = {4, 4}, .routing = "adaptive"}, config);
@@ -123,7 +123,7 @@ TEST_CASE("priority: on ways of a routing that looks at the network nothing is l
 }
 
 TEST_CASE("arbitration: an input that always asks and one whose packets come just after a grant are served alike") {
-  // Both intra-tile ports have room for one packet and feed one link. The first is filled again as soon as there is room, 35 cycles after a grant, the
+  // Both intra-tile ports have space for one packet and feed one link. The first is filled again as soon as there is space, 35 cycles after a grant, the
   // second 50 cycles later: after the grant that follows its own by 70 cycles, and before the next one.
   struct Senders {
     EventQueue queue;
@@ -136,7 +136,7 @@ TEST_CASE("arbitration: an input that always asks and one whose packets come jus
       const Packet packet{0, 1, 512, port, 0, 0};
       CHECK(fabric->inject(packet));
       ++sent[port];
-      CHECK_FALSE(fabric->inject(packet));  // tells when there is room
+      CHECK_FALSE(fabric->inject(packet));  // calls ready() when there is space
     }
   } senders;
   NetworkConfig config = with_priority();

@@ -67,11 +67,11 @@ struct CreditReturn {
   std::uint32_t pool;
   std::uint32_t payload_words;
   std::uint16_t packets = 1;
-  bool reclaimed = false;  // room of packets that were lost on the way here
+  bool reclaimed = false;  // space of packets that were lost on the way here
 };
 
 // What the other end of a line has heard, where words of it come out wrong. Control words report in turn health, payload words and packets
-// sent on each virtual channel; what a report names and has not come was lost, and its room is given back.
+// sent on each virtual channel; what a report names and has not come was lost, and its space is given back.
 struct FarEnd {
   std::uint32_t report = 1;  // the next one's kind; the first went out behind the reset
   std::uint64_t credits = 1;  // sent in control words of their own
@@ -80,7 +80,7 @@ struct FarEnd {
 };
 
 // An inter-tile port's virtual channel, or an intra-tile port, of one class: a FIFO of packets. Only its front asks for an output. The two classes
-// of a port's virtual channel share its room.
+// of a port's virtual channel share its space.
 struct alignas(64) Input {
   std::uint32_t front = kNone;
   std::uint32_t last = kNone;
@@ -119,7 +119,8 @@ struct CreditPool {
 struct alignas(64) Output {
   Time free_at;  // next grant possible
   Time wire_free;  // end of the last word on the link
-  Time told;  // the register of the line took the last control word: it carries all credits that were pending then
+  Time
+      advertised;  // the register of the line took the last control word: it carries all credits that were pending then
   Time wake_at = Time::never();  // the next look: an arbitrate event
   std::uint64_t waiting[2] =
       {};  // inputs whose front asks for this output, with priorities a word each class; in a wide fabric how many, in the first
@@ -132,7 +133,7 @@ struct alignas(64) Output {
   std::uint8_t link_class = kIntraTile;
   std::uint16_t passed : 4 = 0;  // grants to links since a packet of the network interface that could have gone did not
   std::uint16_t starves : 1 =
-      0;  // a sender to this port may wait for room of which it cannot know the time yet; only of this part's
+      0;  // a sender to this port may wait for space of which it cannot know the time yet; only of this part's
   std::uint16_t border : 1 = 0;  // the link leads to another part
   std::uint16_t granted : 10 = 0;  // the input that was granted last, of either class
 };
@@ -141,7 +142,7 @@ static_assert(sizeof(Output) == 64);
 // An intra-tile port, as its network interface sees it.
 struct InjectionPort {
   Time busy_until;  // words are still being written
-  Time offers_at = kNotScheduled;  // an event to look at the room, if somebody waits and a time is known
+  Time offers_at = kNotScheduled;  // an event to look at the space, if somebody waits and a time is known
   std::uint32_t refused[2] = {};  // by class: calls of ready() that are due
   std::uint16_t need[2] = {};  // payload words of the largest refused packet
 };
@@ -227,13 +228,14 @@ struct State {
   Time endpoint_to_request_;  // as to_request, where packets are injected
   std::int32_t words_each_;  // of a virtual channel's buffer
   Time lookahead_ = Time::never();
-  // Idle links do not tell of each packet's room at once: see Part::send_paced().
+  // Idle links do not advertise each packet's space at once: see Part::send_paced().
   bool paced_;
   Time interval_;  // from a control word to the cycle in which it is to be repeated
-  std::int32_t told_words_, told_always_,
-      told_packets_;  // room that is told of: so many payload words, more of them, or packets
+  std::int32_t advertise_words_, advertise_always_,
+      advertise_packets_;  // space that is advertised: so many payload words, more of them, or packets
   bool multicasts_;  // packets may go to several nodes
-  std::uint32_t twin_ = 0;  // from an input of bulk to that of priority packets with the same room; 0: there are none
+  std::uint32_t priority_offset_ =
+      0;  // from an input of bulk to that of priority packets with the same space; 0: there are none
 
   std::vector<std::uint32_t> first_output_, first_input_;  // by node, and one beyond
   std::vector<Output> outputs_;  // inter-tile, then intra-tile ports of each node
@@ -360,23 +362,23 @@ struct Part {
   void receive_credits(Time now, const Output& output);
   Time next_credit(const Output& output, std::uint32_t pool_index) const;
   static Time control_end(const Output& output, const LinkTiming& link) {
-    return output.told + link.to_line + link.word_time * (1 + output.control_paused);
+    return output.advertised + link.to_line + link.word_time * (1 + output.control_paused);
   }
-  static void settle_control(Output& output, const LinkTiming& link, Time told, Time end) {
-    output.told = told;
-    output.control_paused = end > told + link.to_line + link.word_time;
+  static void settle_control(Output& output, const LinkTiming& link, Time advertised, Time end) {
+    output.advertised = advertised;
+    output.control_paused = end > advertised + link.to_line + link.word_time;
   }
   Time credit_arrival(const Output& output, Time returned) const;
   void accept_credit(CreditPool& pool, Time now, std::uint32_t return_index);
   void append_return(CreditPool& pool, std::uint32_t return_index);
   void reclaim(CreditPool& pool, Time now);
   void take(CreditPool& pool, std::uint32_t words);
-  // Bulk leaves room for the largest priority packet.
+  // Bulk leaves space for the largest priority packet.
   bool fits(const CreditPool& pool, std::uint8_t priority, std::uint32_t words) const {
     return pool.free_words >= static_cast<std::int32_t>(words) + reserve_[priority] &&
            pool.free_packets >= 2 - priority;
   }
-  // Whether a largest packet of either class will find room for so long, whatever is granted meanwhile. In `span` an output grants fewer than
+  // Whether a largest packet of either class will find space for so long, whatever is granted meanwhile. In `span` an output grants fewer than
   // span / shortest_ + 2 packets, for their beginnings on the link are that far apart, and fewer words than span / cycle and a largest packet's.
   bool plenty(const CreditPool& pool, Time span) const {
     const auto most = static_cast<std::int32_t>(router_.most_payload_words);
@@ -414,10 +416,10 @@ struct Part {
   const std::uint32_t rail_ports_;  // 0 also where routing chooses the rail
   const std::uint32_t channels_, channel_step_;
   const bool fixed_priority_, links_first_;
-  const std::uint32_t twin_, mask_words_, wide_words_;
+  const std::uint32_t priority_offset_, mask_words_, wide_words_;
   const bool paced_, faulty_, has_slots_;
   const std::int32_t reserve_[2];  // payload words, by class
-  const Time shortest_;  // packet on any link; 0 where somebody looks at how much room there is
+  const Time shortest_;  // packet on any link; 0 where somebody looks at how much space there is
 
   State& net_;
   EventQueue& events_;

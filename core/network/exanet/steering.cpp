@@ -80,9 +80,10 @@ class Part::View final : public CongestionView {
       }
     };
     part_.each_waiting(output, index, kBulk, [&](std::uint32_t i) { count(part_.inputs_[output.first_input + i]); });
-    if (part_.twin_ != 0)
-      part_.each_waiting(output, index, kPriority,
-                         [&](std::uint32_t i) { count(part_.inputs_[output.first_input + part_.twin_ + i]); });
+    if (part_.priority_offset_ != 0)
+      part_.each_waiting(output, index, kPriority, [&](std::uint32_t i) {
+        count(part_.inputs_[output.first_input + part_.priority_offset_ + i]);
+      });
     return words;
   }
 
@@ -156,9 +157,9 @@ void Part::schedule_reroute(Time now, std::uint32_t input_index) {
 // Schedules another decision for the inputs that decided in this instant and have not been granted; all others that wait here have one already.
 void Part::reroute_those_left(Time now, const Output& output, std::uint32_t output_index) {
   if (output.link_class == kIntraTile) return;
-  for (std::uint8_t priority = kBulk; priority <= (twin_ == 0 ? kBulk : kPriority); ++priority)
+  for (std::uint8_t priority = kBulk; priority <= (priority_offset_ == 0 ? kBulk : kPriority); ++priority)
     each_waiting(output, output_index, priority, [&](std::uint32_t waiting) {
-      const std::uint32_t index = output.first_input + priority * twin_ + waiting;
+      const std::uint32_t index = output.first_input + priority * priority_offset_ + waiting;
       if (decisions_[index].at == kNotScheduled) schedule_reroute(now, index);
     });
 }

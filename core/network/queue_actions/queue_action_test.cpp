@@ -120,7 +120,7 @@ TEST_CASE("queue actions: times are those of the same network without one, where
   }
 }
 
-TEST_CASE("queue actions: switches of whole packets trim and drop, which leaves room; the others refuse that") {
+TEST_CASE("queue actions: switches of whole packets trim and drop, which leaves space; the others refuse that") {
   const Outcome whole = incast(fabric_of("cut-through", "none", 0), 6, 200);
   for (const char* flow_control : {"credits", "pause"}) {
     CAPTURE(flow_control);

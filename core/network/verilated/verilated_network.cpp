@@ -32,7 +32,7 @@ constexpr std::uint32_t kNoLine = 0xffffffffu;
 constexpr std::int64_t kTailCycles = 1;
 constexpr std::uint64_t kThroughParts =
     100;  // cycles, more than a credit and a packet take through parts and a pause of the line
-constexpr std::uint64_t kReports = 60;  // intervals, more than it takes until what was lost is told
+constexpr std::uint64_t kReports = 60;  // intervals, more than it takes until what was lost is reported
 
 const exanet_node_library_calls& load(const std::string& path) {
   void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays loaded: it may serve several networks
@@ -107,7 +107,7 @@ class VerilatedNetwork final : public Network, public NodeBuses {
   using Header = std::array<std::uint32_t, 4>;
 
   std::uint32_t payload_words(const Packet& p) const { return (p.payload_bytes + word_bytes_ - 1) / word_bytes_; }
-  // Bulk leaves room for the largest priority packet.
+  // Bulk leaves space for the largest priority packet.
   bool fits(const InjectionPort& port, std::uint8_t priority, std::uint32_t words) const {
     return port.words >= words + (priority == 0 ? most_payload_words_ : 0) && port.headers >= 2u - priority;
   }
@@ -123,7 +123,7 @@ class VerilatedNetwork final : public Network, public NodeBuses {
   void see_packet(const exanet_seen& seen, std::int64_t cycle);
   bool may_wait_for_credits();
   void arrived(Time now, NodeId node, std::uint64_t slot);
-  void room(Time now, std::uint32_t port, std::uint64_t amount);
+  void space(Time now, std::uint32_t port, std::uint64_t amount);
 
   const exanet_node_library_calls& calls_;
   exanet_nodes* nodes_;
@@ -131,7 +131,7 @@ class VerilatedNetwork final : public Network, public NodeBuses {
   PacketSink sink_;
   GatewareRegisters registers_;
   Time period_;
-  Time credit_time_;  // from room at the port to a header that may take it, in the interface
+  Time credit_time_;  // from space at the port to a header that may take it, in the interface
   std::uint32_t word_bytes_, most_payload_words_, intra_ports_, ports_ = 0;
   std::uint32_t cycle_event_, arrived_event_, credit_event_;
   std::vector<std::uint32_t> line_;  // by node and port, `ports_` each; kNoLine where nothing is plugged in
@@ -149,7 +149,7 @@ class VerilatedNetwork final : public Network, public NodeBuses {
   std::int64_t next_ = 0;  // the cycle behind the last one that was simulated
   bool faulty_ = false, running_ = false;
   std::uint64_t in_flight_ = 0, cycles_ = 0, next_generation_ = 0;
-  std::uint64_t still_ = 0, patience_ = 0;  // cycles; for how long packets may wait though nothing moves
+  std::uint64_t still_ = 0, stall_limit_ = 0;  // cycles; for how long packets may wait though nothing moves
   const Topology& topology_;
 };
 
@@ -193,7 +193,7 @@ VerilatedNetwork::VerilatedNetwork(const std::string& library, const TopologySpe
   if (config.faults.one_in != 0) calls_.disturb(nodes_, config.faults.seed, config.faults.one_in);
   faulty_ = config.faults.one_in != 0;
   if (const std::uint32_t interval = registers_.credit() >> 16; registers_.credit() != 0)
-    patience_ = kThroughParts + longest_line + (faulty_ ? kReports * (interval + 4) : interval);
+    stall_limit_ = kThroughParts + longest_line + (faulty_ ? kReports * (interval + 4) : interval);
   for (NodeId node = 0; node < nodes; ++node)
     for (std::uint32_t port = 0; port < intra_ports_; ++port)
       if ((sink_.gives_back >> port & 1) != 0) calls_.hold(nodes_, node, port, 1);
@@ -210,7 +210,7 @@ VerilatedNetwork::VerilatedNetwork(const std::string& library, const TopologySpe
                          this);
   credit_event_ =
       events.add_handler([](void* self, Time now, std::uint32_t port,
-                            std::uint64_t amount) { static_cast<VerilatedNetwork*>(self)->room(now, port, amount); },
+                            std::uint64_t amount) { static_cast<VerilatedNetwork*>(self)->space(now, port, amount); },
                          this);
 }
 
@@ -238,7 +238,7 @@ bool VerilatedNetwork::inject(const Packet& packet) {
   port.words -= words;
   port.headers -= 1;
   const std::uint32_t slot = take_slot();
-  // The generation tells a late second copy from the packet that has the slot now.
+  // The generation distinguishes a late second copy from the packet that has the slot now.
   std::vector<NodeId> awaited =
       is_multicast(packet.dst) ? multicast_destinations(topology_, packet.src, packet.dst) : std::vector{packet.dst};
   EXANET_CHECK(!awaited.empty() || topology_.routes_by_port(), "a packet to no node", now.ps(), packet.src, packet.dst);
@@ -304,10 +304,10 @@ void VerilatedNetwork::run_cycle(Time now) {
     events_.schedule(edge + period_ * kTailCycles, arrived_event_, arrival[i].node,
                      slot | std::uint64_t{arrival[i].sound == 0} << 32);
   }
-  const exanet_room* room = nullptr;
-  for (std::uint32_t i = 0, n = calls_.room(nodes_, &room); i < n; ++i)
-    events_.schedule(edge + credit_time_, credit_event_, room[i].node * intra_ports_ + room[i].port,
-                     std::uint64_t{room[i].words} << 32 | room[i].headers);
+  const exanet_space* space = nullptr;
+  for (std::uint32_t i = 0, n = calls_.space(nodes_, &space); i < n; ++i)
+    events_.schedule(edge + credit_time_, credit_event_, space[i].node * intra_ports_ + space[i].port,
+                     std::uint64_t{space[i].words} << 32 | space[i].headers);
   still_ = calls_.at_rest(nodes_) ? still_ + 1 : 0;
   if (!waiting_.empty() || !given_back_.empty() || !stored_.empty() || still_ == 0 || may_wait_for_credits()) {
     schedule_cycle(cycle + 1);
@@ -316,10 +316,10 @@ void VerilatedNetwork::run_cycle(Time now) {
   running_ = false;
 }
 
-// Whether packets may go on though nothing has moved for a while: links hold back credits for an interval, and tell of what was lost in a report of many.
-// Copies of multicast packets that were discarded, and what was lost, are waited for in vain.
+// Whether packets may go on though nothing has moved for a while: links hold back credits for an interval, and report what was lost in a report of many.
+// Copies of multicast packets that were discarded, and what was lost, never come.
 bool VerilatedNetwork::may_wait_for_credits() {
-  if (still_ > patience_) return false;
+  if (still_ > stall_limit_) return false;
   std::uint64_t gone = 0;
   for (NodeId node = 0; node < topology_.node_count(); ++node) gone += discarded(node);
   return in_flight_ > gone;
@@ -413,7 +413,7 @@ void VerilatedNetwork::arrived(Time now, NodeId node, std::uint64_t what) {
   if (sink_.delivered != nullptr) sink_.delivered(sink_.self, packet, injected, now);
 }
 
-void VerilatedNetwork::room(Time now, std::uint32_t index, std::uint64_t amount) {
+void VerilatedNetwork::space(Time now, std::uint32_t index, std::uint64_t amount) {
   InjectionPort& port = injection_ports_[index];
   port.words += static_cast<std::uint32_t>(amount >> 32);
   port.headers += static_cast<std::uint32_t>(amount);

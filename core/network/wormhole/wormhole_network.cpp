@@ -43,7 +43,7 @@ bool Part::inject(const Packet& packet) {
   return true;
 }
 
-// A flit is going to be readable in the buffer of an input, whose room it has taken. With a packet's first one comes its packet.
+// A flit is going to be readable in the buffer of an input, whose space it has taken. With a packet's first one comes its packet.
 void Part::receive(const Flit& flit, std::uint32_t packet) {
   std::uint32_t& filling = net_.filling_[flit.port * net_.lanes_ + flit.lane];
   if (flit.head) {
@@ -152,7 +152,7 @@ void Part::send(Time now, std::uint32_t output, std::uint8_t lane) {
   if ((net_.ports_[output].held | net_.ports_[output].asked) != 0) call(output, net_.out_free_[output]);
 }
 
-// The output's line is free again when the flit is through, and the FIFO behind it has room for another.
+// The output's line is free again when the flit is through, and the FIFO behind it has space for another.
 void Part::cross_link(Time now, std::uint32_t output, std::uint8_t lane, std::uint32_t index, Time left) {
   const Worm worm = worms_[index];
   Link& out = net_.ports_[output];
@@ -231,7 +231,7 @@ InjectionPort& Part::injection_port_of(std::uint32_t port, std::uint32_t priorit
   return net_.injection_ports_[(std::size_t{node} * net_.intra_ports_ + intra_port) * net_.classes_ + priority_class];
 }
 
-// A packet was refused for want of room: calls when there is enough, if it is known when that is.
+// A packet was not taken for want of space: calls when there is enough, if it is known when that is.
 void Part::await_credits(std::uint32_t port, std::uint32_t priority_class) {
   const Lane& own = net_.lane_of_[port * net_.lanes_ + priority_class * net_.channels_];
   const auto missing = static_cast<std::uint32_t>(injection_port_of(port, priority_class).need - own.credits);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input-queued switches under wormhole switching: a packet goes on flit by flit, each when there is room for it alone.
+// Input-queued switches under wormhole switching: a packet goes on flit by flit, each when there is space for it alone.
 //
 // Problem: what does a switch do whose buffers hold less than a packet, or which does not wait until the next one has
-// room for all of it? A blocked packet then stands in several switches at once and holds a channel of every link
+// space for all of it? A blocked packet then stands in several switches at once and holds a channel of every link
 // between them, so no passage can be settled at its grant, as in cut_through_network.hpp. Model: an event whenever a
 // switch can pass a flit (a router word). A header takes a channel of its output, for the packet alone and until its
 // tail has gone; the packets that hold channels of one output share its link flit by flit. Each flit takes a credit and
@@ -14,7 +14,7 @@
 // escape channel while it is blocked relies on whole packets in buffers, and is refused. Channels beyond those that routing asks for are shared
 // out among them, and a packet takes any that is free of those that stand for its own (Dally 1992).
 //
-// Limits: credits take time but no room on their links; no errors; credits and not pauses, buffers of each lane alone.
+// Limits: credits take time but no space on their links; no errors; credits and not pauses, buffers of each lane alone.
 // Source: the wormhole top-of-rack switch of the ExaNeSt paper (Microprocessors and Microsystems 61, 2018, section 2.3); docs/switches.md.
 #pragma once
 

@@ -31,7 +31,7 @@ NetworkConfig worms(std::int64_t channels, std::int64_t words_each, SwitchConfig
 }  // namespace
 
 TEST_CASE("wormhole: latency and rate of one hop, worked out by hand") {
-  // With room enough the words follow each other as under cut-through: 12.8 (pipeline) + 6.4 (header on the link) + 10 (link) + 12.8, and
+  // With space enough the words follow each other as under cut-through: 12.8 (pipeline) + 6.4 (header on the link) + 10 (link) + 12.8, and
   // ten words of 6.4 ns into the interface.
   WormBench bench({"full-mesh", {2}}, worms(1, 20));
   bench.send(0, 1, kCellBytes);
@@ -186,7 +186,8 @@ class OneChannelRing final : public Topology {
 }  // namespace
 
 TEST_CASE(
-    "wormhole: a ring of one channel locks up, which is told and ends; with the channels that routing asks for it does "
+    "wormhole: a ring of one channel locks up, which is reported and ends; with the channels that routing asks for it "
+    "does "
     "not") {
   const auto all_two_on = [](const Topology& ring, const NetworkConfig& fabric, std::string& cycle) {
     EventQueue queue;

@@ -26,7 +26,7 @@ struct NicContext {
   RouterConfig router;
   Network* network = nullptr;
   bool keeps_order = true;  // as that does
-  bool instant = false;
+  bool zero_cost = false;
   std::uint32_t rails = 1;  // interfaces of a node
   std::uint64_t packets = 0, payload_bytes = 0, active = 0;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Puts the ExaNet interface together: which engines the configuration asks for, which of them a descriptor or packet belongs to, and, with several
-// rails, which of a node's interfaces. Refuses figures that it cannot be built with. Model and limits: exanet_nic.hpp and the engines.
+// rails, which of a node's interfaces. Rejects figures that it cannot be built with. Model and limits: exanet_nic.hpp and the engines.
 #include "core/nic/exanet/exanet_nic.hpp"
 
 #include "core/config/error.hpp"
@@ -172,7 +172,7 @@ ExanetNic::ExanetNic(const NicSetup& setup)
         [this](NodeId node, std::uint32_t rail) { return rdma_.unsent(rails_->interface_of(node, rail)); });
   context_.rails = setup.topology.rails();
   context_.keeps_order = network_->keeps_order() && !network_->may_lose() && !(rails_ && policy.spreads);
-  if (pacing_kind(setup.config.pacing).make != nullptr) pace(setup);
+  if (pacing_kind(setup.config.pacing).make != nullptr) set_pacing(setup);
   on_reduction_ = setup.events.add_handler(
       [](void* self, Time now, std::uint32_t, std::uint64_t user) {
         static_cast<ExanetNic*>(self)->reduction_completed(user, Status::kOk, now);
@@ -195,21 +195,21 @@ ExanetNic::ExanetNic(const NicSetup& setup)
 }
 
 // The rate control learns the rate of the interface's link and the times of an empty network.
-void ExanetNic::pace(const NicSetup& setup) {
+void ExanetNic::set_pacing(const NicSetup& setup) {
   const auto* model = dynamic_cast<const NetworkModel*>(network_.get());
   require(model != nullptr, "ni.pacing", "a rate control needs a network model: say none with the gateware's nodes");
   const NodeId far = setup.topology.neighbour(0, 0).node;
   const std::size_t kind = far == kNoNode ? 0 : setup.topology.link_class(0, 0);
   const LinkConfig& link = setup.network.links.at(kind);
-  rdma_.pace(pacing_kind(setup.config.pacing),
-             {.bits_per_second = static_cast<std::uint64_t>(link.word_bits) * 1'000'000'000'000 /
-                                 static_cast<std::uint64_t>(link.word_time.ps()),
-              .packet_bytes = static_cast<std::uint32_t>(setup.network.router.max_payload_bytes),
-              .block_bytes = setup.config.dma_block_bytes,
-              .zero_load = [this, model](NodeId src, NodeId dst, std::uint32_t bytes) {
-                return model->zero_load_latency(context_.node_of(src), context_.node_of(dst),
-                                                static_cast<std::uint16_t>(bytes));
-              }});
+  rdma_.set_pacing(pacing_kind(setup.config.pacing),
+                   {.bits_per_second = static_cast<std::uint64_t>(link.word_bits) * 1'000'000'000'000 /
+                                       static_cast<std::uint64_t>(link.word_time.ps()),
+                    .packet_bytes = static_cast<std::uint32_t>(setup.network.router.max_payload_bytes),
+                    .block_bytes = setup.config.dma_block_bytes,
+                    .zero_load = [this, model](NodeId src, NodeId dst, std::uint32_t bytes) {
+                      return model->zero_load_latency(context_.node_of(src), context_.node_of(dst),
+                                                      static_cast<std::uint16_t>(bytes));
+                    }});
 }
 
 bool ExanetNic::multicasts() const { return !gateware_messages_ && context_.network->multicasts(); }
@@ -247,11 +247,11 @@ void ExanetNic::post(const ReductionCall& call) {
 void ExanetNic::send(const PacketizerMessage& message) {
   context_.active += message.copies;
   if (is_multicast(message.dst)) {
-    EXANET_CHECK(!context_.instant, "a multicast while time stands still", context_.events.now().ps(), message.src,
+    EXANET_CHECK(!context_.zero_cost, "a multicast in a zero-cost phase", context_.events.now().ps(), message.src,
                  message.dst);
     return packetizer_.post(packet_of(message, kMulticastPacket));
   }
-  if (context_.instant) return mailbox_.write_instantly(message.user);
+  if (context_.zero_cost) return mailbox_.write_instantly(message.user);
   if (gateware_messages_) return gateware_messages_->post(message);
   if (!context_.keeps_order)
     messages_.sent(context_.node_of(message.src), context_.node_of(message.dst),
@@ -261,7 +261,7 @@ void ExanetNic::send(const PacketizerMessage& message) {
 
 void ExanetNic::send(const ReductionPacket& p) {
   ++context_.active;
-  if (context_.instant) return void(context_.events.schedule(context_.events.now(), on_reduction_, 0, p.user));
+  if (context_.zero_cost) return void(context_.events.schedule(context_.events.now(), on_reduction_, 0, p.user));
   reductions_.post({p.src, p.dst, static_cast<std::uint16_t>(p.bytes), kMailboxPort, 1, kMessagePacket | p.user});
 }
 

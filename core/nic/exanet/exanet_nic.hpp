@@ -37,7 +37,7 @@ class ExanetNic final : public Nic, GatewareListener {
   void post(const ReductionPacket& packet) override;
   void doorbell(NodeId) override {}  // an engine begins with the descriptor
 
-  void set_instant(bool instant) override { context_.instant = instant; }
+  void set_zero_cost(bool zero_cost) override { context_.zero_cost = zero_cost; }
 
   bool multicasts() const override;
   bool reduces() const override { return context_.config.reduction_trees > 0 && (units_ || !gateware_messages_); }
@@ -48,7 +48,7 @@ class ExanetNic final : public Nic, GatewareListener {
   const Network& network() const override { return *network_; }
   std::uint64_t packets() const override { return context_.packets; }
   std::uint64_t payload_bytes() const override { return context_.payload_bytes; }
-  PageFigures pages() const override { return model_ ? model_->pages() : PageFigures{}; }
+  PageStatistics pages() const override { return model_ ? model_->pages() : PageStatistics{}; }
   std::uint64_t active() const override { return context_.active; }
 
  private:
@@ -59,14 +59,14 @@ class ExanetNic final : public Nic, GatewareListener {
     bool operator==(const Message&) const = default;
   };
   PacketSink sink(const NicSetup& setup);
-  void pace(const NicSetup& setup);
+  void set_pacing(const NicSetup& setup);
   RdmaTransfer by_its_rail(const RdmaTransfer& transfer);
   // From interface to interface.
   void send(const PacketizerMessage& message);
   void send(const RdmaTransfer& transfer);
   void send(const ReductionPacket& packet);
   void ready(NodeId node, std::uint8_t port, std::uint8_t priority, Time now);
-  // The last word comes in `tail`: now, or later where the network tells of it early.
+  // The last word comes in `tail`: now, or later where the network reports it early.
   void delivered(const Packet& at_node, const Packet& packet, Time injected, Time tail);
   void reduction_completed(std::uint64_t user, Status status, Time now);
   void message_arrived(const Packet& packet, std::uint64_t user, Time tail);

@@ -128,15 +128,15 @@ TEST_CASE("messages in the gateware's cycles take its words of the router, and l
   NiConfig ni = costs();
   ni.messages = NiConfig::Costs::kGateware;
   ni.packetizer = ni.mailbox_word = Time();
-  const auto refused = [&](auto change, const char* why) {
+  const auto rejected = [&](auto change, const char* why) {
     NetworkConfig fabric = steady_fabric();
     change(fabric);
     CHECK_THROWS_WITH_AS(Bench({"mesh", {2}}, fabric, ni), doctest::Contains(why), ConfigError);
   };
-  refused([](NetworkConfig& fabric) { fabric.router.word_bits = 256; }, "word must be 128 bit");
-  refused([](NetworkConfig& fabric) { fabric.router.word_bits = 64; }, "word must be 128 bit");
-  refused([](NetworkConfig& fabric) { fabric.router.header_words = 2; }, "header must be 1 word");
-  refused([](NetworkConfig& fabric) { fabric.router.footer_words = 0; }, "footer must be 1 word");
+  rejected([](NetworkConfig& fabric) { fabric.router.word_bits = 256; }, "word must be 128 bit");
+  rejected([](NetworkConfig& fabric) { fabric.router.word_bits = 64; }, "word must be 128 bit");
+  rejected([](NetworkConfig& fabric) { fabric.router.header_words = 2; }, "header must be 1 word");
+  rejected([](NetworkConfig& fabric) { fabric.router.footer_words = 0; }, "footer must be 1 word");
   std::set<Time> beside;  // the network's time
   for (const std::int64_t bits : {64, 128, 256}) {
     NetworkConfig fabric = steady_fabric();
@@ -187,11 +187,11 @@ TEST_CASE("transfers in the gateware's cycles arrive once and whole") {
       for (NodeId src = 0; src < 16; ++src)
         for (const NodeId dst : {NodeId{3}, (src + 1) % 16, src, (src + 7) % 16, (src + 2) % 16}) {
           const std::uint64_t size = kSizes[(user * 7 + 1) % std::size(kSizes)];
-          const bool acks = user % 3 != 0, told = user % 2 == 0;
+          const bool acks = user % 3 != 0, notifies = user % 2 == 0;
           b.nic.post(RdmaTransfer{src, dst, size, acks, true, src << 24 | dst << 16 | user++, 1,
-                                  RdmaTransfer::Part::kWrite, 0, told});
+                                  RdmaTransfer::Part::kWrite, 0, notifies});
           acknowledged += acks;
-          bytes += size + (told || size == 0 ? 8 : 0);
+          bytes += size + (notifies || size == 0 ? 8 : 0);
           if (user % 5 == 0) b.nic.post(PacketizerMessage{src, dst, 16, 1ull << 40 | user});
         }
     b.run();
@@ -265,7 +265,7 @@ TEST_CASE("a read in the gateware's cycles is served by the other interface") {
   // While time stands still all of it takes none, and what had begun before ends all the same.
   const Time now = queue.now();
   nic.post(RdmaTransfer{0, 1, 0, false, false, 1000, 1, RdmaTransfer::Part::kRequest, 9000});
-  nic.set_instant(true);
+  nic.set_zero_cost(true);
   nic.post(RdmaTransfer{0, 1, 0, false, false, 1001, 1, RdmaTransfer::Part::kRequest, 9000});
   while (!queue.empty()) queue.run_one();
   CHECK(server.acknowledged.at(1001) == now);
@@ -274,24 +274,24 @@ TEST_CASE("a read in the gateware's cycles is served by the other interface") {
 }
 
 TEST_CASE("transfers in the gateware's cycles need its messages, a port and its sizes") {
-  const auto refused = [](const NetworkConfig& fabric, NiConfig ni, const char* why) {
+  const auto rejected = [](const NetworkConfig& fabric, NiConfig ni, const char* why) {
     CHECK_THROWS_WITH_AS(Bench({"mesh", {2}}, fabric, ni), doctest::Contains(why), ConfigError);
   };
   NiConfig ni = in_cycles();
   ni.messages = NiConfig::Costs::kTimes;
-  refused(with_three_ports(steady_fabric()), ni, "needs 'messages: gateware'");
+  rejected(with_three_ports(steady_fabric()), ni, "needs 'messages: gateware'");
   ni = in_cycles();
   ni.translation = Time::ns(1);
-  refused(with_three_ports(steady_fabric()), ni, "must be 0");
+  rejected(with_three_ports(steady_fabric()), ni, "must be 0");
   ni = in_cycles();
   ni.dma_block_bytes = 8192;
-  refused(with_three_ports(steady_fabric()), ni, "4 KiB");
+  rejected(with_three_ports(steady_fabric()), ni, "4 KiB");
   NetworkConfig fabric = with_three_ports(steady_fabric());
   fabric.router.intra_ports = 2;
-  refused(fabric, in_cycles(), "at least 3");
+  rejected(fabric, in_cycles(), "at least 3");
   fabric = with_three_ports(steady_fabric());
   fabric.router.max_payload_bytes = 256;
-  refused(fabric, in_cycles(), "at least 512 B");
+  rejected(fabric, in_cycles(), "at least 512 B");
 }
 
 TEST_CASE("a message takes network and mailbox") {
@@ -403,7 +403,7 @@ TEST_CASE("an engine takes turns between destinations") {
   NiConfig ni = costs();
   ni.dma_window_blocks = 1000;
   NetworkConfig fabric = steady_fabric();
-  fabric.router.intra_fifo_words = 32;  // no room to run ahead of the network
+  fabric.router.intra_fifo_words = 32;  // no space to run ahead of the network
   Bench b({"mesh", {4, 2}}, fabric, ni);
   // From a corner along one link: 1, 2 and 3 share it. Equal transfers end within a packet's time of one another per hop.
   for (const NodeId dst : {1, 2, 3}) b.nic.post(RdmaTransfer{0, dst, 64 * 256, false, false, dst});
@@ -454,9 +454,9 @@ TEST_CASE("a node's messages to itself pass its own router") {
   CHECK(b.at('c', 2) == b.network(0, 0, 32) + Time::ns(50) + Time::ps(2 * 6400));
 }
 
-TEST_CASE("instant: no time, no packet, everything arrives") {
+TEST_CASE("zero-cost phase: no time, no packet, everything arrives") {
   Bench b({"mesh", {2}}, steady_fabric(), costs());
-  b.nic.set_instant(true);
+  b.nic.set_zero_cost(true);
   b.queue.run_until(Time::us(5));
   b.nic.post(RdmaTransfer{0, 1, 1 << 20, true, true, 1});
   b.nic.post(RdmaTransfer{0, 1, 0, false, false, 2});
@@ -468,7 +468,7 @@ TEST_CASE("instant: no time, no packet, everything arrives") {
   CHECK(b.nic.active() == 0);
 }
 
-TEST_CASE("a change to instant and back with transfers under way ends each of them once") {
+TEST_CASE("a zero-cost phase with transfers under way ends each of them once") {
   // At every stage of a transfer of many blocks, some acknowledged and some not.
   for (std::int64_t at_ns = 0; at_ns < 30000; at_ns += 41) {
     NiConfig ni = costs();
@@ -477,10 +477,10 @@ TEST_CASE("a change to instant and back with transfers under way ends each of th
     b.nic.post(RdmaTransfer{0, 1, 6 * 4096, true, true, 1});
     b.nic.post(PacketizerMessage{0, 1, 64, 2});
     b.queue.run_until(Time::ns(at_ns));
-    b.nic.set_instant(true);
+    b.nic.set_zero_cost(true);
     b.nic.post(RdmaTransfer{1, 0, 5000, true, true, 3});
     b.queue.run_until(Time::ns(at_ns + 1000));
-    b.nic.set_instant(false);
+    b.nic.set_zero_cost(false);
     b.nic.post(RdmaTransfer{0, 1, 5000, true, true, 4});
     b.run();
     CHECK(b.seen.size() == 7);
@@ -491,19 +491,19 @@ TEST_CASE("a change to instant and back with transfers under way ends each of th
   }
 }
 
-TEST_CASE("figures that cannot be built are refused") {
-  const auto refused = [](auto change) {
+TEST_CASE("figures that cannot be built are rejected") {
+  const auto rejected = [](auto change) {
     NiConfig ni = costs();
     NetworkConfig fabric = steady_fabric();
     change(ni, fabric);
     CHECK_THROWS_AS(Bench({"mesh", {2}}, fabric, ni), std::invalid_argument);
   };
-  refused([](NiConfig& ni, NetworkConfig&) { ni.dma_block_bytes = 0; });
-  refused([](NiConfig& ni, NetworkConfig&) { ni.dma_window_blocks = 0; });
-  refused(
+  rejected([](NiConfig& ni, NetworkConfig&) { ni.dma_block_bytes = 0; });
+  rejected([](NiConfig& ni, NetworkConfig&) { ni.dma_window_blocks = 0; });
+  rejected(
       [](NiConfig& ni, NetworkConfig&) { ni.eager_max_bytes = 225; });  // with its envelope one byte more than a packet
-  refused([](NiConfig& ni, NetworkConfig&) { ni.packet_max_bytes = 257; });
-  refused([](NiConfig&, NetworkConfig& fabric) { fabric.router.intra_ports = 1; });
+  rejected([](NiConfig& ni, NetworkConfig&) { ni.packet_max_bytes = 257; });
+  rejected([](NiConfig&, NetworkConfig& fabric) { fabric.router.intra_ports = 1; });
   NiConfig largest = costs();
   largest.eager_max_bytes = 224;
   Bench b({"mesh", {2}}, steady_fabric(), largest);
@@ -527,6 +527,6 @@ TEST_CASE("an interface with a clock hands packets over at its edges") {
     b->nic.post(RdmaTransfer{0, 1, 100'000, true, true, 1});
     b->run();
   }
-  // The data are ready 240 ns after the start, half a cycle before an edge; from then on the link alone paces them.
+  // The data are ready 240 ns after the start, half a cycle before an edge; from then on the link alone limits their rate.
   CHECK(with.at('d', 1) == without.at('d', 1) + Time::ps(3200));
 }

@@ -48,8 +48,8 @@ struct LossyBench final : NicListener {
 
   static constexpr std::uint64_t kReads = 1000;
   void message(NodeId src, NodeId dst, std::uint64_t user) { nic.post(PacketizerMessage{src, dst, 32, user}); }
-  void write(NodeId src, NodeId dst, std::uint64_t bytes, std::uint64_t user, bool told = false) {
-    nic.post(RdmaTransfer{src, dst, bytes, true, true, user, 1, RdmaTransfer::Part::kWrite, 0, told});
+  void write(NodeId src, NodeId dst, std::uint64_t bytes, std::uint64_t user, bool notifies = false) {
+    nic.post(RdmaTransfer{src, dst, bytes, true, true, user, 1, RdmaTransfer::Part::kWrite, 0, notifies});
   }
   void read(std::uint64_t user) {
     nic.post(RdmaTransfer{from, 3 - from, 0, false, false, user, 1, RdmaTransfer::Part::kRequest, 5000});

@@ -18,13 +18,13 @@
 
 namespace exanet {
 
-// Cycles may lie ahead: what happens is told of as soon as it is known.
+// Cycles may lie ahead: what happens is reported as soon as it is known.
 class GatewareListener {
  public:
   virtual ~GatewareListener() = default;
   virtual void message_stored(NodeId src, std::uint32_t slot, NodeId node, Cycle at) = 0;  // in its mailbox
   virtual void message_answered(NodeId node, Cycle at) = 0;  // one of its slots is free behind it
-  // The message of a slot has been refused, or given up: it is in no mailbox, or nobody knows.
+  // The message of a slot has been NACKed, or given up: it is in no mailbox, or nobody knows.
   virtual void message_failed(NodeId node, std::uint32_t slot, Status status, Cycle at) = 0;
   // So many bytes of a transfer, or its fence, are in memory.
   virtual void transfer_written(std::uint64_t user, bool fence, std::uint32_t bytes, Cycle at) = 0;
@@ -52,7 +52,7 @@ class GatewareInterfaces {
   virtual void open(NodeId node, std::uint8_t tree, const ReductionPlace& place, Cycle at) = 0;
   virtual void call(const ReductionCall& call, Cycle at) = 0;
 
-  // Addresses of a piece of a transfer: of its bytes, the same at both nodes, of the word behind them, and of that which tells its end.
+  // Addresses of a piece of a transfer: of its bytes, the same at both nodes, of the word behind them, and of that which reports its end.
   static constexpr unsigned kPieceBits = 30;
   static constexpr std::uint64_t kFences = EXANET_WORDS, kEnds = EXANET_ENDS;
   static std::uint64_t fence_word(std::uint64_t piece) { return kFences | 8 * piece; }
@@ -73,9 +73,9 @@ struct GatewareShape {
   static constexpr std::uint32_t kChannels = 256, kKept = kChannels / 2;
   // Rounds of blocks until one comes again. Without losses none has to, but a fence that has overtaken its transfer's bytes: the longest where that cannot
   // be, so that what waits in a congested network is not sent twice.
-  static std::uint32_t block_patience(const Network& network) { return network.keeps_order() ? 63 : 8; }
-  static constexpr std::uint32_t kMessagePatience = 16;
-  static constexpr std::uint32_t kReadPatience = 11;  // the longest, where anything is given up
+  static std::uint32_t block_timeout(const Network& network) { return network.keeps_order() ? 63 : 8; }
+  static constexpr std::uint32_t kMessageTimeout = 16;
+  static constexpr std::uint32_t kReadTimeout = 11;  // the longest, where anything is given up
 };
 
 inline Status status_of(MessageAnswer answer) {

@@ -4,7 +4,7 @@
 // A node's processes have 16 contexts of four slots between them and take them in turn; who finds none free waits, in order. Its messages go to one
 // mailbox, which is read as soon as an entry is there, so it is never full. The interface lets messages to a node overtake each other where 32 are
 // under way or one is repeated; software sees them in order, one that came before its turn with the one that it waited
-// for. One that is refused, or given up, fails in its turn.
+// for. One that is NACKed, or given up, fails in its turn.
 #pragma once
 
 #include <array>
@@ -45,7 +45,7 @@ class GatewareMessages final : public NodeBus::Stores {
 
     std::uint32_t slot() const { return 4 * turn + fill[turn]; }  // that is next
     std::uint32_t read = 0, released = 0;  // entries of its mailbox
-    bool releases = false;  // it has yet to tell how far it has read
+    bool releases = false;  // it has yet to report how far it has read
   };
   void complete(NodeId src, std::uint32_t slot, Status status, Time visible);
   void visible(NodeId node, std::uint64_t user);

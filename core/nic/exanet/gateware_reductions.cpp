@@ -26,7 +26,7 @@ Cycle GatewareReductions::take(NodeId id, std::uint32_t beats) {
 
 void GatewareReductions::open(NodeId node, std::uint8_t tree, const ReductionPlace& place) {
   // While time stands still it takes none.
-  const std::uint32_t beats = context_.instant ? 0 : GatewareInterfaces::beats(place);
+  const std::uint32_t beats = context_.zero_cost ? 0 : GatewareInterfaces::beats(place);
   interfaces_.open(node, tree, place, take(node, beats));
 }
 
@@ -35,7 +35,7 @@ void GatewareReductions::post(const ReductionCall& call) {
   interfaces_.call(call, take(call.node, GatewareInterfaces::beats(call)));
 }
 
-// A tree that breaks tells those who have not called, too, and again when they do.
+// A tree that breaks notifies those who have not called, too, and again when they do.
 void GatewareReductions::ended(const ReductionEnd& end) {
   std::optional<std::uint64_t>& user = nodes_[end.node].users[end.tree][end.branch];
   if (!user) return;

@@ -22,9 +22,10 @@ GatewareTransfers::GatewareTransfers(NicContext& context, std::size_t nodes, Nod
   on_arrived_ = context.events.add_handler(
       [](void* self, Time, std::uint32_t id, std::uint64_t) { static_cast<GatewareTransfers*>(self)->arrived(id); },
       this);
-  on_ended_ = context.events.add_handler(
-      [](void* self, Time, std::uint32_t id, std::uint64_t) { static_cast<GatewareTransfers*>(self)->source_told(id); },
-      this);
+  on_ended_ =
+      context.events.add_handler([](void* self, Time, std::uint32_t id,
+                                    std::uint64_t) { static_cast<GatewareTransfers*>(self)->source_notified(id); },
+                                 this);
   on_served_ = context.events.add_handler(
       [](void* self, Time, std::uint32_t id, std::uint64_t) { static_cast<GatewareTransfers*>(self)->asked(id); },
       this);
@@ -51,7 +52,7 @@ void GatewareTransfers::post(const RdmaTransfer& transfer) {
   }
   const std::uint32_t id = allocate(transfer);
   // One whose request took no time takes none, whatever has begun meanwhile.
-  if (context_.instant || replies) return void(context_.events.schedule(context_.events.now(), on_arrived_, id));
+  if (context_.zero_cost || replies) return void(context_.events.schedule(context_.events.now(), on_arrived_, id));
   store_pieces(id);
 }
 
@@ -75,7 +76,7 @@ void GatewareTransfers::store_pieces(std::uint32_t id) {
   const std::uint64_t bytes = read ? what.asks_for : what.bytes;
   t.on_network = true;
   t.pieces = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (bytes + kPiece - 1) / kPiece));
-  t.fenced = !read && (what.told || bytes == 0);
+  t.fenced = !read && (what.notifies || bytes == 0);
   t.left = read || t.fenced ? t.pieces : bytes;
   if (read)
     reads_[what.user] = id;
@@ -128,7 +129,7 @@ void GatewareTransfers::go(NodeId id, Cycle from) {
   interfaces_.store(id, piece, from);
 }
 
-// Those of a read are told of by its end.
+// Those of a read are reported by its end.
 void GatewareTransfers::written(std::uint64_t piece, bool fence, std::uint32_t bytes, Cycle at) {
   const std::uint32_t id = pieces_[piece];
   Transfer& t = transfers_[id];
@@ -167,15 +168,15 @@ void GatewareTransfers::asked(std::uint32_t id) {
 
 void GatewareTransfers::arrived(std::uint32_t id) {
   const Transfer& t = transfers_[id];
-  if (!t.on_network || reads(t)) return tell(id, t.status, true);
+  if (!t.on_network || reads(t)) return notify(id, t.status, true);
   const Status status = t.left > 0 ? t.status : Status::kOk;
   order_.arrived(t.what.src, t.what.dst, id, status,
-                 [&](std::uint32_t due, Status its) { tell(due, its, transfers_[due].ended); });
+                 [&](std::uint32_t due, Status its) { notify(due, its, transfers_[due].ended); });
 }
 
-void GatewareTransfers::tell(std::uint32_t id, Status status, bool ends) {
+void GatewareTransfers::notify(std::uint32_t id, Status status, bool ends) {
   Transfer& t = transfers_[id];
-  t.told = true;
+  t.notified = true;
   const std::uint64_t user = t.what.user;  // the listener may post transfers and so move the table
   if (t.on_network && reads(t)) reads_.erase(user);
   if (!t.what.acknowledged) --context_.active;
@@ -183,11 +184,11 @@ void GatewareTransfers::tell(std::uint32_t id, Status status, bool ends) {
   context_.listener.transfer_completed(user, status, context_.events.now());
 }
 
-// Whoever sent it is told no earlier than the other one.
-void GatewareTransfers::source_told(std::uint32_t id) {
+// Whoever sent it is notified no earlier than the other one.
+void GatewareTransfers::source_notified(std::uint32_t id) {
   Transfer& t = transfers_[id];
   t.ended = true;
-  if (!t.told) return;
+  if (!t.notified) return;
   const std::uint64_t user = t.what.user;
   const bool acknowledged = t.what.acknowledged;
   const Status status = t.status;

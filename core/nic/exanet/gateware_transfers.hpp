@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transfers of the ExaNet interfaces in the gateware's own cycles: stores over the node's bus into channels, blocks that are answered, reads that the other
-// node serves, fences, and words in memory that tell the ends.
+// node serves, fences, and words in memory that report the ends.
 //
 // A node's processes share its channels; who finds none free waits, in order. A transfer of more than 1 GiB is several pieces. Channels take
-// turns packet by packet, so transfers to a node end in any order; writes are told of in the order in which they were posted. Every piece tells its end: only
+// turns packet by packet, so transfers to a node end in any order; writes are reported in the order in which they were posted. Every piece reports its end: only
 // so does software know that its channel is free. A transfer of which a piece fails has failed when all have ended; a
 // write that is in the target's memory, and of which only answers are lost, at its source alone.
 //
@@ -48,7 +48,7 @@ class GatewareTransfers final : public NodeBus::Stores {
     bool fenced = false;
     bool served = false;  // a read whose request has come
     Status status = Status::kOk;  // of its pieces
-    bool told = false, ended = false;  // the one at the target, and the word in the source's memory is there
+    bool notified = false, ended = false;  // the one at the target, and the word in the source's memory is there
   };
   struct Node {
     std::deque<TransferStore> waiting;
@@ -65,8 +65,8 @@ class GatewareTransfers final : public NodeBus::Stores {
   void translate(TransferStore& piece, const RdmaTransfer& what, std::uint64_t bytes, std::uint64_t at);
   void asked(std::uint32_t id);
   void arrived(std::uint32_t id);
-  void tell(std::uint32_t id, Status status, bool ends);
-  void source_told(std::uint32_t id);
+  void notify(std::uint32_t id, Status status, bool ends);
+  void source_notified(std::uint32_t id);
 
   NicContext& context_;
   NodeBus& bus_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands between software and the models of the interfaces: stores reach them in the cycles of the bus, and what they tell is handed on. Limits:
+// Stands between software and the models of the interfaces: stores reach them in the cycles of the bus, and what they report is handed on. Limits:
 // model_interfaces.hpp.
 #include "core/nic/exanet/model_interfaces.hpp"
 
@@ -10,7 +10,7 @@ namespace exanet {
 MessagesConfig ModelInterfaces::messages_config(const NicContext& context) {
   MessagesConfig config;
   config.cycle = context.router.cycle;
-  config.patience = GatewareShape::kMessagePatience;
+  config.timeout = GatewareShape::kMessageTimeout;
   config.tries = context.config.tries;
   config.memory_answer = memory_cycles(context, context.config.mailbox);
   return config;
@@ -21,9 +21,9 @@ TransfersConfig ModelInterfaces::transfers_config(const NicContext& context) {
   config.cycle = context.router.cycle;
   config.channels = GatewareShape::kChannels;
   config.kept_channels = GatewareShape::kKept;
-  config.patience = GatewareShape::block_patience(*context.network);
+  config.timeout = GatewareShape::block_timeout(*context.network);
   config.tries = context.config.tries;
-  if (config.tries != 0) config.read_patience = GatewareShape::kReadPatience;
+  if (config.tries != 0) config.read_timeout = GatewareShape::kReadTimeout;
   config.memory_read = memory_cycles(context, context.config.memory_read);
   config.memory_answer = memory_cycles(context, context.config.memory_write);
   config.translate = context.config.pages_bytes != 0;
@@ -35,7 +35,7 @@ ReductionsConfig ModelInterfaces::reductions_config(const NicContext& context) {
   config.cycle = context.router.cycle;
   config.port = kReductionPort;
   // Where nothing is lost a part that waits for others need not be sent again and again.
-  config.patience = context.network->may_lose() ? GatewareShape::kMessagePatience : 0;
+  config.timeout = context.network->may_lose() ? GatewareShape::kMessageTimeout : 0;
   config.memory_answer = memory_cycles(context, context.config.mailbox);
   return config;
 }
@@ -59,7 +59,7 @@ ModelInterfaces::ModelInterfaces(NicContext& context, std::size_t nodes, Gatewar
     static_cast<ModelInterfaces*>(self)->at_interface(node);
   });
   messages_.attach(*context.network);
-  messages_.sender.tell_freed([](void* self, NodeId node, Cycle at) {
+  messages_.sender.on_freed([](void* self, NodeId node, Cycle at) {
     ModelInterfaces& its = *static_cast<ModelInterfaces*>(self);
     its.listener_.message_answered(node, std::max(at, cycle_of(its.events_.now(), its.cycle_)));
   });
@@ -99,7 +99,7 @@ void ModelInterfaces::map_pages(std::size_t nodes) {
   for (NodeId node = 0; node < nodes; ++node) pages.set_root(node, GatewareShape::kDomain, tables_.root());
 }
 
-PageFigures ModelInterfaces::pages() const {
+PageStatistics ModelInterfaces::pages() const {
   if (!sender_) return {};
   return {sender_->pages().lookups(), sender_->pages().walks()};
 }
@@ -177,7 +177,7 @@ void ModelInterfaces::answered(NodeId node, std::uint32_t slot, MessageAnswer an
   listener_.message_answered(node, at);
 }
 
-// What is written for another node's read is told of by the read's end.
+// What is written for another node's read is reported by the read's end.
 void ModelInterfaces::written(const WrittenPacket& packet) {
   const TransferStore* const store = sender_->own(packet.src, packet.word.slot);
   if (store != nullptr) listener_.transfer_written(store->user, packet.word.fence(), packet.bytes, packet.at);

@@ -22,7 +22,7 @@ class ModelInterfaces final : public GatewareInterfaces {
 
   void delivered(const Packet& packet, Time now);
   void ready(NodeId node, std::uint8_t port);
-  PageFigures pages() const;
+  PageStatistics pages() const;
 
   bool slot_is_free(NodeId node, std::uint32_t slot) const override { return messages_.sender.is_free(node, slot / 4); }
   bool may_hold(NodeId node) const override { return sender_ && sender_->may_hold(node, nodes_[node].transfers); }

@@ -16,17 +16,17 @@ void Packetizer::post(const Packet& packet) {
 }
 
 void Packetizer::ready(NodeId node, Time now) {
-  nodes_[node].refused = false;
+  nodes_[node].blocked = false;
   port_.request(node, now);
 }
 
 void Packetizer::inject(NodeId node_id) {
   Node& node = nodes_[node_id];
-  while (!node.refused && !node.waiting.empty()) {
+  while (!node.blocked && !node.waiting.empty()) {
     if (context_.network->inject(node.waiting.front()))
       node.waiting.pop_front();
     else
-      node.refused = true;
+      node.blocked = true;
   }
 }
 

@@ -14,12 +14,12 @@ class Packetizer {
   Packetizer(NicContext& context, std::size_t nodes);
 
   void post(const Packet& packet);  // all those of one class, at one port
-  void ready(NodeId node, Time now);  // the network has room again
+  void ready(NodeId node, Time now);  // the network has space again
 
  private:
   struct Node {
     std::deque<Packet> waiting;
-    bool refused = false;
+    bool blocked = false;
   };
   void inject(NodeId node);
 

@@ -44,12 +44,12 @@ struct PagesBench final : NicListener {
   void packet_delivered(const Packet&, Time, Time) override {}
 
   // Of a write alone from node 0 to node 1, in cycles.
-  std::int64_t took(ProcessBuffer own, ProcessBuffer target, std::uint64_t bytes = 64, bool told = false) {
-    // So that repetitions' visits, one in 16 cycles, lie alike for all.
+  std::int64_t took(ProcessBuffer own, ProcessBuffer target, std::uint64_t bytes = 64, bool notifies = false) {
+    // So that retransmission scans, one in 16 cycles, lie alike for all.
     const std::int64_t period = 16 * kCycle.ps();
     const Time begins = Time::ps((queue.now().ps() / period + 1) * period);
     queue.run_until(begins);
-    nic.post(RdmaTransfer{0, 1, bytes, true, true, 7, 1, RdmaTransfer::Part::kWrite, 0, told, own, target});
+    nic.post(RdmaTransfer{0, 1, bytes, true, true, 7, 1, RdmaTransfer::Part::kWrite, 0, notifies, own, target});
     while (!queue.empty()) queue.run_one();
     CHECK(nic.active() == 0);
     return (arrived - begins).ps() / kCycle.ps();
@@ -108,7 +108,7 @@ TEST_CASE("pages under programs: a long buffer has many pages, and none is known
   CHECK(large.nic.pages().walks == 3);
 }
 
-TEST_CASE("pages under programs: who is told reads a word, on a page of its process") {
+TEST_CASE("pages under programs: who is notified reads a word, on a page of its process") {
   PagesBench b(kSmall);
   b.took(kOne, kTarget, 64, true);
   CHECK(b.nic.pages().walks == 4);

@@ -79,11 +79,11 @@ void RdmaEngine::post(const RdmaTransfer& t) {
   own.blocks.clear();
   if (paced_) paced_transfers_[id] = {};
   if (is_multicast(t.dst)) {
-    EXANET_CHECK(!context_.instant && !t.acknowledged && t.bytes > 0, "a transfer that cannot go to several nodes",
+    EXANET_CHECK(!context_.zero_cost && !t.acknowledged && t.bytes > 0, "a transfer that cannot go to several nodes",
                  now.ps(), t.src, t.bytes);
     own.copies = std::make_unique<Copies>(Copies{t.copies, std::vector<std::uint64_t>(nodes_.size())});
   }
-  if (context_.instant) {
+  if (context_.zero_cost) {
     context_.events.schedule(now, on_complete_, id);
     return;
   }
@@ -111,7 +111,7 @@ std::uint64_t RdmaEngine::unsent(NodeId node) const {
 }
 
 void RdmaEngine::ready(NodeId node, std::uint8_t priority, Time now) {
-  (priority != 0 ? nodes_[node].acks_refused : nodes_[node].refused) = false;
+  (priority != 0 ? nodes_[node].acks_blocked : nodes_[node].blocked) = false;
   port_.request(node, now);
 }
 
@@ -132,11 +132,11 @@ std::uint32_t RdmaEngine::next_payload(const Transfer& t) const {
 }
 
 void RdmaEngine::inject_acks(Node& node) {
-  while (!node.acks_refused && !node.acks.empty()) {
+  while (!node.acks_blocked && !node.acks.empty()) {
     if (context_.network->inject(node.acks.front()))
       node.acks.pop_front();
     else
-      node.acks_refused = true;
+      node.acks_blocked = true;
   }
 }
 
@@ -145,7 +145,7 @@ void RdmaEngine::inject(NodeId node_id, Time now) {
   if (paced_) send_control(node_id, now);
   inject_acks(node);
   std::size_t passed = 0;  // channels in a row that had nothing to send
-  while (!node.refused && passed < node.channels.size()) {
+  while (!node.blocked && passed < node.channels.size()) {
     if (node.turn >= node.channels.size()) node.turn = 0;
     Channel& channel = node.channels[node.turn];
     const std::uint32_t id = channel.first;
@@ -159,7 +159,7 @@ void RdmaEngine::inject(NodeId node_id, Time now) {
     const std::uint64_t block = context_.keeps_order ? 0 : t.sent / context_.config.dma_block_bytes;
     const Packet packet{t.src, t.dst, static_cast<std::uint16_t>(bytes), kRdmaPort, 0, kDataPacket | block << 32 | id};
     if (!context_.network->inject(packet)) {
-      node.refused = true;
+      node.blocked = true;
       break;
     }
     passed = 0;
@@ -369,7 +369,7 @@ void RdmaEngine::complete(std::uint32_t id, Time now) {
   } else if (!acknowledged) {
     if (report != 0) send_report(report, now);
   } else if (!begun) {
-    // It never was on the network. One that was ends there, even if all that follows is instant.
+    // It never was on the network. One that was ends there, even if a zero-cost phase follows.
     Transfer& own = transfers_[id];
     own.blocks_sent = own.blocks_acked + 1;
     context_.events.schedule(now, on_ack_, id);

@@ -43,10 +43,10 @@ class RdmaEngine {
   RdmaEngine(NicContext& context, std::size_t nodes);
 
   // From now on a rate control decides what may go; before the first post.
-  void pace(const PacingKind& kind, const PacingSetup& setup);
+  void set_pacing(const PacingKind& kind, const PacingSetup& setup);
 
   void post(const RdmaTransfer& transfer);
-  void ready(NodeId node, std::uint8_t priority, Time now);  // the network has room again
+  void ready(NodeId node, std::uint8_t priority, Time now);  // the network has space again
   // The last word of a packet comes in `tail`, which is known then or before.
   void data_arrives(const Packet& packet, Time injected, Time tail);
   void ack_arrives(const Packet& packet, Time tail);
@@ -104,11 +104,11 @@ class RdmaEngine {
     std::uint32_t first, last;
   };  // transfers to one destination, in order, at least one
   struct Node {
-    std::deque<Packet> acks;  // waiting for room
+    std::deque<Packet> acks;  // waiting for space
     std::vector<Channel> channels;  // those with work
     std::size_t turn = 0;
-    bool refused = false;  // data ...
-    bool acks_refused = false;  // ... and acknowledgements, which have priority
+    bool blocked = false;  // data ...
+    bool acks_blocked = false;  // ... and acknowledgements, which have priority
     Time wake_at = Time::never();  // the next look for the sake of a rate control
   };
 

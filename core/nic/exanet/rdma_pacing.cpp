@@ -8,7 +8,7 @@
 
 namespace exanet {
 
-void RdmaEngine::pace(const PacingKind& kind, const PacingSetup& setup) {
+void RdmaEngine::set_pacing(const PacingKind& kind, const PacingSetup& setup) {
   paced_ = std::make_unique<PacedFlows>(kind, setup, nodes_.size());
   on_wake_ = context_.events.add_handler(
       [](void* self, Time now, std::uint32_t node, std::uint64_t) {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint32_t kBlock = 1024;
 
-// What the controls of a test were told, and what they say.
+// What the controls of a test were given, and what they say.
 struct Script {
   Allowance allowed;
   std::vector<Feedback> feedback;
@@ -78,7 +78,8 @@ struct PacedBench final : NicListener {
     const PacingKind kind{"scripted", "", {}, [](const PacingSetup&, NodeId node) -> std::unique_ptr<Pacing> {
                             return std::make_unique<Scripted>(node);
                           }};
-    engine.pace(kind, {.bits_per_second = 10'000'000'000, .packet_bytes = 256, .block_bytes = kBlock, .zero_load = {}});
+    engine.set_pacing(kind,
+                      {.bits_per_second = 10'000'000'000, .packet_bytes = 256, .block_bytes = kBlock, .zero_load = {}});
   }
   static NiConfig config() {
     NiConfig ni;

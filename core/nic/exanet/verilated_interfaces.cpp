@@ -74,8 +74,8 @@ void VerilatedInterfaces::configure(NodeId node) {
   config.set_dcid(buses_.address(node));
   config.set_y_shift(buses_.shift(1));
   config.set_z_shift(buses_.shift(2));
-  config.set_patience(GatewareShape::kMessagePatience);
-  config.set_block_patience(GatewareShape::block_patience(*context_.network));
+  config.set_patience(GatewareShape::kMessageTimeout);
+  config.set_block_patience(GatewareShape::block_timeout(*context_.network));
   config.set_kept_channels(GatewareShape::kKept);
   bus.word(kConfig, config);
   for (std::uint32_t number = 0; number < GatewareShape::kContexts; ++number) {
@@ -178,7 +178,7 @@ void VerilatedInterfaces::open(NodeId node, std::uint8_t tree, const ReductionPl
   word.set_root(place.root);
   word.set_enabled(1);
   bus.word(kTreeTable + 16 * tree, word);
-  if (!context_.instant || !buses_.configure(node, bus.stores())) go(node, bus, at - 1);
+  if (!context_.zero_cost || !buses_.configure(node, bus.stores())) go(node, bus, at - 1);
 }
 
 void VerilatedInterfaces::call(const ReductionCall& call, Cycle at) {

@@ -108,7 +108,7 @@ void FlowNic::schedule(const FlowLinks::Sent& sent, std::uint32_t event, std::ui
 
 void FlowNic::post(const PacketizerMessage& m) {
   ++context_.active;
-  if (context_.instant) return mailbox_.write_instantly(m.user);
+  if (context_.zero_cost) return mailbox_.write_instantly(m.user);
   const std::uint32_t id = taken(free_messages_, messages_.size());
   if (id == messages_.size()) messages_.emplace_back();
   messages_[id] = {m.src, m.dst, m.bytes, m.user};
@@ -119,7 +119,7 @@ void FlowNic::post(const PacketizerMessage& m) {
 void FlowNic::post(const ReductionPacket& p) {
   ++context_.active;
   const FlowLinks::Sent sent =
-      context_.instant ? FlowLinks::Sent{context_.events.now(), Status::kOk} : send(p.src, p.dst, p.bytes);
+      context_.zero_cost ? FlowLinks::Sent{context_.events.now(), Status::kOk} : send(p.src, p.dst, p.bytes);
   context_.events.schedule(sent.at, on_reduction_, static_cast<std::uint32_t>(sent.status), p.user);
 }
 
@@ -132,7 +132,7 @@ void FlowNic::post(const RdmaTransfer& t) {
   const std::uint32_t id = taken(free_transfers_, transfers_.size());
   if (id == transfers_.size()) transfers_.emplace_back();
   transfers_[id] = {t.src, t.dst, t.bytes, t.acknowledged, false, false, Status::kOk, ready, t.user, t.target};
-  if (context_.instant) return void(context_.events.schedule(now, on_complete_, id));
+  if (context_.zero_cost) return void(context_.events.schedule(now, on_complete_, id));
   channels_[pair_of(transfers_[id])].transfers.push_back(id);
   context_.events.schedule(ready, on_ready_, id);
 }

@@ -7,7 +7,7 @@
 // other, as they do in an engine.
 //
 // Limits: no queues but at the sender, so packets do not wait behind transfers nor transfers behind packets; routes that look at queues
-// are refused; the window of blocks of a transfer limits nothing; a change of rates is up to a nanosecond late. Nothing retransmits what a link that
+// are rejected; the window of blocks of a transfer limits nothing; a change of rates is up to a nanosecond late. Nothing retransmits what a link that
 // is down loses: its operation completes with a status.
 #pragma once
 
@@ -34,7 +34,7 @@ class FlowNic final : public Nic {
   void post(const RdmaTransfer& transfer) override;
   void post(const ReductionPacket& packet) override;
   void doorbell(NodeId) override {}
-  void set_instant(bool instant) override { context_.instant = instant; }
+  void set_zero_cost(bool zero_cost) override { context_.zero_cost = zero_cost; }
 
   bool reduces() const override { return context_.config.reduction_trees > 0; }
 

@@ -187,7 +187,7 @@ TEST_CASE("interfaces over flows: short messages that are sent at once go one be
 
 TEST_CASE("interfaces over flows: what begins while time stands still is there at once") {
   Bench b({"mesh", {3}}, flow_interface());
-  b.nic->set_instant(true);
+  b.nic->set_zero_cost(true);
   b.nic->post(PacketizerMessage{0, 2, 64, 1});
   b.nic->post(RdmaTransfer{0, 2, 1 << 20, true, true, 2});
   b.run();
@@ -196,7 +196,7 @@ TEST_CASE("interfaces over flows: what begins while time stands still is there a
   CHECK((b.nic->packets() == 0 && b.nic->active() == 0));
 }
 
-TEST_CASE("interfaces over flows: routing that looks at queues is refused") {
+TEST_CASE("interfaces over flows: routing that looks at queues is rejected") {
   const std::unique_ptr<Topology> topology = make_topology({"torus", {3, 3}, {}, {}, "adaptive"});
   EventQueue queue;
   struct Nobody final : NicListener {
@@ -210,7 +210,7 @@ TEST_CASE("interfaces over flows: routing that looks at queues is refused") {
   CHECK_THROWS_AS(flow_interface().make({queue, *topology, network, ni, nobody}), std::invalid_argument);
 }
 
-TEST_CASE("interfaces over flows: messages in the gateware's cycles are refused") {
+TEST_CASE("interfaces over flows: messages in the gateware's cycles are rejected") {
   NiConfig ni = costs();
   ni.packetizer = ni.mailbox_word = Time();
   ni.messages = NiConfig::Costs::kGateware;

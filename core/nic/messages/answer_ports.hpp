@@ -29,7 +29,7 @@ class AnswerPorts {
 
   AnswerPorts(EventQueue& events, Time period, std::size_t nodes);
 
-  // Who is told that its answer is taken (taken()), and that the first answer that came is for it. Before the first answer.
+  // Who is notified that its answer is taken (taken()), and that the first answer that came is for it. Before the first answer.
   void join_answering(Kind kind, User user) { answering_[kind] = user; }
   void join_asking(Kind kind, User user) { asking_[kind] = user; }
   void attach(Network& network) { network_ = inject_.network = &network; }

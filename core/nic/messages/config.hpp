@@ -15,7 +15,7 @@ inline constexpr std::uint8_t kMessagePort = 0, kAnswerPort = 1;
 struct MessagesConfig {
   Time cycle = Time::ps(6400);  // of the router's clock
   std::uint32_t contexts = 256;  // of a node, four slots each
-  std::uint32_t patience = 16;  // rounds of the slots until a message that is not answered is sent again
+  std::uint32_t timeout = 16;  // rounds of the slots until a message that is not answered is sent again
   std::uint32_t tries = 0;  // repetitions until it is given up; 0: for ever
   Cycle begins = 0;  // the tables are clear from this cycle on, and rounds are counted
   Cycle memory_answer = 1;  // an entry's last beat to the cycle in which memory answers

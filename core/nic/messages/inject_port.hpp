@@ -2,8 +2,8 @@
 // Models gateware/ni/rtl/ni_inject.sv, to the cycle: an interface hands over frames beat by beat, each is sent as a packet once all of it is there.
 //
 // Contract: one frame after the other. A beat that is offered in a cycle is taken in taken_from() of it, the frame is handed over with the cycle of its
-// last beat, and the packet's header is on the router's wire three cycles later, or as soon as the packet before it has gone and there is room. What a
-// frame needs that has yet to go is not known before: then taken_from() is kUnknown, and `room` is called when more is known.
+// last beat, and the packet's header is on the router's wire three cycles later, or as soon as the packet before it has gone and there is space. What a
+// frame needs that has yet to go is not known before: then taken_from() is kUnknown, and `space` is called when more is known.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +21,11 @@ namespace exanet {
 
 class InjectPorts {
  public:
-  using Room = void (*)(void* self, NodeId node);
+  using Space = void (*)(void* self, NodeId node);
 
   // One port of each node. `network` is set before the first frame.
-  InjectPorts(EventQueue& events, Time period, std::size_t nodes, void* self, Room room)
-      : events_(events), period_(period), self_(self), room_(room), nodes_(nodes) {
+  InjectPorts(EventQueue& events, Time period, std::size_t nodes, void* self, Space space)
+      : events_(events), period_(period), self_(self), space_(space), nodes_(nodes) {
     on_header_ = events.add_handler(
         [](void* its, Time, std::uint32_t node, std::uint64_t) { static_cast<InjectPorts*>(its)->inject(node); }, this);
   }
@@ -39,8 +39,8 @@ class InjectPorts {
     // What came in the cycle before is not counted yet.
     const std::uint64_t words = n.words + beats;
     const bool frame_before = at == n.last_beat + 1, word_before = frame_before ? n.last_words != 0 : at == last + 1;
-    const Cycle frame_room = gone(n, frame_before ? kFrames : kFrames - 1), word_room = sent(n, words - word_before);
-    if (frame_room <= at && word_room <= at) return at;
+    const Cycle frame_space = gone(n, frame_before ? kFrames : kFrames - 1), word_space = sent(n, words - word_before);
+    if (frame_space <= at && word_space <= at) return at;
     return std::max({at + 1, gone(n, kFrames - 1), sent(n, words)});
   }
 
@@ -65,9 +65,9 @@ class InjectPorts {
     if (n.frames.size() == 1) schedule(node, n);
   }
 
-  // The network has room again; for a packet that it refused here, or for another's at the same port.
+  // The network has space again; for a packet that it did not take here, or for another's at the same port.
   void ready(NodeId node) {
-    if (nodes_[node].refused) inject(node);
+    if (nodes_[node].blocked) inject(node);
   }
 
  private:
@@ -79,7 +79,7 @@ class InjectPorts {
   };
   struct Node {
     std::deque<Frame> frames;  // that have not begun
-    bool refused = false;  // the first of them
+    bool blocked = false;  // the first of them
     Cycle last_beat = kLongAgo;  // of the last frame, which had so many words
     std::uint32_t last_words = 0;
     std::uint64_t words = 0;  // of all frames
@@ -108,12 +108,12 @@ class InjectPorts {
     events_.schedule(time_of(begin + 1, period_), on_header_, node);
   }
 
-  // The front's header is on the wire in this cycle, if there is room.
+  // The front's header is on the wire in this cycle, if there is space.
   void inject(NodeId node) {
     Node& n = nodes_[node];
     const Packet& packet = n.frames.front().packet;
-    n.refused = !network->inject(packet);
-    if (n.refused) return;
+    n.blocked = !network->inject(packet);
+    if (n.blocked) return;
     const std::uint32_t words = words_of(packet.payload_bytes);
     const Cycle header = cycle_of(events_.now(), period_), footer = header + words;
     n.sent.add(words, header, kWords);
@@ -121,13 +121,13 @@ class InjectPorts {
     n.idle = footer + 1;
     n.frames.pop_front();
     if (!n.frames.empty()) schedule(node, n);
-    room_(self_, node);
+    space_(self_, node);
   }
 
   EventQueue& events_;
   Time period_;
   void* self_;
-  Room room_;
+  Space space_;
   std::vector<Node> nodes_;
   std::uint32_t on_header_ = 0;
 };

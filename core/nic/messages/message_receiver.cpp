@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out the mailbox unit: a message is looked up, stored or refused, and answered, one after the other, each in the cycles that the two jobs
+// Carries out the mailbox unit: a message is looked up, stored or NACKed, and answered, one after the other, each in the cycles that the two jobs
 // before it leave. Model and limits: message_receiver.hpp.
 #include "core/nic/messages/message_receiver.hpp"
 
@@ -118,7 +118,7 @@ void MessageReceiver::decide(NodeId node, Node& n, const Arrival& arrival, Cycle
     answer = MessageAnswer::kDomain;
   else if (is_full(*box))
     answer = MessageAnswer::kFull;
-  // One that has come and was not stored is told of as it would be refused now, and that it is to be sent again where it would not.
+  // One that has come and was not stored is reported as it would be NACKed now, and that it is to be sent again where it would not.
   if (seen && past.stored[word.number % kWindow])
     answer = MessageAnswer::kStored;
   else if (seen && answer == MessageAnswer::kStored)
@@ -137,7 +137,7 @@ void MessageReceiver::decide(NodeId node, Node& n, const Arrival& arrival, Cycle
   dropped_ += drops;
   repeated_ += seen;
   stored_count_ += stores;
-  refused_ += !drops && !seen && !stores;
+  nacked_ += !drops && !seen && !stores;
   if (drops) return;
   const Cycle memory = stores ? n.jobs[0] + config_.memory_answer : kLongAgo;
   n.answers.push_back(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models gateware/ni/rtl/ni_mailbox.sv, to the cycle: messages out of the network into mailboxes, rings of entries in memory, each answered when memory
-// has it, or with why it is refused.
+// has it, or with why it is NACKed.
 //
 // What happens to a message is settled when its packet arrives, unless it has to wait for what is not known yet: for answers before it to leave,
 // or, when its mailbox is full, for what its reader may say until then. Limits: memory takes a beat a cycle and answers after a fixed time; mailboxes are
@@ -45,7 +45,7 @@ class MessageReceiver {
   void arrived(const Packet& packet, Cycle footer);
 
   std::uint64_t stored() const { return stored_count_; }
-  std::uint64_t refused() const { return refused_; }
+  std::uint64_t nacked() const { return nacked_; }
   std::uint64_t repeated() const { return repeated_; }  // that had come before
   std::uint64_t dropped() const { return dropped_; }  // with a number that is none of its sender's last
 
@@ -111,7 +111,7 @@ class MessageReceiver {
   AnswerPorts* answers_ = nullptr;
   std::vector<Node> nodes_;
   std::uint32_t on_look_;
-  std::uint64_t stored_count_ = 0, refused_ = 0, repeated_ = 0, dropped_ = 0;
+  std::uint64_t stored_count_ = 0, nacked_ = 0, repeated_ = 0, dropped_ = 0;
 };
 
 }  // namespace exanet

@@ -62,15 +62,15 @@ bool MessageSender::store(NodeId node, std::uint32_t context, const MessageStore
   if (context >= n.fill.size()) n.fill.resize(context + 1);
   const std::uint32_t index = 4 * context + n.fill[context];
   Slot& slot = slot_of(n, index);
-  n.fills = {cycle, n.fills[0]};  // refused or not
+  n.fills = {cycle, n.fills[0]};  // busy or not
   if (message.bytes > MessageStore::kMost || !slot.is_free(cycle)) {
-    ++refused_;
+    ++busy_;
     return false;
   }
   n.fill[context] = (n.fill[context] + 1) % 4;
   slot.message = message;
   slot.filled = cycle;
-  slot.freed = slot.first_sent = slot.sent = slot.refused = slot.renewed = kUnknown;
+  slot.freed = slot.first_sent = slot.sent = slot.nacked = slot.renewed = kUnknown;
   slot.stays = message.behind;
   slot.failure = MessageAnswer::kStored;
   if (message.behind) return true;
@@ -144,8 +144,8 @@ void MessageSender::advance(NodeId node) {
     fetch_frames(node, n);
     if (n.emitter != Emitter::kPop || n.queue.empty()) return;
     if (n.sends >= n.fetches + kApproved) return;  // until a frame before has gone
-    const Cycle room = n.sends < kApproved ? kLongAgo : n.fetched[(n.sends - kApproved) % 4] + 1;
-    const Cycle pop = std::max({n.pop_from, n.queue.front().written + 2, room});
+    const Cycle space = n.sends < kApproved ? kLongAgo : n.fetched[(n.sends - kApproved) % 4] + 1;
+    const Cycle pop = std::max({n.pop_from, n.queue.front().written + 2, space});
     const Slot& slot = n.slots[n.queue.front().slot];
     const bool full = n.windows[slot.message.dst].is_full();
     const bool settled = slot.failure == MessageAnswer::kStored && slot.fresh(pop + 2) && !full;
@@ -261,12 +261,12 @@ void MessageSender::fetch_frames(NodeId node, Node& n) {
 }
 
 // When the scan looks at the slot for the first time that the message, sent in `sent`, is due. It looks at a slot in two cycles, in turn, and a cycle
-// longer where what it would queue finds no room in that cycle.
+// longer where what it would queue finds no space in that cycle.
 Cycle MessageSender::scan_of(const Node& n, std::uint32_t slot, Cycle sent) const {
   const auto delays = static_cast<Cycle>(std::lower_bound(n.delays.begin(), n.delays.end(), sent) - n.delays.begin());
   const Cycle around = 2 * Cycle{config_.slots()};
   const Cycle round = (sent - delays - config_.begins) / around;
-  const Cycle due = round + n.slots[slot].backoff.timeout(config_.patience);
+  const Cycle due = round + n.slots[slot].backoff.timeout(config_.timeout);
   const auto place = config_.begins + 2 * Cycle{slot} + 1;
   const Cycle at = place + due * around;
   return at > sent - delays ? at : at + around;
@@ -364,7 +364,7 @@ void MessageSender::reply(NodeId node) {
     const Slot* slot = answer.slot < n.slots.size() ? &n.slots[answer.slot] : nullptr;
     if (slot == nullptr || !slot->busy(cycle) || slot->fresh(cycle) || slot->turned_down(cycle) ||
         slot->number_at(n.read) != answer.number || slot->message.dst != answer.from) {
-      ++stale_;
+      ++unexpected_acks_;
       n.idle_from = cycle + 1;
       return next_reply(node, n);
     }
@@ -382,7 +382,7 @@ void MessageSender::apply(NodeId node, Node& n, Cycle cycle) {
   Slot& slot = n.slots[answer.slot];
   n.windows[answer.from].put_back(answer.number);
   if (answer.answer == MessageAnswer::kFull) {
-    slot.refused = cycle;
+    slot.nacked = cycle;
     slot.renewed = kUnknown;
   } else {
     slot.freed = cycle;

@@ -28,7 +28,7 @@ namespace exanet {
 struct MessageStore {
   static constexpr std::uint8_t kMost = 64;
   NodeId dst;
-  std::uint8_t bytes;  // more than kMost are refused
+  std::uint8_t bytes;  // more than kMost are rejected
   std::uint16_t mailbox;
   std::uint16_t pdid;  // of the context
   std::uint64_t user;
@@ -51,15 +51,15 @@ class MessageSender {
 
   void attach(Network& network, AnswerPorts& answers);
 
-  // The store that sends a message is at the packetizer in this cycle. False when no slot of the context is free: it is refused.
+  // The store that sends a message is at the packetizer in this cycle. False when no slot of the context is free: it is rejected as busy.
   bool store(NodeId node, std::uint32_t context, const MessageStore& message);
   // A transfer of this domain ends that names the slot: it claims the message that stays there, if one does, which is looked for from this cycle on. `failure`
   // says why that is to fail. One at a time.
   void claim(NodeId node, std::uint32_t slot, std::uint16_t pdid, MessageAnswer failure, Cycle from);
   // What has been claimed is to be sent from this cycle on, or to fail. One at a time.
   void launch(NodeId node, std::uint32_t slot, Cycle from);
-  void tell_freed(Freed freed) { on_freed_ = freed; }
-  void tell(void* self, Claimed claimed, Launched launched) {
+  void on_freed(Freed freed) { on_freed_ = freed; }
+  void attach(void* self, Claimed claimed, Launched launched) {
     transfers_ = self, on_claimed_ = claimed, on_launched_ = launched;
   }
   // Whether the next slot of the context is free.
@@ -71,8 +71,8 @@ class MessageSender {
 
   std::uint64_t sent() const { return sent_; }  // each repetition counts
   std::uint64_t repeated() const { return repeated_; }
-  std::uint64_t stale() const { return stale_; }
-  std::uint64_t refused() const { return refused_; }
+  std::uint64_t unexpected_acks() const { return unexpected_acks_; }
+  std::uint64_t busy() const { return busy_; }
 
  private:
   enum class Emitter : std::uint8_t { kPop, kAgain, kGiveUp };
@@ -83,7 +83,7 @@ class MessageSender {
     MessageStore message{};
     Cycle filled = kUnknown, freed = kUnknown;
     Cycle first_sent = kUnknown, sent = kUnknown, popped = kLongAgo;
-    Cycle refused = kUnknown, renewed = kUnknown;
+    Cycle nacked = kUnknown, renewed = kUnknown;
     Cycle renumbered = kUnknown;
     std::uint32_t number = 0, number_before = 0;
     Cycle framed = kLongAgo;  // the last beat of its last frame is out of its memory
@@ -99,7 +99,7 @@ class MessageSender {
     bool in_frames(Cycle c) const { return frames > 0 || framed >= c; }
     bool is_free(Cycle c) const { return !busy(c) && !queued(c) && !in_frames(c); }
     bool fresh(Cycle c) const { return first_sent >= c; }
-    bool turned_down(Cycle c) const { return refused < c && renewed >= c; }
+    bool turned_down(Cycle c) const { return nacked < c && renewed >= c; }
     std::uint32_t number_at(Cycle c) const { return renumbered <= c ? number : number_before; }
   };
   struct Queued {
@@ -122,7 +122,7 @@ class MessageSender {
     std::unordered_map<NodeId, SendWindow> windows;
     std::array<Cycle, 2> fills = {
         kLongAgo,
-        kLongAgo};  // the last cycles with a store that sends, refused or not: it goes to the queue before others
+        kLongAgo};  // the last cycles with a store that sends, busy or not: it goes to the queue before others
     // emitter
     Emitter emitter = Emitter::kPop;
     std::deque<Queued> queue;
@@ -199,7 +199,7 @@ class MessageSender {
   InjectPorts inject_;
   std::vector<Node> nodes_;
   std::uint32_t on_claim_, on_launch_, on_decide_, on_again_, on_scan_, on_reply_;
-  std::uint64_t sent_ = 0, repeated_ = 0, stale_ = 0, refused_ = 0;
+  std::uint64_t sent_ = 0, repeated_ = 0, unexpected_acks_ = 0, busy_ = 0;
 };
 
 }  // namespace exanet

@@ -14,7 +14,7 @@ struct Messages {
   // The router as such an interface meets it.
   static RouterConfig router(RouterConfig config) {
     config.interface_slots = 8;
-    config.interface_credit_cycles = 2;  // the interface's count of room, and its register towards the router
+    config.interface_credit_cycles = 2;  // the interface's count of credits, and its register towards the router
     return config;
   }
 

@@ -105,7 +105,7 @@ TEST_CASE("a message alone takes the cycles of its stages") {
   }
 }
 
-TEST_CASE("a context has four slots, and what finds none is refused") {
+TEST_CASE("a context has four slots, and what finds none is rejected as busy") {
   Bench b({"mesh", {2}});
   b.messages.receiver.open(1, 0, 0, 64);
   for (Cycle i = 0; i < 6; ++i) CHECK(b.store(10 + i, 0, 0, {1, 8, 0, 0, 0}) == (i < 4));
@@ -113,7 +113,7 @@ TEST_CASE("a context has four slots, and what finds none is refused") {
   CHECK_FALSE(b.messages.sender.is_free(0, 0));
   b.run();
   CHECK(b.messages.sender.is_free(0, 0));
-  CHECK(b.messages.sender.refused() == 2);
+  CHECK(b.messages.sender.busy() == 2);
   CHECK(b.stored.size() == 5);
 }
 
@@ -128,14 +128,14 @@ TEST_CASE("short messages leave one in three cycles, the longest one in six") {
   }
 }
 
-TEST_CASE("a full mailbox refuses, and what it refused comes when it has been read") {
-  Bench b({"mesh", {2}}, {.contexts = 16, .patience = 1});
+TEST_CASE("a full mailbox sends NACKs, and what it did not take comes when it has been read") {
+  Bench b({"mesh", {2}}, {.contexts = 16, .timeout = 1});
   b.messages.receiver.open(1, 0, 0, 2);
   for (Cycle i = 0; i < 4; ++i)
     b.store(10 + i, 0, static_cast<std::uint32_t>(i), {1, 8, 0, 0, static_cast<std::uint64_t>(i)});
   b.queue.run_until(kCycle * 2000);
   CHECK(b.stored.size() == 2);
-  CHECK(b.messages.receiver.refused() > 2);
+  CHECK(b.messages.receiver.nacked() > 2);
   b.messages.receiver.release(1, 0, 2);
   b.run();
   CHECK(b.stored.size() == 4);
@@ -163,7 +163,7 @@ TEST_CASE("lost and damaged packets: each message once") {
   lossy.faults = {5, 12};
   TopologySpec ring{"torus", {4}};
   ring.both_channels = true;
-  Bench b(ring, {.contexts = 16, .patience = 2}, lossy);
+  Bench b(ring, {.contexts = 16, .timeout = 2}, lossy);
   for (NodeId node = 0; node < 4; ++node) b.messages.receiver.open(node, 0, 0, 4096);
   std::uint64_t taken = 0;
   for (Cycle i = 0; i < 4000; ++i)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does every rate control keep the contract: does it repeat itself, wake later than now, stop asking for control packets, and let something go in the
-// end whatever it has been told?
+// end whatever feedback it gets?
 #include <doctest/doctest.h>
 
 #include <vector>
@@ -62,7 +62,7 @@ TEST_CASE("rate controls: the same feedback leads to the same allowances, which 
   }
 }
 
-TEST_CASE("rate controls: an unknown name is refused with those that there are") {
+TEST_CASE("rate controls: an unknown name is rejected with those that there are") {
   CHECK((pacing_kind("none").make == nullptr));
   for (const PacingKind& kind : pacing_kinds()) CHECK(&pacing_kind(kind.name) == &kind);
   CHECK_THROWS_AS(pacing_kind("hope"), ConfigError);

@@ -15,7 +15,7 @@ inline constexpr std::uint32_t kReductionTrees = 16, kReductionBranches = 8, kRe
 struct ReductionsConfig {
   Time cycle = Time::ps(6400);  // of the router's clock
   std::uint8_t port = 3;  // intra-tile, of the router
-  std::uint32_t patience = 16;  // rounds of 256 cycles until a part is sent again; 0: never
+  std::uint32_t timeout = 16;  // rounds of 256 cycles until a part is sent again; 0: never
   std::uint32_t limit = 0;  // rounds until a reduction has failed; 0: it waits for ever
   Cycle memory_answer = 1;  // a result's last beat to memory's answer
 };

@@ -25,10 +25,10 @@ ReductionSender::ReductionSender(EventQueue& events, const ReductionsConfig& con
       [](void* its, Time, std::uint32_t node, std::uint64_t) { static_cast<ReductionSender*>(its)->step(node); }, this);
 }
 
-void ReductionSender::tell(NodeId node, const Tell& tell) {
+void ReductionSender::request(NodeId node, const Request& request) {
   Node& n = nodes_[node];
-  n.tells.push_back(tell);
-  if (n.state == State::kIdle) wake(node, n, std::max(tell.at + 1, n.idle_from) + 1);
+  n.requests.push_back(request);
+  if (n.state == State::kIdle) wake(node, n, std::max(request.at + 1, n.idle_from) + 1);
 }
 
 // Looks again in this cycle.
@@ -39,22 +39,22 @@ void ReductionSender::wake(NodeId node, Node& n, Cycle cycle) {
 }
 
 void ReductionSender::take_in(Node& n, Cycle until) {
-  for (; !n.tells.empty() && n.tells.front().at <= until; n.tells.pop_front()) {
-    const Tell& tell = n.tells.front();
-    Tree& tree = n.trees[tell.tree];
-    if (tell.instead) {
-      tree.pending = tell.targets;
-      tree.letter = tell.letter;
+  for (; !n.requests.empty() && n.requests.front().at <= until; n.requests.pop_front()) {
+    const Request& request = n.requests.front();
+    Tree& tree = n.trees[request.tree];
+    if (request.instead) {
+      tree.pending = request.targets;
+      tree.letter = request.letter;
     } else {
-      tree.pending.up |= tell.targets.up;
-      tree.pending.down |= tell.targets.down;
-      tree.pending.locals |= tell.targets.locals;
+      tree.pending.up |= request.targets.up;
+      tree.pending.down |= request.targets.down;
+      tree.pending.locals |= request.targets.locals;
     }
   }
 }
 
-bool ReductionSender::told_in(const Node& n, Cycle cycle) {
-  return std::any_of(n.tells.begin(), n.tells.end(), [&](const Tell& tell) { return tell.at == cycle; });
+bool ReductionSender::requested_in(const Node& n, Cycle cycle) {
+  return std::any_of(n.requests.begin(), n.requests.end(), [&](const Request& request) { return request.at == cycle; });
 }
 
 // In the cycle in which a tree's bits are read: the cycle before it was idle, and the next one picks.
@@ -66,8 +66,8 @@ void ReductionSender::step(NodeId node) {
   if (n.state == State::kFrame) return;
   if (n.state == State::kIdle && !choose(node, n, now - 1)) return;
   n.state = State::kRead;
-  if (told_in(n, now)) return wake(node, n, now + 1);
-  if (told_in(n, now + 1)) return wake(node, n, now + 2);
+  if (requested_in(n, now)) return wake(node, n, now + 1);
+  if (requested_in(n, now + 1)) return wake(node, n, now + 2);
   take_in(n, now - 1);
   pick(node, n, now + 1);
 }
@@ -86,7 +86,7 @@ bool ReductionSender::choose(NodeId node, Node& n, Cycle idle) {
     waits_for_memory |= pending.locals != 0;
   }
   if (waits_for_memory) wake(node, n, n.memory_free + 1);
-  if (!n.tells.empty()) wake(node, n, n.tells.front().at + 2);
+  if (!n.requests.empty()) wake(node, n, n.requests.front().at + 2);
   return false;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models gateware/ni/rtl/ni_reduce_send.sv, to the cycle: whom a tree has yet to tell is a bit for each; one packet or one write of memory goes
+// Models gateware/ni/rtl/ni_reduce_send.sv, to the cycle: whom a tree has yet to send to is a bit for each; one packet or one write of memory goes
 // after the other, trees by turns.
 //
 // What goes next is chosen in an event of its own cycle, as a step of the unit may still change it; its words are worked out at once.
@@ -38,7 +38,7 @@ class ReductionSender {
     ReductionShape shape{};
     ReductionEnding ending = ReductionEnding::kWhole;
   };
-  struct Tell {
+  struct Request {
     Cycle at;
     std::uint8_t tree;
     bool instead;  // with this letter; or these too, with the one before
@@ -53,7 +53,7 @@ class ReductionSender {
   void open(NodeId node, std::uint8_t tree, const ReductionPlace& place) { nodes_[node].trees[tree].place = place; }
 
   // In no later event than two cycles before `at`; in order.
-  void tell(NodeId node, const Tell& tell);
+  void request(NodeId node, const Request& request);
 
  private:
   enum class State : std::uint8_t { kIdle, kRead, kFrame };
@@ -64,7 +64,7 @@ class ReductionSender {
   };
   struct Node {
     std::array<Tree, kReductionTrees> trees;
-    std::deque<Tell> tells;  // that have not been taken in
+    std::deque<Request> requests;  // that have not been taken in
     State state = State::kIdle;
     std::uint8_t tree = 0;  // the last one
     Cycle idle_from = kLongAgo;
@@ -78,7 +78,7 @@ class ReductionSender {
 
   void wake(NodeId node, Node& n, Cycle cycle);
   static void take_in(Node& n, Cycle until);
-  static bool told_in(const Node& n, Cycle cycle);
+  static bool requested_in(const Node& n, Cycle cycle);
   void step(NodeId node);
   bool choose(NodeId node, Node& n, Cycle idle);
   void pick(NodeId node, Node& n, Cycle pick);

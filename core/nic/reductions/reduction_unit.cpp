@@ -10,10 +10,10 @@ namespace exanet {
 
 namespace {
 
-constexpr Cycle kRound = 256, kSlot = 16;  // of visits: of all trees, and of one
+constexpr Cycle kRound = 256, kSlot = 16;  // of scans: of all trees, and of one
 constexpr Cycle kTurn = 9;  // a word's read by the engine to that of its sum by the next pass
-constexpr Cycle kTold = 2;  // a step to what it tells the sender
-constexpr std::uint8_t kMostDoublings = 5;
+constexpr Cycle kToSender = 2;  // a step to its request at the sender
+constexpr std::uint8_t kMaxBackoffExponent = 5;
 
 std::uint8_t bit(std::uint8_t branch) { return static_cast<std::uint8_t>(1u << branch); }
 
@@ -24,9 +24,9 @@ ReductionUnits::ReductionUnits(EventQueue& events, const ReductionsConfig& confi
     : events_(events), config_(config), sender_(events, config, nodes, self, ended), nodes_(nodes) {
   on_step_ = events.add_handler(
       [](void* its, Time, std::uint32_t node, std::uint64_t) { static_cast<ReductionUnits*>(its)->step(node); }, this);
-  on_visit_ = events.add_handler(
+  on_scan_ = events.add_handler(
       [](void* its, Time, std::uint32_t node, std::uint64_t t) {
-        static_cast<ReductionUnits*>(its)->visit(node, static_cast<std::uint8_t>(t));
+        static_cast<ReductionUnits*>(its)->scan(node, static_cast<std::uint8_t>(t));
       },
       this);
   on_receive_ = events.add_handler(
@@ -127,7 +127,7 @@ void ReductionUnits::receive(NodeId node) {
 
 // --- Steps.
 
-// A step may be chosen two cycles behind the one before, and in neither the cycle of a visit nor the two around it.
+// A step may be chosen two cycles behind the one before, and in neither the cycle of a scan nor the two around it.
 void ReductionUnits::wake(NodeId node, Node& n) {
   Cycle cycle = std::min(front_order(n), n.combined);
   if (!n.arrivals.empty()) cycle = std::min(cycle, n.arrivals.front().whole);
@@ -178,7 +178,7 @@ void ReductionUnits::take_call(NodeId node, Node& n, const Order& order, Cycle c
   Tree& tree = n.trees[order.tree];
   const std::uint8_t one = bit(order.branch);
   if (!tree.enabled || (tree.place.branches & tree.place.locals & one) == 0) return;
-  if (tree.state.phase == Phase::kBroken) return tell(node, order.tree, {.locals = one}, cycle);
+  if (tree.state.phase == Phase::kBroken) return send_to(node, order.tree, {.locals = one}, cycle);
   if (tree.state.phase != Phase::kGather || (tree.state.come & one) != 0) return;
   if (!agrees(tree, order.shape)) return fail(node, tree, order.tree, ReductionEnding::kMismatch, cycle);
   take_part(node, n, order.tree, order.branch, order.shape, cycle);
@@ -195,7 +195,7 @@ void ReductionUnits::take_arrival(NodeId node, Node& n, const Arrival& arrival, 
   if (ours && word.reason != 0 && state.phase != Phase::kBroken)
     return fail(node, tree, word.tree, ReductionEnding{word.reason}, cycle);
   if (ours && !word.result && word.reason == 0 && state.phase == Phase::kBroken)
-    return tell(node, word.tree, {.down = one}, cycle);
+    return send_to(node, word.tree, {.down = one}, cycle);
   if (ours && word.result && state.phase == Phase::kAwait && round == state.round && arrival.kept &&
       word.shape == tree.shape)
     return end(node, tree, word.tree, cycle);
@@ -206,7 +206,7 @@ void ReductionUnits::take_arrival(NodeId node, Node& n, const Arrival& arrival, 
     }
     if (state.begun && round == static_cast<std::uint16_t>(state.round - 1)) {
       ++repeated_;
-      return tell(node, word.tree, {.down = one}, cycle);
+      return send_to(node, word.tree, {.down = one}, cycle);
     }
   }
   ++dropped_;
@@ -217,7 +217,7 @@ void ReductionUnits::take_part(NodeId node, Node& n, std::uint8_t t, std::uint8_
   Tree& tree = n.trees[t];
   State state = tree.state;
   if (state.come == 0) {
-    tree.first = visits_before(t, cycle);
+    tree.first = scans_before(t, cycle);
     tree.shape = shape;
   }
   state.come |= bit(branch);
@@ -229,7 +229,7 @@ void ReductionUnits::take_part(NodeId node, Node& n, std::uint8_t t, std::uint8_
   }
   const bool first = tree.state.come == 0;
   change(tree, state, cycle);
-  if (first) await_visit(node, t);
+  if (first) await_scan(node, t);
 }
 
 // The first job's passes, from this cycle on if it has been there for one.
@@ -247,10 +247,11 @@ void ReductionUnits::take_combined(NodeId node, Node& n, std::uint8_t t, Cycle c
   State state = tree.state;
   state.phase = Phase::kAwait;
   change(tree, state, cycle);
-  tree.since = visits_before(t, cycle);
-  tree.doublings = 0;
-  sender_.tell(node, {cycle + kTold, t, true, {.up = true}, {tree.number(), tree.shape, ReductionEnding::kWhole}});
-  await_visit(node, t);
+  tree.since = scans_before(t, cycle);
+  tree.backoff_exponent = 0;
+  sender_.request(node,
+                  {cycle + kToSender, t, true, {.up = true}, {tree.number(), tree.shape, ReductionEnding::kWhole}});
+  await_scan(node, t);
 }
 
 void ReductionUnits::change(Tree& tree, const State& state, Cycle cycle) {
@@ -263,11 +264,11 @@ void ReductionUnits::end(NodeId node, Tree& tree, std::uint8_t t, Cycle cycle) {
   ++ended_;
   const ReductionPlace& place = tree.place;
   const auto locals = static_cast<std::uint8_t>(place.branches & place.locals);
-  sender_.tell(node, {cycle + kTold,
-                      t,
-                      true,
-                      {.down = place.remote(), .locals = locals},
-                      {tree.number(), tree.shape, ReductionEnding::kWhole}});
+  sender_.request(node, {cycle + kToSender,
+                         t,
+                         true,
+                         {.down = place.remote(), .locals = locals},
+                         {tree.number(), tree.shape, ReductionEnding::kWhole}});
   change(tree, {Phase::kGather, 0, true, static_cast<std::uint16_t>(tree.state.round + 1)}, cycle);
 }
 
@@ -277,48 +278,49 @@ void ReductionUnits::fail(NodeId node, Tree& tree, std::uint8_t t, ReductionEndi
   const auto locals = static_cast<std::uint8_t>(place.branches & place.locals);
   ReductionShape shape = tree.shape;
   shape.bytes = 0;
-  sender_.tell(node, {cycle + kTold, t, true, {!place.root, place.remote(), locals}, {tree.number(), shape, ending}});
+  sender_.request(node,
+                  {cycle + kToSender, t, true, {!place.root, place.remote(), locals}, {tree.number(), shape, ending}});
   State state = tree.state;
   state.phase = Phase::kBroken;
   change(tree, state, cycle);
 }
 
-void ReductionUnits::tell(NodeId node, std::uint8_t t, const ReductionSender::Targets& targets, Cycle cycle) {
-  sender_.tell(node, {cycle + kTold, t, false, targets, {}});
+void ReductionUnits::send_to(NodeId node, std::uint8_t t, const ReductionSender::Targets& targets, Cycle cycle) {
+  sender_.request(node, {cycle + kToSender, t, false, targets, {}});
 }
 
-// --- Visits.
+// --- Retransmission scans.
 
-Cycle ReductionUnits::visits_before(std::uint8_t tree, Cycle cycle) {
+Cycle ReductionUnits::scans_before(std::uint8_t tree, Cycle cycle) {
   const Cycle behind = cycle - kSlot * tree;
   return behind < 0 ? 0 : behind / kRound + 1;
 }
 
-// The next visit of a tree that finds something due, if any.
-void ReductionUnits::await_visit(NodeId node, std::uint8_t t) {
+// The next scan of a tree that finds something due, if any.
+void ReductionUnits::await_scan(NodeId node, std::uint8_t t) {
   const Tree& tree = nodes_[node].trees[t];
   if (tree.state.phase == Phase::kBroken || tree.state.come == 0) return;
   Cycle due = kUnknown;
   if (config_.limit != 0) due = tree.first + std::max<Cycle>(config_.limit, 1) - 1;
-  if (tree.state.phase == Phase::kAwait && config_.patience != 0)
-    due = std::min(due, tree.since + (Cycle{config_.patience} << tree.doublings) - 1);
-  if (due != kUnknown) at(visit_cycle(t, due), on_visit_, node, t);
+  if (tree.state.phase == Phase::kAwait && config_.timeout != 0)
+    due = std::min(due, tree.since + (Cycle{config_.timeout} << tree.backoff_exponent) - 1);
+  if (due != kUnknown) at(scan_cycle(t, due), on_scan_, node, t);
 }
 
 // One that was waited for by a reduction that has ended since finds nothing due.
-void ReductionUnits::visit(NodeId node, std::uint8_t t) {
+void ReductionUnits::scan(NodeId node, std::uint8_t t) {
   Tree& tree = nodes_[node].trees[t];
   if (tree.state.phase == Phase::kBroken || tree.state.come == 0) return;
-  const Cycle visit = now() / kRound;
-  if (config_.limit != 0 && visit - tree.first + 1 >= config_.limit)
+  const Cycle scan = now() / kRound;
+  if (config_.limit != 0 && scan - tree.first + 1 >= config_.limit)
     return fail(node, tree, t, ReductionEnding::kSilent, now());
-  if (tree.state.phase != Phase::kAwait || config_.patience == 0) return;
-  if (visit - tree.since + 1 < Cycle{config_.patience} << tree.doublings) return;
+  if (tree.state.phase != Phase::kAwait || config_.timeout == 0) return;
+  if (scan - tree.since + 1 < Cycle{config_.timeout} << tree.backoff_exponent) return;
   ++repeated_;
-  tree.since = visit + 1;
-  tree.doublings = std::min<std::uint8_t>(tree.doublings + 1, kMostDoublings);
-  tell(node, t, {.up = true}, now());
-  await_visit(node, t);
+  tree.since = scan + 1;
+  tree.backoff_exponent = std::min<std::uint8_t>(tree.backoff_exponent + 1, kMaxBackoffExponent);
+  send_to(node, t, {.up = true}, now());
+  await_scan(node, t);
 }
 
 }  // namespace exanet

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models gateware/ni/rtl/ni_reduce.sv with its receiver and its engine, to the cycle: reductions along trees of nodes.
 //
-// Problem: the same cycles as the gateware's, where what asks for a step (a packet, the engine, a store) takes turns with the others and with visits,
-// in which patience is counted. Model: an event is a step, chosen in its own cycle by the gateware's rules. A visit that finds nothing due costs no event:
+// Problem: the same cycles as the gateware's, where what asks for a step (a packet, the engine, a store) takes turns with the others and with retransmission scans,
+// in which timeouts are counted. Model: an event is a step, chosen in its own cycle by the gateware's rules. A scan that finds nothing due costs no event:
 // it has a cycle of its own, which no other step may take. When a packet begins is an event too, as it depends on its tree then; its words, and
 // those of the engine, are worked out at once.
-// Limits: vectors are lengths alone; trees are opened before there is traffic, with the same domain everywhere; memory refuses nothing.
+// Limits: vectors are lengths alone; trees are opened before there is traffic, with the same domain everywhere; memory rejects nothing.
 #pragma once
 
 #include <array>
@@ -56,8 +56,8 @@ class ReductionUnits {
     ReductionShape shape{};
     Cycle first = 0,
           since =
-              0;  // visits, counted from the start, that are the first ones behind the first part, and behind the sum
-    std::uint8_t doublings = 0;
+              0;  // scans, counted from the start, that are the first ones behind the first part, and behind the sum
+    std::uint8_t backoff_exponent = 0;
 
     const State& seen(Cycle cycle) const { return cycle >= changed ? state : before; }
     std::uint32_t number() const { return std::uint32_t{place.epoch} << 16 | state.round; }
@@ -101,14 +101,14 @@ class ReductionUnits {
   void at(Cycle cycle, std::uint32_t handler, NodeId node, std::uint64_t b = 0) {
     events_.schedule(time_of(cycle, config_.cycle), handler, node, b);
   }
-  static Cycle visits_before(std::uint8_t tree, Cycle cycle);
-  Cycle visit_cycle(std::uint8_t tree, Cycle visit) const { return 256 * visit + 16 * tree; }
+  static Cycle scans_before(std::uint8_t tree, Cycle cycle);
+  Cycle scan_cycle(std::uint8_t tree, Cycle scan) const { return 256 * scan + 16 * tree; }
 
   void wake(NodeId node, Node& n);
   void step(NodeId node);
   Cycle front_order(Node& n);
-  void visit(NodeId node, std::uint8_t t);
-  void await_visit(NodeId node, std::uint8_t t);
+  void scan(NodeId node, std::uint8_t t);
+  void await_scan(NodeId node, std::uint8_t t);
   void load(NodeId node, Node& n, Arrival& arrival);
   void begin(NodeId node, Node& n);
   void receive(NodeId node);
@@ -122,14 +122,14 @@ class ReductionUnits {
   void change(Tree& tree, const State& state, Cycle cycle);
   void end(NodeId node, Tree& tree, std::uint8_t t, Cycle cycle);
   void fail(NodeId node, Tree& tree, std::uint8_t t, ReductionEnding ending, Cycle cycle);
-  void tell(NodeId node, std::uint8_t t, const ReductionSender::Targets& targets, Cycle cycle);
+  void send_to(NodeId node, std::uint8_t t, const ReductionSender::Targets& targets, Cycle cycle);
 
   EventQueue& events_;
   ReductionsConfig config_;
   Network* network_ = nullptr;
   ReductionSender sender_;
   std::vector<Node> nodes_;
-  std::uint32_t on_step_, on_visit_, on_receive_;
+  std::uint32_t on_step_, on_scan_, on_receive_;
   std::uint64_t ended_ = 0, failed_ = 0, repeated_ = 0, dropped_ = 0;
 };
 

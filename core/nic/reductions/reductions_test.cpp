@@ -74,7 +74,7 @@ Cycle step_from(Cycle cycle) {
 TEST_CASE("a reduction of two nodes takes the cycles of its stages") {
   for (const std::uint16_t bytes : std::initializer_list<std::uint16_t>{0, 8, 16, 24, 128, 136, 144, 160, 512})
     for (const Cycle begin : {1000, 1005, 1011}) {
-      Bench b({"mesh", {2}}, 20, {.port = 0, .patience = 0});
+      Bench b({"mesh", {2}}, 20, {.port = 0, .timeout = 0});
       b.units.open(0, 0, {.branches = 0b101, .locals = 0b1, .root = true, .below = {{{}, {}, {1, 0, 0}}}});
       b.units.open(1, 0, {.branches = 0b10, .locals = 0b10, .above = {0, 0, 2}});
       b.call(500, 0, 0, bytes);
@@ -148,7 +148,7 @@ std::vector<ReductionPlace> qfdb_tree(const std::array<NodeId, 3>& sides) {
 TEST_CASE("reductions on 4 to 1024 nodes of QFDBs in a torus") {
   Cycle before = 0;
   for (const auto& sides : std::vector<std::array<NodeId, 3>>{{1, 1, 1}, {2, 2, 1}, {4, 2, 2}, {4, 4, 4}, {8, 8, 4}}) {
-    Bench b({"qfdb-torus", {sides[0], sides[1], sides[2]}}, 38, {.port = 0, .patience = 0, .memory_answer = 20});
+    Bench b({"qfdb-torus", {sides[0], sides[1], sides[2]}}, 38, {.port = 0, .timeout = 0, .memory_answer = 20});
     const auto places = qfdb_tree(sides);
     for (NodeId n = 0; n < places.size(); ++n) b.units.open(n, 0, places[n]);
     b.queue.run_until(kCycle * 1000);

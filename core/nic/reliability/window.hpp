@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sequence numbers of one node to another, as both ends keep them: numbers wrap round, and no more than a window of them are outstanding, so that the
-// receiver tells a packet that comes again from a new one by what it remembers of the last window.
+// receiver distinguishes a packet that comes again from a new one by what it remembers of the last window.
 //
 // Contract: a sender takes a number when it sends something for the first time, and returns it when that has been answered or is given up. It takes
 // none while the number a window before is outstanding.

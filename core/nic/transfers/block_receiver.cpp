@@ -95,12 +95,12 @@ bool BlockReceiver::begin(NodeId node, Node& n) {
   const Arrival& arrival = n.arrivals.front();
   const std::uint32_t words = words_of(arrival.bytes);
   // A largest packet's words are free.
-  Cycle room = kLongAgo;
+  Cycle space = kLongAgo;
   if (n.words > kWords - kPacketWords) {
-    room = n.read.of(n.words - (kWords - kPacketWords) - 1);
-    if (room == kUnknown) return false;
+    space = n.read.of(n.words - (kWords - kPacketWords) - 1);
+    if (space == kUnknown) return false;
   }
-  Cycle cycle = std::max({arrival.load + 1, n.idle_from, room + 1});
+  Cycle cycle = std::max({arrival.load + 1, n.idle_from, space + 1});
   if (arrival.word.fence()) {
     if (n.answered != n.decided) return false;
     cycle = std::max(cycle, n.answered_at + 1);
@@ -174,7 +174,7 @@ Cycle BlockReceiver::drained(const Node& n) const {
   return n.deciding || n.answered != n.decided ? kUnknown : std::max(n.idle_from, n.answered_at + 1);
 }
 
-// False while it is not known when there is room for what memory is to do.
+// False while it is not known when there is space for what memory is to do.
 bool BlockReceiver::decide(NodeId node, Node& n) {
   if (n.walks) return false;
   Cycle cycle = n.decides;
@@ -215,7 +215,7 @@ bool BlockReceiver::decide(NodeId node, Node& n) {
   if (would_write && config_.translate) outcome = outcome_of(ends_->pages().fault(node, Pages::kWrite));
   const bool writes = would_write && outcome == BlockOutcome::kGood;
   if (takes && word.kind == WriteKind::kReadRequest && !ends_->serve(node, arrival.src, word))
-    outcome = BlockOutcome::kRefused;
+    outcome = BlockOutcome::kBusy;
   if (takes && good && word.kind == WriteKind::kReadResponse) ends_->read_ended(node, arrival.src, word, cycle);
   if (block.outcome == BlockOutcome::kGood) block.outcome = outcome;
   const bool acks = !dropped && (completes || (block.come == 0xff && word.final_packet));
@@ -242,8 +242,8 @@ bool BlockReceiver::decide(NodeId node, Node& n) {
   return true;
 }
 
-// From when on there is room for another answer to wait.
-Cycle BlockReceiver::pending_room(const Node& n) const {
+// From when on there is space for another answer to wait.
+Cycle BlockReceiver::pending_space(const Node& n) const {
   if (n.pended < kPending) return kLongAgo;
   const std::uint64_t before = n.pended - kPending;
   return before < n.taken ? n.taken_at[before % kPending] + 1 : kUnknown;
@@ -266,7 +266,7 @@ void BlockReceiver::schedule_writer(NodeId node, Node& n) {
   } else {
     const Cycle job = n.jobs.empty() ? kUnknown : std::max(n.jobs.front().valid, n.writer_free);
     const Cycle end = n.end_from == kUnknown ? kUnknown : std::max(n.end_from, n.writer_free);
-    cycle = job <= end ? (job == kUnknown ? kUnknown : std::max(job, pending_room(n))) : end;
+    cycle = job <= end ? (job == kUnknown ? kUnknown : std::max(job, pending_space(n))) : end;
   }
   if (cycle == kUnknown) return;
   cycle = std::max(cycle, now());
@@ -289,7 +289,7 @@ void BlockReceiver::write(NodeId node) {
       n.end_chosen = cycle + 1;
       n.end_from = kUnknown;
       write_end(node, n);
-    } else if (job && pending_room(n) <= cycle + done) {
+    } else if (job && pending_space(n) <= cycle + done) {
       start(node, n, cycle + done);
     } else if (done) {
       n.busy_until = kLongAgo;
@@ -311,11 +311,11 @@ void BlockReceiver::start(NodeId node, Node& n, Cycle cycle) {
   on_written_(self_, job.written);
 }
 
-// One beat, once there is room for its answer to wait.
+// One beat, once there is space for its answer to wait.
 void BlockReceiver::write_end(NodeId node, Node& n) {
-  const Cycle room = pending_room(n);
-  if (room == kUnknown) return;
-  const Cycle cycle = std::max(n.end_chosen, room);
+  const Cycle space = pending_space(n);
+  if (space == kUnknown) return;
+  const Cycle cycle = std::max(n.end_chosen, space);
   n.end_chosen = kUnknown;
   n.writer_free = cycle + 1;
   pend(n, false, true, {false, 0, {}}, cycle);

@@ -3,7 +3,7 @@
 // memory has all of it; and the words that say that a transfer has ended, in between. A fence waits for what memory
 // says to all before it.
 //
-// Limits: memory takes a beat a cycle, answers after a fixed time, and refuses nothing.
+// Limits: memory takes a beat a cycle, answers after a fixed time, and rejects nothing.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ class BlockReceiver {
 
   // The last word of a packet at the port of transfers has been on the wire in `footer`, the cycle before the present one.
   void arrived(const Packet& packet, Cycle footer);
-  // The word that says that a transfer of this node's has ended waits from this cycle on, one at a time; a message that stays behind it is told when memory has
+  // The word that says that a transfer of this node's has ended waits from this cycle on, one at a time; a message that stays behind it is reported when memory has
   // answered.
   void offer_end(NodeId node, Cycle cycle, bool message);
   // From when on memory has answered all ends that were written, as far as that is known.
@@ -133,7 +133,7 @@ class BlockReceiver {
   static BlockOutcome spoilt(const Past& past, const WriteWord& word);
   void look(NodeId node, Node& n, Cycle begins);
   Cycle drained(const Node& n) const;
-  Cycle pending_room(const Node& n) const;
+  Cycle pending_space(const Node& n) const;
   void write(NodeId node);
   void start(NodeId node, Node& n, Cycle cycle);
   void write_end(NodeId node, Node& n);

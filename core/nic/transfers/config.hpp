@@ -15,10 +15,10 @@ inline constexpr std::uint8_t kTransferPort = 2;
 struct TransfersConfig {
   Time cycle = Time::ps(6400);  // of the router's clock
   std::uint32_t channels = 256;  // of a node, four blocks each
-  std::uint32_t patience = 8;  // rounds of the blocks until one that is not answered is sent again
+  std::uint32_t timeout = 8;  // rounds of the blocks until one that is not answered is sent again
   std::uint32_t tries = 0;  // repetitions until it is given up; 0: for ever
   std::uint32_t kept_channels = 32;  // that serve other nodes' reads, and nothing else
-  std::uint32_t read_patience = 0;  // the end of a read is waited for in two to the power of this rounds; 0: for ever
+  std::uint32_t read_timeout = 0;  // the end of a read is waited for in two to the power of this rounds; 0: for ever
   bool translate = false;  // addresses are those of protection domains (pages.hpp)
   std::uint32_t fault_tries = 0;  // how often a block comes again whose page is not to be used
   Cycle begins = 0;  // the tables are clear from this cycle on, and rounds are counted
@@ -31,8 +31,8 @@ struct TransfersConfig {
 // As nack_reason of spec/packet.yaml, of those that an interface gives.
 enum class TransferEnding : std::uint8_t { kWhole = 0, kSilent = 5, kUnmapped = 8, kReadOnly = 9 };
 
-// What a block has come to at its target: kRefused is a request's alone.
-enum class BlockOutcome : std::uint8_t { kGood, kRefused, kUnmapped, kReadOnly };
+// What a block has come to at its target: kBusy is a request's alone.
+enum class BlockOutcome : std::uint8_t { kGood, kBusy, kUnmapped, kReadOnly };
 inline BlockOutcome outcome_of(TransferEnding fault) {
   return fault == TransferEnding::kUnmapped   ? BlockOutcome::kUnmapped
          : fault == TransferEnding::kReadOnly ? BlockOutcome::kReadOnly

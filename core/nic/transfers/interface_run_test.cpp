@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a run tell of what is at the ports in the cycles that can be counted by hand? tests/unit/test_interface.py holds it to the Verilated interfaces.
+// Does a run report what is at the ports in the cycles that can be counted by hand? tests/unit/test_interface.py holds it to the Verilated interfaces.
 #include "core/nic/transfers/interface_run.hpp"
 
 #include <doctest/doctest.h>
@@ -37,7 +37,7 @@ TEST_CASE("interface run: a message of 16 bytes, from the store to a free slot")
   CHECK(run_interfaces(config(), one, 2060).size() == 3);  // nothing from its end on: the answer is under way
 }
 
-TEST_CASE("interface run: a page that is not in the tables is told of, and a write of it is not made") {
+TEST_CASE("interface run: a page that is not in the tables is reported, and a write of it is not made") {
   InterfaceRunConfig translated = config();
   translated.transfers.translate = true;
   translated.root = 0x7000;

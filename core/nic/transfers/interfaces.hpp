@@ -24,7 +24,7 @@ struct Interfaces {
                          [](void* its, NodeId node, std::uint32_t slot, Cycle from) {
                            static_cast<MessageSender*>(its)->launch(node, slot, from);
                          }});
-    messages.sender.tell(
+    messages.sender.attach(
         &transfers,
         [](void* its, NodeId node, bool found, Cycle at) {
           static_cast<TransferSender*>(its)->claimed(node, found, at);

@@ -108,7 +108,7 @@ TEST_CASE("a transfer alone takes the cycles of its stages") {
     REQUIRE(b.written.size() == 1);
     REQUIRE(b.ends[42].size() == 1);
     const Cycle words = words_of(bytes);
-    // Two cycles to its intake, four of a step, one to be taken and one to ask memory, whose beats go one a cycle to the port, three cycles in it.
+    // Two cycles to its submission FIFO, four of a step, one to be taken and one to ask memory, whose beats go one a cycle to the port, three cycles in it.
     const Cycle first_beat = 100 + 2 + 4 + 1 + 9, last_beat = first_beat + words - 1;
     CHECK(b.headers[0] == last_beat + 1 + 3);
     const auto across = [&](std::uint16_t size) {
@@ -123,7 +123,7 @@ TEST_CASE("a transfer alone takes the cycles of its stages") {
     const Cycle answer_header = b.written[0].at + 7 + 1 + 3 + 3;
     const Cycle taken = answer_header + across(0) - 1 + 3;
     CHECK(b.ends[42][0].at >= taken + 6);
-    CHECK(b.ends[42][0].at <= taken + 8);  // a visit may be before it
+    CHECK(b.ends[42][0].at <= taken + 8);  // a scan may be before it
     CHECK(b.ends[42][0].ending == TransferEnding::kWhole);
   }
 }
@@ -159,20 +159,20 @@ TEST_CASE("a transfer of many blocks fills the link, from any address to any oth
   }
 }
 
-TEST_CASE("a node has so many channels, and what finds none is refused") {
+TEST_CASE("a node has so many channels, and what finds none is rejected as busy") {
   Bench b({"mesh", {2}}, {.channels = 4, .kept_channels = 0, .memory_read = 400, .memory_answer = 400});
   for (Cycle i = 0; i < 6; ++i)
     CHECK(b.store(100 + 4 * i, 0, {1, 0, 4096ull * i, 100, true, static_cast<std::uint64_t>(i)}) == (i < 4));
   b.run();
-  CHECK(b.interfaces.transfers.refused() == 2);
+  CHECK(b.interfaces.transfers.busy() == 2);
   CHECK(b.ends.size() == 4);
-  CHECK(b.store(100'000, 0, {1, 0, 0x8000, 0, false, 9}));  // nothing to send, and nobody to tell
+  CHECK(b.store(100'000, 0, {1, 0, 0x8000, 0, false, 9}));  // nothing to send, and nobody to notify
   b.run();
   CHECK(b.ends[9].size() == 1);
   CHECK(b.interfaces.transfers.ended() == 5);
 }
 
-TEST_CASE("nodes that read from each other come to an end, whatever is refused as busy") {
+TEST_CASE("nodes that read from each other come to an end, whatever is NACKed as busy") {
   for (const std::uint32_t kept : {1u, 4u}) {
     Bench b({"mesh", {2}}, {.channels = 32, .kept_channels = kept, .memory_read = 20, .memory_answer = 20});
     std::vector<TransferStore> taken;
@@ -220,7 +220,7 @@ TEST_CASE("lost and damaged packets of transfers: each byte once") {
   lossy.faults = {5, 12};
   TopologySpec ring{"torus", {4}};
   ring.both_channels = true;
-  Bench b(ring, {.channels = 24, .patience = 1, .kept_channels = 8, .memory_read = 10, .memory_answer = 10}, lossy);
+  Bench b(ring, {.channels = 24, .timeout = 1, .kept_channels = 8, .memory_read = 10, .memory_answer = 10}, lossy);
   std::vector<TransferStore> taken;
   for (std::uint64_t i = 0; i < 400; ++i) {
     TransferStore transfer{static_cast<NodeId>(i / 3 % 4),

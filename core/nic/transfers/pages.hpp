@@ -2,7 +2,7 @@
 // Models gateware/ni/rtl/ni_translate.sv and ni_walk.sv, to the cycle: pages of protection domains that are known at each way to memory, and the walker
 // of the tables in memory, which serves one way at a time, in turn. And what an invalidation waits for, as exanet_ni.sv has it.
 //
-// Limits: memory answers the walker after the time of other reads, and refuses none; faults are not kept for a kernel.
+// Limits: memory answers the walker after the time of other reads, and rejects none; faults are not kept for a kernel.
 #pragma once
 
 #include <array>

@@ -29,10 +29,10 @@ TransferSender::TransferSender(EventQueue& events, const TransfersConfig& config
       on_ended_(ended),
       on_served_(served),
       pages_(events, config, nodes),
-      gather_(
+      reader_(
           events, config, nodes, pages_, this,
           [](void* its, NodeId node) { static_cast<TransferSender*>(its)->wake(node); },
-          [](void* its, NodeId node, const Gather::Unread& unread) {
+          [](void* its, NodeId node, const DmaReader::Unread& unread) {
             static_cast<TransferSender*>(its)->nodes_[node].unread.push_back(unread);
             static_cast<TransferSender*>(its)->wake(node);
           }),
@@ -74,7 +74,7 @@ void TransferSender::attach(Network& network, AnswerPorts& answers, BlockReceive
   answers_ = &answers;
   answers.join_asking(AnswerPorts::kOfBlocks,
                       {this, [](void* self, NodeId node) { static_cast<TransferSender*>(self)->wake(node); }});
-  gather_.attach(network);
+  reader_.attach(network);
 }
 
 const TransferSender::Target& TransferSender::target_of(NodeId node, NodeId dst, const WriteWord& word) const {
@@ -111,7 +111,7 @@ bool TransferSender::store(NodeId node, const TransferStore& transfer) {
   n.handed_before = n.handed;
   n.handed = now() + 1;
   if (!is_free(node)) {
-    ++refused_;
+    ++busy_;
     wake(node);
     return false;
   }
@@ -164,8 +164,8 @@ void TransferSender::wake(NodeId node) {
   if (!n.unread.empty()) from(n.unread.front().from, n.free);
   if (!n.submissions.empty() && !n.spare.empty()) from(n.submissions.front().from, n.spare.front().from);
   if (!n.serves.empty() && !n.spare.empty()) from(n.serves.front().from, n.spare.front().from);
-  if (!n.emit.empty()) from(n.emit.front().from, gather_.room_from(node));
-  if (!n.begin.empty()) from(n.begin.front().from, gather_.room_from(node));
+  if (!n.emit.empty()) from(n.emit.front().from, reader_.space_from(node));
+  if (!n.begin.empty()) from(n.begin.front().from, reader_.space_from(node));
   // Whether a scan begins beside a store is settled in its cycle.
   if (n.handed > now() && n.handed >= n.free && (n.handed - config_.begins) % kScans < kYields)
     from(n.handed, n.handed);
@@ -250,13 +250,13 @@ bool TransferSender::choose(NodeId node, const Node& n, Cycle cycle, Step& step)
   if (!n.read_ends.empty() && n.read_ends.front().valid <= cycle) return true;
   if (!n.unread.empty() && n.unread.front().from <= cycle) return true;
   if (answers_->front(node, AnswerPorts::kOfBlocks) != nullptr && answers_->load(node) + 1 <= cycle) return true;
-  const bool room = gather_.room_from(node) <= cycle;
+  const bool space = reader_.space_from(node) <= cycle;
   unsigned ready = 0;
   const bool submissions = (!n.submissions.empty() && n.submissions.front().from <= cycle) ||
                            (!n.serves.empty() && n.serves.front().from <= cycle);
   if (submissions && !n.spare.empty() && n.spare.front().from <= cycle) ready |= kAdmits;
-  if (room && !n.emit.empty() && n.emit.front().from <= cycle) ready |= kEmits;
-  if (room && !n.begin.empty() && n.begin.front().from <= cycle) ready |= kBegins;
+  if (space && !n.emit.empty() && n.emit.front().from <= cycle) ready |= kEmits;
+  if (space && !n.begin.empty() && n.begin.front().from <= cycle) ready |= kBegins;
   const unsigned turns = (ready & ~n.turn) != 0 ? ready & ~n.turn : ready;
   step = (turns & kAdmits) != 0 ? Step::kAdmit : (turns & kEmits) != 0 ? Step::kEmit : Step::kBegin;
   return turns != 0;
@@ -283,7 +283,7 @@ void TransferSender::start_step(NodeId node, Node& n, Cycle cycle, Step step) {
       break;
     case Step::kAnswer:
       answer = take_answer(node, n, cycle, slot);
-      stale_ += answer.kind == AnswerKind::kUnexpected;
+      unexpected_acks_ += answer.kind == AnswerKind::kUnexpected;
       break;
     case Step::kScan: break;  // is not chosen: scan_turn takes it
   }
@@ -326,7 +326,7 @@ std::uint32_t TransferSender::admit(Node& n, Cycle cycle) {
   return 4 * number;
 }
 
-// Takes the answer that comes first: the end of a read, a packet that memory refused to read, or an Ack or Nack.
+// Takes the answer that comes first: the end of a read, a packet that memory rejected, or an Ack or Nack.
 TransferSender::Answer TransferSender::take_answer(NodeId node, Node& n, Cycle cycle, std::uint32_t& slot) {
   Answer answer;
   const auto expected = [&](NodeId from, std::uint32_t psn) {
@@ -339,7 +339,7 @@ TransferSender::Answer TransferSender::take_answer(NodeId node, Node& n, Cycle c
     slot = end.slot;
     if (expected(end.from, end.psn) && n.channels[slot / 4].store.read) answer = {AnswerKind::kEnd, end.failure};
   } else if (!n.unread.empty() && n.unread.front().from <= cycle) {
-    const Gather::Unread unread = n.unread.front();
+    const DmaReader::Unread unread = n.unread.front();
     n.unread.pop_front();
     slot = unread.word.slot;
     const Channel& channel = n.channels[slot / 4];
@@ -347,7 +347,7 @@ TransferSender::Answer TransferSender::take_answer(NodeId node, Node& n, Cycle c
     const bool keeps_psn = channel.blocks[slot % 4].tries.any(), parked = (channel.parked >> slot % 4 & 1) != 0;
     if (expected(channel.store.dst, unread.word.number) && !lacks_psn(channel, slot) && !parked)
       answer = {AnswerKind::kNackFault, unread.fault, keeps_psn};
-    gather_.unread_taken(node, cycle);
+    reader_.unread_taken(node, cycle);
   } else {
     const Packet& packet = *answers_->front(node, AnswerPorts::kOfBlocks);
     const BlockAnswer word = BlockAnswer::unpack(packet.user);
@@ -355,7 +355,7 @@ TransferSender::Answer TransferSender::take_answer(NodeId node, Node& n, Cycle c
     const Channel& channel = n.channels[slot / 4];
     if (expected(packet.src, word.number) && !channel.answered() && !lacks_psn(channel, slot))
       answer = word.outcome == BlockOutcome::kGood       ? Answer{AnswerKind::kAck, TransferEnding::kWhole}
-               : word.outcome == BlockOutcome::kRefused  ? Answer{AnswerKind::kNackBusy, TransferEnding::kWhole}
+               : word.outcome == BlockOutcome::kBusy     ? Answer{AnswerKind::kNackBusy, TransferEnding::kWhole}
                : word.outcome == BlockOutcome::kUnmapped ? Answer{AnswerKind::kNackFault, TransferEnding::kUnmapped}
                                                          : Answer{AnswerKind::kNackFault, TransferEnding::kReadOnly};
     answers_->take(node, cycle);

@@ -3,7 +3,7 @@
 // sent again where they were not.
 //
 // An event is a step of the gateware's, which begins one in three cycles at most; scans that find nothing to do take their cycles, but no event.
-// Limits: memory refuses no read, and nodes are those that there are. An end whose page is not to be written is told of to on_ended all the same.
+// Limits: memory rejects no read, and nodes are those that there are. An end whose page is not to be written is reported to on_ended all the same.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@
 #include "core/nic/reliability/backoff.hpp"
 #include "core/nic/reliability/retransmit.hpp"
 #include "core/nic/reliability/window.hpp"
-#include "core/nic/transfers/gather.hpp"
+#include "core/nic/transfers/dma_reader.hpp"
 #include "core/nic/transfers/pages.hpp"
 
 namespace exanet {
@@ -33,7 +33,7 @@ struct TransferStore {
   std::uint64_t user;
   bool fence = false;  // a word of 8 bytes is written at the target behind all others
   std::uint64_t fence_word = 0;  // its address
-  std::uint64_t end_word = 0;  // address of the word that tells the end, which counts where addresses are translated
+  std::uint64_t end_word = 0;  // address of the word that reports the end, which counts where addresses are translated
   std::uint16_t domain = 0;  // of its addresses
   bool message = false;  // one stays behind it in this slot of its node, and is sent when it has ended
   std::uint32_t message_slot = 0;
@@ -53,7 +53,7 @@ class TransferSender {
 
   void attach(Network& network, AnswerPorts& answers, BlockReceiver& ends);
 
-  // The last store of a transfer is at the interface in this cycle. False when no channel is free: it is refused.
+  // The last store of a transfer is at the interface in this cycle. False when no channel is free: it is rejected as busy.
   bool store(NodeId node, const TransferStore& transfer);
   // Whether the bus takes a beat in the present cycle: it does while fewer than four transfers wait for their step. And whether it may not, within a store
   // that begins now, with so many transfers on the bus before it.
@@ -66,7 +66,7 @@ class TransferSender {
     const Channel& channel = nodes_[node].channels[slot / 4];
     return channel.serves ? nullptr : &channel.store;
   }
-  void ready(NodeId node) { gather_.ready(node); }
+  void ready(NodeId node) { reader_.ready(node); }
   // The end that was offered is in memory in this cycle; known before.
   void end_written(NodeId node, Cycle cycle);
   // Memory's answer to the end of a transfer that has claimed a message is taken in this cycle; known before. In the order of the ends.
@@ -82,7 +82,7 @@ class TransferSender {
   void claimed(NodeId node, bool found, Cycle at);
   void launched(NodeId node, Cycle at);
 
-  // The request of a read comes to a node in the present cycle. False when no channel is free to serve it: it is refused.
+  // The request of a read comes to a node in the present cycle. False when no channel is free to serve it: it is rejected as busy.
   bool serve(NodeId node, NodeId reader, const WriteWord& request);
   // The end of a read comes in this cycle to the node that has asked for it.
   void read_ended(NodeId node, NodeId server, const WriteWord& response, Cycle cycle);
@@ -99,8 +99,8 @@ class TransferSender {
   std::uint64_t packets() const { return packets_; }
   std::uint64_t ended() const { return ended_; }
   std::uint64_t repeated() const { return repeated_; }  // blocks
-  std::uint64_t stale() const { return stale_; }
-  std::uint64_t refused() const { return refused_; }
+  std::uint64_t unexpected_acks() const { return unexpected_acks_; }
+  std::uint64_t busy() const { return busy_; }
 
  private:
   enum class Step : std::uint8_t { kAdmit, kEmit, kBegin, kAnswer, kScan };
@@ -205,12 +205,12 @@ class TransferSender {
     std::uint32_t owns = 0, served = 0;  // channels of stores, and of others' reads
     std::deque<Cycle> owns_less, serves_less;  // when one of them counts as free
     std::deque<ReadEnd> read_ends;
-    std::deque<Gather::Unread> unread;  // one
+    std::deque<DmaReader::Unread> unread;  // one
     std::deque<Valid<std::uint32_t>> spare, begin, emit;  // channels, channels, slots
     std::unordered_map<NodeId, PsnWindow> windows;
     unsigned turn = 0;  // kinds of steps that have had theirs
     Cycle handed = kLongAgo,
-          handed_before = kLongAgo;  // a cycle behind the last two stores of transfers, refused or not
+          handed_before = kLongAgo;  // a cycle behind the last two stores of transfers, busy or not
     Cycle free = kLongAgo;  // the next step begins
     std::int64_t scanned = 0;  // scans that have begun
     RetransmissionScan pending;  // by number of all scans
@@ -286,15 +286,15 @@ class TransferSender {
   static unsigned without_psn(const Channel& channel) {
     return (channel.parked & ~unsigned{channel.keeps_psn}) | channel.needs_psn;
   }
-  void scan_later(Node& n, std::uint32_t slot, std::int64_t patience);
+  void scan_later(Node& n, std::uint32_t slot, std::int64_t timeout);
   static void begin_fence(Channel& channel);
   static std::uint32_t fence_dependencies(const Channel& channel, std::uint32_t slot);
   void release_channel(NodeId node, Node& n, Cycle cycle, bool written);
   std::int64_t round(const Node& n) const { return n.scanned / config_.slots(); }
   std::uint16_t round_of(const Node& n) const { return static_cast<std::uint16_t>(round(n) % kRounds); }
-  std::int64_t timeout(const Block& block) const { return block.backoff.timeout(config_.patience); }
+  std::int64_t timeout(const Block& block) const { return block.backoff.timeout(config_.timeout); }
   Cycle pending_from(std::int64_t scan) const { return config_.begins + 16 * (scan + 1); }
-  std::int64_t scan_of(const Node& n, std::uint32_t slot, std::int64_t patience) const;
+  std::int64_t scan_of(const Node& n, std::uint32_t slot, std::int64_t timeout) const;
 
   EventQueue& events_;
   TransfersConfig config_;
@@ -302,7 +302,7 @@ class TransferSender {
   Ended on_ended_;
   Served on_served_;
   Pages pages_;
-  Gather gather_;
+  DmaReader reader_;
   AnswerPorts* answers_ = nullptr;
   BlockReceiver* written_ = nullptr;
   std::vector<Node> nodes_;
@@ -310,7 +310,7 @@ class TransferSender {
       reads_;  // by sender, receiver and number: of packets that were sent and have not come
   Launcher launcher_;
   std::uint32_t on_event_, on_end_;
-  std::uint64_t packets_ = 0, ended_ = 0, repeated_ = 0, stale_ = 0, refused_ = 0;
+  std::uint64_t packets_ = 0, ended_ = 0, repeated_ = 0, unexpected_acks_ = 0, busy_ = 0;
 };
 
 }  // namespace exanet

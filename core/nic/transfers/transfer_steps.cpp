@@ -41,15 +41,15 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
   settle(at);
 }
 
-// Begins the channel's next block in a free slot, where there are a PSN and room for its first packet.
+// Begins the channel's next block in a free slot, where there are a PSN and space for its first packet.
 void TransferSender::begin(At at) {
   Channel& channel = at.channel;
   const bool waits_for_psn_of_others = channel.fences && (channel.parked | channel.needs_psn) != 0;
   const bool may_begin =
       (!channel.failed() || (channel.serves && (channel.busy | channel.queued) == 0)) && !waits_for_psn_of_others;
   const auto usable = static_cast<unsigned>(~(channel.busy | channel.queued) & 15);
-  const bool room = gather_.room_from(at.node) <= at.cycle;
-  if (!room || channel.left == 0 || !may_begin || usable == 0 || channel.sending || at.window.is_full()) return;
+  const bool space = reader_.space_from(at.node) <= at.cycle;
+  if (!space || channel.left == 0 || !may_begin || usable == 0 || channel.sending || at.window.is_full()) return;
   at.slot = at.slot / 4 * 4 + static_cast<std::uint32_t>(__builtin_ctz(usable));
   Block& block = at.block();
   const auto offset = static_cast<std::uint32_t>(channel.target % kBlock);
@@ -122,7 +122,7 @@ bool TransferSender::send_packet(At at, std::uint32_t dependencies) {
   const WriteKind kind = reads ? WriteKind::kReadRequest : response ? WriteKind::kReadResponse : WriteKind::kWrite;
   const WriteWord word{block.psn,    at.slot,   index, place,
                        final_packet, from % 16, kind,  response ? channel.failure : TransferEnding::kWhole};
-  gather_.push(at.node,
+  reader_.push(at.node,
                {at.node, channel.store.dst, static_cast<std::uint16_t>(reads ? kRequest : bytes), kTransferPort, 0,
                 word.packed()},
                block.own + (from - offset), block.fence || reads, at.cycle + 4, channel.store.domain);
@@ -139,7 +139,7 @@ void TransferSender::scan(At at) {
   Block& block = at.block();
   if (!at.in(channel.busy) || at.in(channel.queued)) return;
   const std::int64_t elapsed = (round(at.n) - block.round + kRounds) % kRounds;
-  if (channel.acked && config_.read_patience != 0 && elapsed >> config_.read_patience != 0)
+  if (channel.acked && config_.read_timeout != 0 && elapsed >> config_.read_timeout != 0)
     return release_slot(at, TransferEnding::kSilent);
   if (channel.nacked && elapsed << 1 >> channel.nacks != 0) return retry(at);
   const bool abandons = at.failed() && at.in(channel.parked);
@@ -195,7 +195,7 @@ void TransferSender::ack(At at) {
   return_psn(at);
   at.block().round = round_of(at.n);
   at.channel.acked = true;
-  if (config_.read_patience != 0) scan_later(at.n, at.slot, std::int64_t{1} << config_.read_patience);
+  if (config_.read_timeout != 0) scan_later(at.n, at.slot, std::int64_t{1} << config_.read_timeout);
 }
 
 // Takes a Nack of a target that has no channel to serve the request.
@@ -275,9 +275,9 @@ void TransferSender::settle(At at) {
 }
 
 // Scans the block in this slot when so many rounds are over, and not before for what it was sent for.
-void TransferSender::scan_later(Node& n, std::uint32_t slot, std::int64_t patience) {
+void TransferSender::scan_later(Node& n, std::uint32_t slot, std::int64_t timeout) {
   const std::uint32_t sent = ++n.channels[slot / 4].blocks[slot % 4].sent;
-  n.pending.add({scan_of(n, slot, patience), slot, sent});
+  n.pending.add({scan_of(n, slot, timeout), slot, sent});
 }
 
 // What is left of the transfer is its fence, if it has one.
@@ -301,10 +301,10 @@ std::uint32_t TransferSender::fence_dependencies(const Channel& channel, std::ui
 }
 
 // The first scan, of those that are to come, that finds the block due. That of the last slot is the next round's already.
-std::int64_t TransferSender::scan_of(const Node& n, std::uint32_t slot, std::int64_t patience) const {
+std::int64_t TransferSender::scan_of(const Node& n, std::uint32_t slot, std::int64_t timeout) const {
   const auto slots = std::int64_t{config_.slots()};
   const std::int64_t sent = round(n), own = slot == slots - 1 ? 1 : 0;
-  const std::int64_t due = sent + patience - own;
+  const std::int64_t due = sent + timeout - own;
   const std::int64_t next = (n.scanned - slot + slots - 1) / slots;
   return slot + slots * std::max({due, next, std::int64_t{0}});
 }

@@ -52,7 +52,7 @@ function showInterface() {
     section("Reads of memory ahead", `A write of 16 KiB. Published: up to ${data.published.A03.value} % of time saved (A03).`,
       table([["memory, cycles", null], ["", null], ["reads at a time", null], ["cycles", null], ["time saved, %", fixed(0)]],
         data.reads_ahead.map((of) => [of.memory_cycles, where(of), of.reads || "16", of.cycles, of.time_saved_percent]))),
-    section("Completions", "Cycles from the first store until a process of the other node finds the bytes and can tell.",
+    section("Completions", "Cycles from the first store until a process of the other node finds the bytes and knows it.",
       table([["bytes", null], ["fast send", null], ["write and fence", null], ["write, its end polled, and a message", null]],
         data.completions.map((of) => [of.bytes, of.message, of.write_and_fence, of.write_and_message]))),
     section("Beside what was published", "", table([["row", null], ["published", null], ["ours", null], ["what differs", null]], data.beside)));

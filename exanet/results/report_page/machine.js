@@ -96,7 +96,7 @@ function machineSection(data, asked = { measures: ["use", "bytes", "waited"], ti
       series: [
         { type: "lines", coordinateSystem: "cartesian2d", data: lines, emphasis: { lineStyle: { width: 6 } }, z: 2 },
         {
-          type: "scatter", symbolSize: size, z: 3, // with few nodes there is room for their names
+          type: "scatter", symbolSize: size, z: 3, // with few nodes there is space for their names
           label: { show: (usedOnly ? touched.size : data.nodes.length) <= 8, position: "bottom", formatter: ({ data: item }) => item.node[0], color: colour("soft"), fontSize: 11 },
           data: data.nodes.map((node, i) => [node, i]).filter(([, i]) => shown(i)).map(([node, i]) => ({ value: at[i], node, itemStyle: { color: node[4] ? colour("text") : colour("card"), borderColor: colour("soft"), borderWidth: 1 } })),
         },

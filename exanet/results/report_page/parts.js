@@ -14,7 +14,7 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
-// As many tints as curves, of the same strength, the colour circle in even steps.
+// As many tints as curves, of the same strength, the colour wheel in even steps.
 const tintOf = (i, count) => `hsl(${Math.round((360 * i) / Math.max(count, 1) + 210) % 360} 62% ${document.documentElement.dataset.theme === "dark" ? 66 : 42}%)`;
 
 const ramp = (name) => [0, 1, 2, 3].map((i) => colour(`${name}-${i}`));

@@ -38,7 +38,7 @@ FORMAT = Format(
     read=_read,
     source="a GOAL schedule (text or binary)",
     read_from="its calls, for `exanet replay`: sends and receives without blocking, and a wait before the first operation that "
-    "requires one. The content tells text from binary. A rank has one processor (`cpu` is left out); what waits for nothing"
+    "requires one. The content distinguishes text from binary. A rank has one processor (`cpu` is left out); what waits for nothing"
     " goes first. A binary schedule whose parts do not fit each other is refused, and so is one that LogGOPSim has used up "
     "(`--save-mem`)",
     read_example="lulesh.goal",

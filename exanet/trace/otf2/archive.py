@@ -79,10 +79,10 @@ class Archive:
         try:
             if not file.is_file():
                 raise InputError(f"{file}: no such file; name the archive's .otf2, or the folder that has it")
-            with library.told(self._lib, file, "not an archive of OTF2"):
+            with library.errors_of(self._lib, file, "not an archive of OTF2"):
                 self._handle = self._lib.Reader_Open(str(file))
                 self._lib.Reader_SetSerialCollectiveCallbacks(self._handle)
-            with library.told(self._lib, file, "its definitions cannot be read; are all of its files there?"):
+            with library.errors_of(self._lib, file, "its definitions cannot be read; are all of its files there?"):
                 # The binding prints what it cannot decode, and goes on with an error.
                 with contextlib.redirect_stderr(io.StringIO()):
                     found = self._definitions()
@@ -190,7 +190,7 @@ class Archive:
     @property
     def mpi(self) -> str:
         """The MPI whose calls these are, where the archive says so. Raises InputError on a damaged one."""
-        with library.told(self._lib, self.file, "its properties cannot be read"):
+        with library.errors_of(self._lib, self.file, "its properties cannot be read"):
             if library.MPI not in self._lib.Reader_GetPropertyNames(self._handle):
                 return ""
             return str(self._lib.Reader_GetProperty(self._handle, library.MPI))
@@ -201,7 +201,7 @@ class Archive:
         """Before any location's events are read."""
         for location in self.locations:
             self._lib.Reader_SelectLocation(self._handle, location)
-        with library.told(self._lib, self.file, "its events cannot be opened"):
+        with library.errors_of(self._lib, self.file, "its events cannot be opened"):
             self._lib.Reader_OpenEvtFiles(self._handle)
         try:
             self._lib.Reader_OpenDefFiles(self._handle)
@@ -217,7 +217,7 @@ class Archive:
         lib, expected, read = self._lib, self.locations[location], 0
         if expected == 0:
             return
-        with library.told(lib, self.file, f"the events of location {location} cannot be read; is its file there, and whole?"):
+        with library.errors_of(lib, self.file, f"the events of location {location} cannot be read; is its file there, and whole?"):
             self._local_definitions(location)
             reader, callbacks = lib.Reader_GetEvtReader(self._handle, location), lib.EvtReaderCallbacks_New()
             found: list[Event] = []

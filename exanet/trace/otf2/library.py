@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library of OTF2: had only when it is needed, and silent, since what it says of a file's errors is told in one message here."""
+"""The library of OTF2: had only when it is needed, and silent, since what it says of a file's errors is reported in one message here."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ATTRIBUTES = (
     ("exanet::blocks_sent", "bytes sent, by rank of the communicator"),
     ("exanet::blocks_received", "bytes received, by rank of the communicator"),
     ("exanet::window_bytes", "the rank's own memory in a window"),
-    ("exanet::window", "the window that a call tests in vain"),
+    ("exanet::window", "the window of a test that was false"),
     (
         "exanet::neighbours",
         "of a collective among neighbours: communicator, request, sources, bytes of each, destinations, bytes of each",
@@ -56,8 +56,8 @@ def load() -> Any:
 
 
 @contextlib.contextmanager
-def told(library: Any, file: Path, what: str) -> Iterator[None]:
-    """Tells an error of the library as one of `file`. Raises InputError."""
+def errors_of(library: Any, file: Path, what: str) -> Iterator[None]:
+    """Reports an error of the library as one of `file`. Raises InputError."""
     try:
         yield
     except library.Error as error:

@@ -3,7 +3,7 @@
 
 A rank's calls are the regions of MPI on its location; what is between them is computing, whatever regions of the program there are. What a
 call did stands in the events inside its region: the messages that it began and the requests that were over in it. Of what is begun without
-blocking some is told only where it ends (a receive's source, a collective's size), so a record waits for that, and those behind it with it.
+blocking some is known only at its end (a receive's source, a collective's size), so a record waits for that, and those behind it with it.
 Sizes by rank of collectives take the sums of all ranks, so those records are put into the streams last.
 
 Limit: each rank's time begins when its MPI_Init returns.
@@ -73,7 +73,7 @@ def _request(event: Event) -> _Request:
 
 @dataclass
 class _Record:
-    """A call that may wait for what it did to be told; without a code it is none."""
+    """A call that may wait for what it did to be known; without a code it is none."""
 
     code: int
     compute: int = 0
@@ -83,7 +83,7 @@ class _Record:
     communicator: int = -1  # the archive's number; -1: none
     fields: tuple[int, ...] = ()  # behind the communicator
     members: Communicator | None = None  # of one that is made
-    collective: tuple[str, Event, int] | None = None  # its name, what is told of it, and the request
+    collective: tuple[str, Event, int] | None = None  # its name, what is known of it, and the request
 
 
 @dataclass
@@ -120,7 +120,7 @@ class _Rank:
         self._most = 0  # of our numbers
         self._windows = windows.Reading(archive, lambda peer, ref: self._message(peer, ref, 0, 0)[0], self._wrong)
         self._probed: dict[int, Event] = {}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._own = {archive.world: 1}  # numbers of communicators
         self._turns: Counter[int] = Counter()
         self._dropped = 0  # computing before records that came to nothing
@@ -229,9 +229,9 @@ class _Rank:
 
     def _once(self, name: str) -> list[_Record]:
         """A call that is not recorded, by its name."""
-        if name in self._told:
+        if name in self._reported:
             return []
-        self._told.add(name)
+        self._reported.add(name)
         return [_Record(CODES["unrecorded"], fields=tuple(name.encode("ascii", "replace")))]
 
     # -- one-sided calls, and collectives among neighbours -------------------------------------------------------------------------------
@@ -249,14 +249,14 @@ class _Rank:
         if made or not self._archive.windows:
             return made or self._once(call.name)
         if code == CODES["Win_test"]:
-            return [_Record(CODES["Test"])]  # in vain, wherever
+            return [_Record(CODES["Test"])]  # empty, wherever
         return [] if code in ACCESSES else self._once(call.name)  # to no process
 
     def _among_neighbours(self, code: int, call: _Call, leave: Event) -> list[_Record]:
-        told = self._whole_numbers(leave.attributes.get(library.NEIGHBOURS, ""))
-        if len(told) < 2:
+        numbers = self._whole_numbers(leave.attributes.get(library.NEIGHBOURS, ""))
+        if len(numbers) < 2:
             return self._once(call.name)
-        ref, request, *lists = told
+        ref, request, *lists = numbers
         record = _Record(code, communicator=ref)
         number = self._begin((_AMONG_NEIGHBOURS, request), record, set()) if request else 0
         record.fields = (number, *lists)
@@ -372,7 +372,7 @@ class _Rank:
         elif kind == "MpiImrecv":
             record.fields = (*record.fields[:2], fields[1], number)
         elif kind == "NonBlockingCollectiveComplete":
-            self._told_of_collective(record, event, number)
+            self._know_collective(record, event, number)
             if record.code in CREATES:
                 return []
         elif kind == "MpiRequestCancelled":
@@ -381,7 +381,7 @@ class _Rank:
             return []
         return [number] if number else []
 
-    def _told_of_collective(self, record: _Record, event: Event, number: int) -> None:
+    def _know_collective(self, record: _Record, event: Event, number: int) -> None:
         record.communicator, record.ready = event.fields[1], True
         if record.code in CREATES:
             record.fields = (0, 0, 0, 0)
@@ -402,7 +402,7 @@ class _Rank:
             if not begun:
                 return []  # readers of the archive find the communicator where it is used
             code = CODES["Comm_idup"]
-        if begun is not None:  # its parent is told when it ends
+        if begun is not None:  # its parent is known when it ends
             record = _Record(code, ready=False)
             self._numbers[_OF_MPI, begun.fields[0]] = 0, record
             return [record]
@@ -422,8 +422,8 @@ class _Rank:
             self._own[ref] = 2
             return 2
         for other in self._archive.communicators.values():
-            twin = (other.members, other.remote) == (communicator.members, communicator.remote) and other.alone == communicator.alone
-            if twin and other.ref not in self._own and (other.ref == ref or (other.ref < ref and not other.made_by_event)):
+            alike = (other.members, other.remote) == (communicator.members, communicator.remote) and other.alone == communicator.alone
+            if alike and other.ref not in self._own and (other.ref == ref or (other.ref < ref and not other.made_by_event)):
                 self._stream.call("communicator", 0, *self._describe(other, 0))
         return self._own[ref]
 
@@ -444,7 +444,7 @@ class _Rank:
     # -- the stream ----------------------------------------------------------------------------------------------------------------------
 
     def _flush(self) -> None:
-        """Writes the records that are told, up to the first that is not."""
+        """Writes the records that are known, up to the first that is not."""
         while self._held and self._held[0].ready:
             record = self._held.popleft()
             if record.code == 0:

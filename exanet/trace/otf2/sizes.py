@@ -5,7 +5,7 @@ Sums are Score-P's: of a broadcast the root sends a vector to each rank, of an a
 in a call "in place" is not counted. Back from sums to blocks:
 
 - With one size for all ranks the block is the sum by ranks. A sum that does not divide was "in place", and is divided by the other ranks.
-- MPI_Gatherv, Scatterv, Allgatherv, Reduce_scatter: each rank's own sum is its block, so the ranks together tell all of them.
+- MPI_Gatherv, Scatterv, Allgatherv, Reduce_scatter: each rank's own sum is its block, so the ranks together have all of them.
 - MPI_Alltoallv and Alltoallw: what goes from one rank to another follows from what the one sends and the other receives, in proportion.
 """
 

@@ -2,7 +2,7 @@
 """One-sided calls of a rank as OTF2's records of remote memory: windows, what is put and got with target and bytes, locks, groups, fences.
 
 What the records lack is in attributes: the bytes of a window and whether an access is to one piece of memory. A lock and a flush of all are
-those of one, of a rank that is not defined. A call that leaves no record, which is a test in vain, names its window by an attribute.
+those of one, of a rank that is not defined. A call that leaves no record, which is a test that was false, names its window by an attribute.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from exanet.errors import InputError
-from exanet.trace.layout import CONTIGUOUS, EXCLUSIVE, IN_VAIN, UNCHECKED
+from exanet.trace.layout import CONTIGUOUS, EMPTY, EXCLUSIVE, UNCHECKED
 from exanet.trace.otf2 import library
 from exanet.trace.otf2.archive import RMA, Archive, Event
 from exanet.trace.records import ACCESSES, REQUESTED, SYNCHRONISATIONS, WINDOW, WINDOWS
@@ -71,7 +71,7 @@ class Writing:
             return {}
         flags = fields[2]
         unchecked = self._with({library.FLAGS: UNCHECKED} if flags & UNCHECKED else {})
-        if flags & IN_VAIN:
+        if flags & EMPTY:
             return {library.WINDOW: ref}
         if name.startswith("Win_lock"):
             kind = lib.LockType.EXCLUSIVE if flags & EXCLUSIVE else lib.LockType.SHARED
@@ -137,7 +137,7 @@ class Reading:
     _last: int = 0
 
     def calls(self, code: int, events: list[Event], leave: Event) -> list[Read]:
-        """What a region of such a call has done; nothing where that is not told."""
+        """What a region of such a call has done; nothing where that is not known."""
         events = [event for event in events if event.kind in RMA]
         if code in WINDOWS:
             return [self._made(code, event) for event in events if event.kind == "RmaWinCreate"]
@@ -180,7 +180,7 @@ class Reading:
     def _synchronised(self, code: int, events: list[Event], leave: Event) -> list[Read]:
         name, made = _NAMES[code], list[Read]()
         if library.WINDOW in leave.attributes:
-            return [*made, Read(code, (self._window(leave.attributes[library.WINDOW], made), 0, IN_VAIN, 0))]
+            return [*made, Read(code, (self._window(leave.attributes[library.WINDOW], made), 0, EMPTY, 0))]
         expected = {
             **{"Win_free": ("RmaWinDestroy",), "Win_fence": ("RmaCollectiveEnd",), "Win_lock": _LOCKS, "Win_lock_all": _LOCKS},
             **dict.fromkeys(("Win_unlock", "Win_unlock_all"), ("RmaReleaseLock",)),

@@ -291,7 +291,7 @@ def write(trace: Trace, directory: Path) -> dict[str, int]:
     events: list[int] = []
     length_ps = 0
     tables = TraceTables(trace.about.ranks)
-    with library.told(lib, directory, "it cannot be written"):
+    with library.errors_of(lib, directory, "it cannot be written"):
         archive = lib.Archive_Open(
             str(directory), NAME, lib.FileMode.WRITE, _CHUNK_EVENTS, _CHUNK_DEFINITIONS, lib.FileSubstrate.POSIX, lib.Compression.NONE
         )
@@ -309,7 +309,7 @@ def write(trace: Trace, directory: Path) -> dict[str, int]:
         attributes = lib.AttributeList_New()
         for rank, stream in enumerate(trace.streams):
             try:
-                tables.read(str(stream))  # what is damaged is told by the core's reader
+                tables.read(str(stream))  # what is damaged is reported by the core's reader
             except ValueError as error:
                 raise InputError(str(error)) from None
             lib.Archive_CloseDefWriter(archive, lib.Archive_GetDefWriter(archive, rank))

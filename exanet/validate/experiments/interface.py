@@ -118,7 +118,7 @@ def payload_in_completion(runner: Runner) -> Measured:
     found = _run(sizes.message_burst)
     return Measured(
         found["payload_bytes"],
-        f"payload of a message and the entry that tells of it are {found['bursts']} burst, of one behind a transfer too; a fence has 8 B",
+        f"payload of a message and the entry that reports it are {found['bursts']} burst, of one behind a transfer too; a fence has 8 B",
         holds=found["bursts"] == 1 and found["payload_bytes"] >= 32,
     )
 

@@ -76,7 +76,7 @@ def _neighbours(runner: Runner) -> dict[str, dict[str, float]]:
     """The stencil on each network, its ranks in the order of the endpoints: time, hops and delay of a packet."""
     found = {}
     for name, (topologies, channels) in _EQUAL_SIZE.items():
-        runner.tell(f"neighbours on the {name}")
+        runner.report(f"neighbours on the {name}")
         done = [jobs.finish(_small(topology, channels), [_NEIGHBOURS]) for topology in topologies]
         keys = ("finished_ns", "mean_hops", "packet_latency_ns")
         found[name] = {key: statistics.fmean(float(one[key]) for one in done) for key in keys}
@@ -126,7 +126,7 @@ def neighbour_delays(runner: Runner) -> Measured:
 def topologies_by_throughput(runner: Runner) -> Measured:
     slower = {}
     for name, network in _FLOW_SIZES.items():
-        runner.tell(f"flows on the {name}")
+        runner.report(f"flows on the {name}")
         point = sim.simulate(_network(*network, packets=False), offered=0, spec=sim.TrafficSpec(level="flow"))
         slower[name] = float(point["slowdown"])
     alike = abs(slower["dragonfly"] / slower["fat tree"] - 1) < 0.2
@@ -146,7 +146,7 @@ def _curve(runner: Runner, name: str) -> dict[float, dict[str, Any]]:
     network, loads, window_ps = _CURVES[name]
     machine, found = _network(*network).resolve(), {}
     for offered in loads:
-        runner.tell(f"{name}, load {offered:g} of {', '.join(f'{one:g}' for one in loads)}")
+        runner.report(f"{name}, load {offered:g} of {', '.join(f'{one:g}' for one in loads)}")
         found[offered] = sim.figures(
             sim.simulate(machine, offered=offered, spec=sim.TrafficSpec(warm_up_ps=window_ps, measure_ps=window_ps))
         )

@@ -87,7 +87,7 @@ def _trees(runner: Runner) -> dict[str, float]:
     with _folder() as folder:
         trace = written.broadcasts(folder / "trace", 342, _BROADCASTS, _BROADCAST_BYTES)
         for algorithm in _TREES:
-            runner.tell(f"broadcasts by {algorithm}")
+            runner.report(f"broadcasts by {algorithm}")
             took[algorithm] = _replayed(trace, "dragonfly-342", {"bcast": algorithm})["summary"]["virtual_ps"] * 1e-9
     return took
 
@@ -128,7 +128,7 @@ def _dynamics(runner: Runner) -> dict[str, dict[str, float]]:
     with _folder() as folder:
         trace = written.molecular_dynamics(folder / "trace", 2, (8, 8, 4))
         for name, changes in _NETWORKS.items():
-            runner.tell(f"molecular dynamics on the {name}")
+            runner.report(f"molecular dynamics on the {name}")
             found = _replayed(trace, _changed(folder, "bxi-256", changes))
             figures[name] = {"run_ms": found["summary"]["virtual_ps"] * 1e-9, "message_us": float(_message_times_us(found).mean())}
     return figures
@@ -157,7 +157,7 @@ def _times_by_switch(runner: Runner, base: str) -> dict[str, list[float]]:
     with _folder() as folder:
         trace = written.molecular_dynamics(folder / "trace", 2)
         for name, changes in (("BXIv3", ""), ("BXIv2", _SLOW_LINKS)):
-            runner.tell(f"molecular dynamics with {name}-like switches, {base}")
+            runner.report(f"molecular dynamics with {name}-like switches, {base}")
             machine = _changed(folder, base, f"topology: {{shape: [16, 8]}}\n{changes}")
             quantiles[name] = np.quantile(_message_times_us(_replayed(trace, machine)), _QUANTILES).tolist()
     return quantiles
@@ -186,7 +186,7 @@ def message_times_by_switch(runner: Runner) -> Measured:
 
 @experiment("R57", kind="shape")
 def packets_by_stage(runner: Runner) -> Measured:
-    runner.tell("molecular dynamics on the 8-ary 2-tree")
+    runner.report("molecular dynamics on the 8-ary 2-tree")
     with _folder() as folder:
         trace = written.molecular_dynamics(folder / "trace", 2, (4, 4, 4))
         machine = _changed(folder, "fat-tree-64", "topology: {kind: k-ary-n-tree, shape: [8, 2]}")
@@ -211,7 +211,7 @@ def interference(runner: Runner) -> Measured:
         broadcasts = written.broadcasts(folder / "broadcasts", 128, 50, 25_000)
         dynamics = written.molecular_dynamics(folder / "dynamics", 2)
         for mapping in ("round-robin", "switch", "node"):
-            runner.tell(f"broadcasts beside molecular dynamics, mapped by {mapping}")
+            runner.report(f"broadcasts beside molecular dynamics, mapped by {mapping}")
             options = replay.Options((broadcasts, dynamics), "dragonfly-342", mapping, collectives={"bcast": "LLF"}, alone=True)
             found[mapping] = [row["slowdown"] for row in replay.replay(options)[0]["programs"]]
     return Measured(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ping-pong of RDMA writes between the memories of ranks 0 and 1, through libexanet and without any MPI: each is told of by a word behind
+"""Ping-pong of RDMA writes between the memories of ranks 0 and 1, through libexanet and without any MPI: each is reported by a word behind
 its bytes, which the target polls. Arguments: answer, sizes in bytes."""
 
 import ctypes
@@ -14,10 +14,10 @@ PAYLOAD = bytes(n % 251 for n in range(1 << 16))  # stays: the interface reads i
 
 
 def one_way_ns(process: Process, memory: ctypes.Array[ctypes.c_char], size: int) -> float:
-    told = SILENT | HAS_DATA
+    flags = SILENT | HAS_DATA
 
     def send() -> None:
-        must(library.exanet_put(process.ni, process.ep, process.peer, PAYLOAD, size, 0, KEY, size, told, 0), "exanet_put")
+        must(library.exanet_put(process.ni, process.ep, process.peer, PAYLOAD, size, 0, KEY, size, flags, 0), "exanet_put")
 
     def receive() -> None:
         if process.wait().data != size or memory.raw[:size] != PAYLOAD[:size]:

@@ -191,7 +191,7 @@ TEST_CASE("fences: a block of one packet before one is lost, behind more blocks 
   CHECK(network.transfer_counts(1)[6] == 1);
 }
 
-TEST_CASE("fences: what memory refuses is told, and no fence comes behind it") {
+TEST_CASE("fences: what memory refuses is reported, and no fence comes behind it") {
   const auto memory = static_cast<unsigned>(spec::NackReason::kMemory);
   for (const unsigned obstacle : {0u, 1u, 2u}) {
     CAPTURE(obstacle);

@@ -241,8 +241,8 @@ class Model {
       events_.schedule(kCycle * static_cast<std::int64_t>(ops[i].taken + 1), on_store, i);
     events_.run_until(kCycle * static_cast<std::int64_t>(end));
     std::sort(result.happenings.begin(), result.happenings.end());
-    result.counts = {messages_.sender.sent(),     messages_.sender.repeated(),  messages_.sender.stale(),
-                     messages_.receiver.stored(), messages_.receiver.refused(), messages_.receiver.repeated(),
+    result.counts = {messages_.sender.sent(),     messages_.sender.repeated(), messages_.sender.unexpected_acks(),
+                     messages_.receiver.stored(), messages_.receiver.nacked(), messages_.receiver.repeated(),
                      messages_.receiver.dropped()};
   }
 
@@ -253,7 +253,7 @@ class Model {
     MessagesConfig config;
     config.cycle = kCycle;
     config.contexts = kContexts;
-    config.patience = case_.patience;
+    config.timeout = case_.patience;
     config.tries = case_.tries;
     config.begins = kReset;
     config.memory_answer = case_.memory_cycles;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verilated ni_ports: at the intra-tile ports of a Verilated router, with random frames at random paces, and one alone, whose packets are made and taken
+// Verilated ni_ports: at the intra-tile ports of a Verilated router, with random frames at random rates, and one alone, whose packets are made and taken
 // apart by the C++ of the other tests.
 #include <doctest/doctest.h>
 
@@ -241,11 +241,11 @@ struct Alone {
 
 }  // namespace
 
-TEST_CASE("ni_port: random frames of every length through a router, at random paces") {
-  struct Pace {
+TEST_CASE("ni_port: random frames of every length through a router, at random rates") {
+  struct Rates {
     double offers, takes;
   };
-  for (const auto [offers, takes] : {Pace{1, 1}, Pace{0.5, 1}, Pace{1, 0.4}, Pace{0.7, 0.7}, Pace{0.1, 0.9}}) {
+  for (const auto [offers, takes] : {Rates{1, 1}, Rates{0.5, 1}, Rates{1, 0.4}, Rates{0.7, 0.7}, Rates{0.1, 0.9}}) {
     Node node(static_cast<std::uint64_t>(1000 * offers + 10 * takes));
     std::mt19937_64 random{static_cast<std::uint64_t>(100 * offers + takes)};
     // By where from and where to, in two classes: packets of one class stay in order, a priority packet may pass bulk.
@@ -311,10 +311,10 @@ TEST_CASE("ni_port: what a packet costs in cycles, each way, and how long it sta
         ++sent_words;
         if (flit.tail() && tail_in == 0) tail_in = alone.cycle;
         if (flit.tail()) {
-          spec::Credit room;
-          room.set_words(words);
-          room.set_headers(1);
-          sender.credit(room);
+          spec::Credit space;
+          space.set_words(words);
+          space.set_headers(1);
+          sender.credit(space);
         }
       }
       const std::uint64_t now = alone.cycle;
@@ -409,7 +409,7 @@ TEST_CASE("ni_port: a damaged packet is dropped and counted, its slot released, 
     else if (how == 4 && !packet.payload.empty())
       packet.payload.pop_back();
     else if (how == 5)
-      packet.payload.push_back({});  // more than its header says, also than the buffer's room for it
+      packet.payload.push_back({});  // more than its header says, also than the buffer's space for it
     else
       damaged = false;
     if (damaged)

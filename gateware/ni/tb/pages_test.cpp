@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verilated nodes whose transfers name addresses of protection domains: pages of all sizes at both ends, faults that are told, resolved and given up, and
+// Verilated nodes whose transfers name addresses of protection domains: pages of all sizes at both ends, faults that are reported, resolved and given up, and
 // revocation while transfers run.
 #include <doctest/doctest.h>
 
@@ -125,7 +125,8 @@ TEST_CASE("pages: bytes go through pages of every size to where these are, at bo
   CHECK(network.page_counts(1)[1] == 0);
 }
 
-TEST_CASE("pages: what is not there, is not to be written or is another domain's is told to both, and not touched") {
+TEST_CASE(
+    "pages: what is not there, is not to be written or is another domain's is reported to both, and not touched") {
   for (const unsigned tries : {0u, 2u}) {
     CAPTURE(tries);
     Pages pages(2, {.block_patience = 0, .fault_tries = tries});
@@ -144,7 +145,7 @@ TEST_CASE("pages: what is not there, is not to be written or is another domain's
       bool read;
       std::uint64_t own, target;
       Reason reason;
-      std::size_t node;  // whose kernel is told
+      std::size_t node;  // whose kernel is notified
       std::uint64_t page;
       spec::PageAccess access;
     };
@@ -181,7 +182,7 @@ TEST_CASE("pages: what is not there, is not to be written or is another domain's
     for (std::uint64_t i = 0; i < 2 * kPage; ++i)
       wrong += network.node(0).memory->get(kFrom + i) != value_at(0, kFrom + i);
     CHECK(wrong == 0);
-    // What is whole beside them, is; and the word that tells the end has to be writable, too.
+    // What is whole beside them, is; and the word that reports the end has to be writable, too.
     CHECK(pages.write(kOwn, kTarget, 4096) == 0);
     pages.map(0, kEnds + kLargePage, Pages::kEndFrames + kLargePage, kLargePage, false);
     spec::Transfer transfer = transfer_of(kOwn, kTarget, 64, network.node(1).dcid, 1);
@@ -195,7 +196,7 @@ TEST_CASE("pages: what is not there, is not to be written or is another domain's
   }
 }
 
-// A kernel that puts pages in place when it is told, some of them late.
+// A kernel that puts pages in place when it is notified, some of them late.
 TEST_CASE("pages: a fault that is resolved lets the transfer go on, with its fence behind all bytes") {
   for (const unsigned late : {0u, 1u, 3u}) {
     for (const bool reads : {false, true}) {
@@ -222,7 +223,7 @@ TEST_CASE("pages: a fault that is resolved lets the transfer go on, with its fen
         };
       }
       network.transfer(asks, 1, transfer);
-      std::map<std::pair<std::size_t, std::uint64_t>, unsigned> told;
+      std::map<std::pair<std::size_t, std::uint64_t>, unsigned> reported;
       for (unsigned i = 0; word_of(*network.node(asks).memory, Pages::kEndFrames + 8) == 0; ++i) {
         REQUIRE(i < 3000);
         network.run(60);
@@ -231,7 +232,7 @@ TEST_CASE("pages: a fault that is resolved lets the transfer go on, with its fen
           if (fault.valid() == 0) continue;
           network.take_fault(n);
           const std::uint64_t page = fault.page() * kPage;
-          if (told[{n, page}]++ < late) continue;
+          if (reported[{n, page}]++ < late) continue;
           const std::uint64_t frame = n == 0            ? kFrom + page - kOwn
                                       : page >= kFences ? Pages::kFenceFrames + page - kFences
                                                         : kTo + page - kTarget;
@@ -243,7 +244,7 @@ TEST_CASE("pages: a fault that is resolved lets the transfer go on, with its fen
       for (std::uint64_t i = 0; i < kBytes; ++i)
         wrong += network.node(1).memory->get(kTo + kTargetOffset + i) != value_at(0, kFrom + kOffset + i);
       CHECK(wrong == 0);
-      CHECK(told.size() >= 14);
+      CHECK(reported.size() >= 14);
       if (!reads) CHECK(word_of(*network.node(1).memory, Pages::kFenceFrames + kLargePage) == 77);
     }
   }
@@ -423,7 +424,7 @@ TEST_CASE("pages: when an invalidation is over nothing reads or writes by what t
           network.node(n).dma->on_read = [touched](std::uint64_t address) { CHECK(!touched(address)); };
         }
       }
-      // All are told.
+      // All are reported.
       for (const unsigned number : {1u, 2u, 3u, 4u, 11u, 12u, 13u, 14u}) {
         for (unsigned i = 0; pages.end(number).done() == 0; ++i) {
           REQUIRE(i < 100'000);

@@ -92,7 +92,7 @@ class Protection {
     else
       tables_[n].map(d, base_of(d) + kPage * p, frame_of(d, p), kPage, page.state == kWritable);
   }
-  // The interface touches this address: some domain's page that may be used like that, or the words that tell ends.
+  // The interface touches this address: some domain's page that may be used like that, or the words that report ends.
   void check(std::size_t n, std::uint64_t address, State wanted) {
     ++(wanted == kReadable ? lines_read : lines_written);
     if (wanted == kWritable && address >= kEndFrames && address < kEndFrames + kLargePage * kDomains) return;
@@ -212,7 +212,7 @@ class Protection {
 }  // namespace
 
 // EXANET_PROTECTION operations, for a campaign, on seeds from EXANET_PROTECTION_SEED on.
-TEST_CASE("pages: no transfer reads or writes what its domain may not, and each is told what has become of it") {
+TEST_CASE("pages: no transfer reads or writes what its domain may not, and each reports what has become of it") {
   const std::uint64_t operations = given("EXANET_PROTECTION", 600);
   std::uint64_t seed = given("EXANET_PROTECTION_SEED", 1), done = 0, whole = 0, refused = 0, revocations = 0, read = 0,
                 written = 0, longest = 0;

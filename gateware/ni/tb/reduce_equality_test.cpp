@@ -184,7 +184,7 @@ class Model {
   ReductionsConfig config() const {
     return {.cycle = kCycle,
             .port = 0,
-            .patience = case_.patience,
+            .timeout = case_.patience,
             .limit = case_.limit,
             .memory_answer = case_.memory_cycles};
   }

@@ -90,7 +90,7 @@ TEST_CASE("reductions: the deepest tree and the widest one, each type and operat
   }
 }
 
-TEST_CASE("reductions: all trees of all nodes at once, in drawn shapes, with losses and impatience") {
+TEST_CASE("reductions: all trees of all nodes at once, in drawn shapes, with losses and short timeouts") {
   std::uint64_t repeated = 0, damaged = 0, dropped = 0;
   for (const auto& [nodes, two_dimensions] : {std::pair{2u, false}, {4u, true}, {8u, false}})
     for (const double loss : {0.0, 0.02, 0.2}) {
@@ -147,7 +147,8 @@ TEST_CASE("reductions: all trees of all nodes at once, in drawn shapes, with los
   MESSAGE(repeated << " packets sent again, " << damaged << " damaged, " << dropped << " that nobody waited for");
 }
 
-TEST_CASE("reductions: a process that does not call: the others are told, and again, until the tree is opened anew") {
+TEST_CASE(
+    "reductions: a process that does not call: the others are notified, and again, until the tree is opened anew") {
   ReduceNetwork network(4, {.patience = 2, .limit = 10});
   Tree tree = chain(4);
   std::uint64_t results = kMemory;
@@ -166,7 +167,7 @@ TEST_CASE("reductions: a process that does not call: the others are told, and ag
   for (std::size_t n = 0; n < 4; ++n) CHECK(reason_at(n) == -1);
   network.run(256 * 2 + 600);
   for (std::size_t n = 0; n < 4; ++n) CHECK(reason_at(n) == silent);
-  // It comes late: it is told at once.
+  // It comes late: it is notified at once.
   for (const std::size_t n : {2, 0}) {
     for (unsigned i = 0; i < 16; ++i)
       network.node(n).memory->set(tree.places[n].branches[0].results + kEndOffset + i, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random transfers between Verilated nodes, with what must become of each: all bytes at their target, none beside them, none again once their owner has
-// been told, and one end, which says why where memory or nobody at all was in the way.
+// been reported, and one end, which says why where memory or nobody at all was in the way.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 namespace exanet::gateware {
 
 inline constexpr unsigned kDomain = 5;
-// Where a node has what it sends, what it is sent, the words that tell the ends, and those behind what it is sent.
+// Where a node has what it sends, what it is sent, the words that report the ends, and those behind what it is sent.
 inline constexpr std::uint64_t kOwn = 0x10'0000'0000, kTarget = 0x20'0000'0000, kEnds = 0x30'0000'0000,
                                kFences = 0x40'0000'0000;
 

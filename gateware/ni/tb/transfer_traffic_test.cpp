@@ -32,7 +32,8 @@ TEST_CASE("transfers: many channels at once, between all nodes, with slow memory
   }
 }
 
-TEST_CASE("transfers: memory that refuses a read or a write, and a node that is not there, are told; others go on") {
+TEST_CASE(
+    "transfers: memory that refuses a read or a write, and a node that is not there, are reported; others go on") {
   NiNetwork network(4, {.memory = {.stalls = 0.1}, .tries = 2, .block_patience = 2});
   TransferTraffic traffic(
       network,
@@ -100,7 +101,7 @@ TEST_CASE("transfers: lines that lose and damage words: all bytes come, once, or
                    .most_bytes = 600}) > 20);
 }
 
-TEST_CASE("transfers: a block of which memory refuses some packet is told to have failed, whichever packet it is") {
+TEST_CASE("transfers: a block of which memory refuses some packet is reported as failed, whichever packet it is") {
   for (const unsigned refused : {0u, 3u, 7u}) {
     CAPTURE(refused);
     NiNetwork network(2);
@@ -121,7 +122,7 @@ TEST_CASE("transfers: a block of which memory refuses some packet is told to hav
   }
 }
 
-TEST_CASE("transfers: memory that refuses late, with more packets waiting for its answers than there is room for") {
+TEST_CASE("transfers: memory that refuses late, with more packets waiting for its answers than there is space for") {
   for (const bool clears : {false, true}) {
     CAPTURE(clears);
     NiNetwork network(4, {.memory = {.latency_cycles = 3000}, .tries = 0});

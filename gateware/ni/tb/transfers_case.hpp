@@ -167,7 +167,7 @@ class Kernel {
   }
   void map(std::size_t n, Page page) {
     if (!nodes_[n].seen.emplace(page.domain, page.at).second) return;
-    // Where packets are lost, it is told of each transfer what has become of it.
+    // Where packets are lost, it is reported of each transfer what has become of it.
     if (case_.disorder.any() && page.at >= kEnds && page.at < kFences)
       return tables_[n].map(page.domain, page.at, frame_of(page.domain, page.at), page.size, true);
     page.writable = case_.read_only_one_in == 0 || random_() % case_.read_only_one_in != 0;

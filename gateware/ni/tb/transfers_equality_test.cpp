@@ -241,7 +241,7 @@ TEST_CASE("transfers equality: messages that stay behind transfers, and go with 
     c.domains = 1 + seed % 2;
     c.storm_one_in = seed % 2 == 0 ? 5 : 0;
     c.given_one_in = seed % 6 == 3 ? 3 : 0;
-    if (seed % 4 == 0) {  // more that wait for memory than there is room for
+    if (seed % 4 == 0) {  // more that wait for memory than there is space for
       c.messages_of_ten = 4;
       c.memory_cycles = 600;
       c.gap = 1;
@@ -344,7 +344,7 @@ Case disordered_case(std::uint64_t seed, bool few) {
 }  // namespace
 
 // EXANET_DISORDER transfers and messages from EXANET_DISORDER_SEED on.
-TEST_CASE("transfers equality: every transfer ends once, whole or told of, whatever becomes of packets") {
+TEST_CASE("transfers equality: every transfer ends once, whole or reported, whatever becomes of packets") {
   constexpr std::uint64_t kFew = 600;
   const std::uint64_t transfers = given("EXANET_DISORDER", kFew);
   std::uint64_t seed = given("EXANET_DISORDER_SEED", 2'000'000), compared = 0, cuts = 0, dead = 0;
@@ -358,7 +358,7 @@ TEST_CASE("transfers equality: every transfer ends once, whole or told of, whate
     compared += c.transfers;
   }
   MESSAGE("transfers and messages compared: "
-          << compared << ", transfers whole " << total_whole << ", told of as failed " << total_reported
+          << compared << ", transfers whole " << total_whole << ", reported as failed " << total_reported
           << ", messages stored " << total_messages << ", reads " << total_reads << ", fences " << total_fences
           << "; packets of transfers " << total_packets << ", blocks repeated " << total_repeated
           << ", packets that were too late " << total_dropped << ", faults of pages " << total_faults

@@ -104,7 +104,7 @@ class Gateware {
   bool all_ended() const {
     return std::all_of(nodes_.begin(), nodes_.end(), [](const Processor& p) { return p.under_way == 0; });
   }
-  // What tells that a transfer has ended, if it is that which was written: the same in both words of the line.
+  // What shows that a transfer has ended, if it is that which was written: the same in both words of the line.
   std::optional<spec::TransferEnd> end_in(const WrittenBeat& beat) const {
     const std::uint64_t address = case_.translate ? address_of(beat.address) : beat.address;
     if (address < kEnds || address >= kFences) return std::nullopt;

@@ -117,7 +117,7 @@ class Model {
     result.counts = {sender.packets(),
                      sender.ended(),
                      sender.repeated(),
-                     sender.stale(),
+                     sender.unexpected_acks(),
                      blocks.written(),
                      blocks.repeated(),
                      blocks.dropped(),
@@ -132,10 +132,10 @@ class Model {
     TransfersConfig config;
     config.cycle = kCycle;
     config.channels = kChannels;
-    config.patience = case_.patience;
+    config.timeout = case_.patience;
     config.tries = case_.tries;
     config.kept_channels = case_.kept;
-    config.read_patience = case_.read_patience;
+    config.read_timeout = case_.read_patience;
     config.begins = kClearTransfers;
     config.translate = case_.translate;
     config.fault_tries = case_.fault_tries;
@@ -147,7 +147,7 @@ class Model {
     config.cycle = kCycle;
     config.contexts = kContexts;
     config.tries = case_.tries;
-    config.patience = 8;
+    config.timeout = 8;
     config.begins = kClear;
     config.memory_answer = case_.memory_cycles;
     return config;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verilated nodes that write into each other's memory: every byte where it is to go, none beside, the end told once, whatever the addresses, lengths and
+// Verilated nodes that write into each other's memory: every byte where it is to go, none beside, the end reported once, whatever the addresses, lengths and
 // pauses of memory.
 #include <doctest/doctest.h>
 

@@ -2,7 +2,7 @@
 // The network interfaces of a node, Verilated as one part (node_interfaces.sv), between two buses of stores, a memory and four intra-tile ports of its
 // router, which it drives from registers.
 //
-// It is at rest when nothing has come to it or out of it for kRest cycles, no message or transfer of its own is under way, and memory owes it nothing. Then its
+// It is at rest when nothing has come to it or out of it for kRest cycles, no message or transfer of its own is under way, and nothing from memory is pending. Then its
 // counters of scans alone go on, and it is not evaluated; before it is again, they are moved on.
 #pragma once
 
@@ -46,7 +46,7 @@ class NodeInterfaces {
     for (unsigned w = 0; w < flit.raw.size(); ++w) model_->flit_i[port][w] = flit.raw[w];
     wake();
   }
-  void give_room(unsigned port, std::uint32_t credit, std::uint64_t cycle) {
+  void give_space(unsigned port, std::uint32_t credit, std::uint64_t cycle) {
     catch_up(cycle);
     model_->credit_i[port] = credit;
     wake();
@@ -177,7 +177,7 @@ inline void NodeInterfaces::catch_up(std::uint64_t cycle) {
   cycle_ = cycle;
 }
 
-// Offers what this cycle brings, and tells of what is at the ports before the edge at its end.
+// Offers what this cycle brings, and reports what is at the ports before the edge at its end.
 template <typename See>
 void NodeInterfaces::see(std::uint64_t cycle, const See& see) {
   Vnode_interfaces& m = *model_;
@@ -212,7 +212,7 @@ void NodeInterfaces::see(std::uint64_t cycle, const See& see) {
     wake();
     freed_[m.freed_slot_o] = true;
   }
-  const auto tell_free = [&](unsigned slot) {
+  const auto report_free = [&](unsigned slot) {
     if (!freed_[slot] || queued_[slot] || framed_[slot] != 0) return;
     freed_[slot] = false;
     --own_;
@@ -222,9 +222,9 @@ void NodeInterfaces::see(std::uint64_t cycle, const See& see) {
   if (m.pushed_o) queued_[m.pushed_slot_o] = true;
   if (m.framed_o) ++framed_[m.framed_slot_o];
   if (m.fetched_o) --framed_[m.fetched_slot_o];
-  if (m.popped_o) tell_free(m.popped_slot_o);
-  if (m.fetched_o) tell_free(m.fetched_slot_o);
-  if (m.freed_o) tell_free(m.freed_slot_o);
+  if (m.popped_o) report_free(m.popped_slot_o);
+  if (m.fetched_o) report_free(m.fetched_slot_o);
+  if (m.freed_o) report_free(m.freed_slot_o);
   if (m.served_o) see(exanet_seen{EXANET_SEEN_SERVED, 0, 0, 1, m.served_address_o, {}, 0});
   see_memory(cycle, see);
 }

@@ -46,12 +46,14 @@ struct Node {
   unsigned held = 0;  // ports at which it gives back none by itself, a bit each
   unsigned given[kIntra] = {};  // that it gives back there
 
-  bool owes() const {
+  bool has_pending() const {
     return std::any_of(std::begin(slots), std::end(slots), [](unsigned n) { return n != 0; });
   }
 
-  bool at_rest() const { return sending == 0 && !owes() && interfaces_at_rest() && parts.at_rest(); }
-  bool router_at_rest() const { return sending == 0 && !owes() && interfaces_at_rest() && parts.router_at_rest(); }
+  bool at_rest() const { return sending == 0 && !has_pending() && interfaces_at_rest() && parts.at_rest(); }
+  bool router_at_rest() const {
+    return sending == 0 && !has_pending() && interfaces_at_rest() && parts.router_at_rest();
+  }
 
 #if EXANET_INTERFACES
   bool interfaces_at_rest() const { return interfaces.at_rest(); }
@@ -67,7 +69,7 @@ struct Share {
   VerilatedContext context;
   std::size_t begin = 0, end = 0;
   std::vector<exanet_arrival> arrivals;
-  std::vector<exanet_room> room;
+  std::vector<exanet_space> space;
   std::vector<exanet_seen> seen;
   bool at_rest = false;  // all of its nodes
 };
@@ -101,7 +103,7 @@ struct exanet_nodes {
   void skip(std::uint64_t cycles) { time_ += cycles; }
 
   std::vector<exanet_arrival> arrivals_;
-  std::vector<exanet_room> room_;
+  std::vector<exanet_space> space_;
   std::vector<exanet_seen> seen_;
   std::vector<Line<Word>> lines_;
 
@@ -149,12 +151,12 @@ void exanet_nodes::step() {
   ++cycle_;
   ++time_;
   arrivals_.clear();
-  room_.clear();
+  space_.clear();
   seen_.clear();
   at_rest_ = true;
   for (const auto& share : shares_) {
     arrivals_.insert(arrivals_.end(), share->arrivals.begin(), share->arrivals.end());
-    room_.insert(room_.end(), share->room.begin(), share->room.end());
+    space_.insert(space_.end(), share->space.begin(), share->space.end());
     seen_.insert(seen_.end(), share->seen.begin(), share->seen.end());
     at_rest_ = at_rest_ && share->at_rest;
   }
@@ -164,7 +166,7 @@ void exanet_nodes::step() {
 
 void exanet_nodes::step(Share& share) {
   share.arrivals.clear();
-  share.room.clear();
+  share.space.clear();
   share.seen.clear();
   share.at_rest = true;
   for (std::size_t n = share.begin; n < share.end; ++n) {
@@ -186,7 +188,7 @@ void exanet_nodes::drive(Node& node) {
   Word word;
   for (unsigned p = 0; p < kInter; ++p)
     if (node.in[p] != kNone && lines_[node.in[p]].take(cycle_, word)) node.parts.receive(p, word);
-  for (unsigned i = 0; node.owes() && i < kIntra; ++i) {
+  for (unsigned i = 0; node.has_pending() && i < kIntra; ++i) {
     if (node.given[i] == 0 || node.slots[i] == 0) continue;
     --node.given[i];
     --node.slots[i];
@@ -220,7 +222,7 @@ void exanet_nodes::drive_interfaces(std::uint32_t number, Share& share) {
       if (flit.head() != 0) node.arriving[i] = flit;
       if (flit.tail() != 0) see_header(EXANET_SEEN_DELIVERED, i, node.arriving[i]);
     }
-    if (const std::uint32_t credit = node.parts.room(i); credit != 0) interfaces.give_room(i, credit, time_);
+    if (const std::uint32_t credit = node.parts.space(i); credit != 0) interfaces.give_space(i, credit, time_);
   }
   if (interfaces.at_rest()) return;
   interfaces.see(time_, see);
@@ -262,9 +264,9 @@ void exanet_nodes::collect(std::uint32_t number, Share& share) {
       node.parts.release(i);
     }
     spec::Credit credit;
-    credit.raw[0] = node.parts.room(i);
+    credit.raw[0] = node.parts.space(i);
     if (credit.raw[0] != 0)
-      share.room.push_back(
+      share.space.push_back(
           {number, i, static_cast<std::uint32_t>(credit.words()), static_cast<std::uint32_t>(credit.headers())});
   }
 }
@@ -304,9 +306,9 @@ const exanet_node_library_calls kCalls = {
       *first = nodes->arrivals_.data();
       return static_cast<std::uint32_t>(nodes->arrivals_.size());
     },
-    [](const exanet_nodes* nodes, const exanet_room** first) {
-      *first = nodes->room_.data();
-      return static_cast<std::uint32_t>(nodes->room_.size());
+    [](const exanet_nodes* nodes, const exanet_space** first) {
+      *first = nodes->space_.data();
+      return static_cast<std::uint32_t>(nodes->space_.size());
     },
     [](const exanet_nodes* nodes) { return static_cast<int>(nodes->at_rest()); },
     [](const exanet_nodes* nodes, std::uint32_t node) { return nodes->discarded(node); },

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A node out of parts that are Verilated one by one, the router and a link at each inter-tile port, wired as in gateware/node/rtl/exanet_node.sv.
-// What rests is not evaluated, each part for itself.
+// What is idle is not evaluated, each part for itself.
 //
 // A part's outputs come from registers, but for a link's release_o, which follows tx_ready_i within the cycle. So a cycle is: settle() the links
 // whose tx_ready_i has changed, connect() all parts by what they drive, edge().
 //
 // A part is at rest when it has been driven with no word, credit or release for kRest cycles, and has driven none: further edges would leave it
-// as it is. A link that repeats credits (credit_interval_i) counts cycles, and never rests; without, that register is off.
+// as it is. A link that repeats credits (credit_interval_i) counts cycles, and is never idle; without, that register is off.
 #pragma once
 
 #include <memory>
@@ -39,7 +39,7 @@ class Part {
   void wake() { still_ = 0; }  // before an edge: something is driven into it
   void see(bool moving) { still_ = moving ? 0 : still_ + 1; }  // behind one: whether it drives something
 
-  // A rising edge of clk_i, with the inputs as they are. No register has the falling edge before it, so the model is told that the clock was low,
+  // A rising edge of clk_i, with the inputs as they are. No register has the falling edge before it, so the model gets that the clock was low,
   // and is evaluated once in place of twice.
   void edge() {
     model_->rootp->__Vtrigprevexpr___TOP__clk_i__0 = 0;
@@ -84,7 +84,7 @@ class NodeParts {
 
   bool at_rest() const {
     bool rest = router_.at_rest();
-    for (const Part<Link>& link : links_) rest = rest && rests(link);
+    for (const Part<Link>& link : links_) rest = rest && is_idle(link);
     return rest;
   }
 
@@ -126,7 +126,7 @@ class NodeParts {
     }
     for (unsigned p = 0; p < kInter; ++p) {
       Part<Link>& link = links_[p];
-      if (rests(link)) continue;
+      if (is_idle(link)) continue;
       link.edge();
       link->rx_valid_i = 0;
       link.see((link->tx_valid_o != 0 && (plugged >> p & 1u) != 0) || (link->flit_o[kValidWord] & kValid) != 0 ||
@@ -142,7 +142,7 @@ class NodeParts {
     return flit;
   }
   std::uint32_t discarded() const { return router_->discarded_o; }
-  std::uint32_t room(unsigned i) const { return router_->credit_o[kInter + i][0]; }
+  std::uint32_t space(unsigned i) const { return router_->credit_o[kInter + i][0]; }
 
  private:
   static constexpr unsigned kValidWord = 4;
@@ -153,7 +153,7 @@ class NodeParts {
     const bool router_moves = !router_.at_rest();
     for (unsigned p = 0; p < kInter; ++p) {
       Part<Link>& link = links_[p];
-      const bool link_moves = !rests(link);
+      const bool link_moves = !is_idle(link);
       if (router_moves) {
         link->flit_i = router_->flit_o[p];
         link->credit_i = router_->credit_o[p];
@@ -170,7 +170,7 @@ class NodeParts {
     }
   }
 
-  bool rests(const Part<Link>& link) const { return !counting_ && link.at_rest(); }
+  bool is_idle(const Part<Link>& link) const { return !counting_ && link.at_rest(); }
 
   Part<Router> router_;
   std::vector<Part<Link>> links_;

@@ -79,9 +79,9 @@ int main() {
     const exanet_arrival* arrival = nullptr;
     for (std::uint32_t count = calls.arrivals(network, &arrival); count > 0; --count, ++arrival, ++arrived)
       sound = sound && arrival->sound != 0;
-    const exanet_room* room = nullptr;
-    for (std::uint32_t count = calls.room(network, &room); count > 0; --count, ++room)
-      under_way[room->node] -= room->headers;
+    const exanet_space* space = nullptr;
+    for (std::uint32_t count = calls.space(network, &space); count > 0; --count, ++space)
+      under_way[space->node] -= space->headers;
   }
   calls.close(network);
   if (arrived == sent && sound) return 0;

@@ -69,7 +69,7 @@ TEST_CASE_TEMPLATE("credits: no threshold and no interval stops a link", Network
   check_every_threshold<Network>();
 }
 
-TEST_CASE("credits: a line that comes up late is told what it missed, even where repetition is slowest") {
+TEST_CASE("credits: a line that comes up late gets what it missed, even where repetition is slowest") {
   for (const unsigned interval : {0u, 256u}) {
     Registers<VerilatedNetwork> link(0, interval);
     link.network.node(1).tx[0]->tamper = [&](std::uint64_t word) -> std::optional<std::uint64_t> {

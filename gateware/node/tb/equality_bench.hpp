@@ -223,8 +223,8 @@ struct Fate {
   bool operator==(const Fate&) const = default;
 };
 
-// One network, with a queue of packets in front of each of its ports and classes. What room comes back at an instant is there for those who wait, before
-// others come at the same instant: which of the two classes gets the last room must not depend on the order of a network's events.
+// One network, with a queue of packets in front of each of its ports and classes. What space comes back at an instant is there for those who wait, before
+// others come at the same instant: which of the two classes gets the last space must not depend on the order of a network's events.
 class Run {
  public:
   Run(const Case& c, const std::vector<Offer>& offers, const MakeNetwork& make)

@@ -23,7 +23,7 @@ TEST_CASE("equality: two nodes") {
       compare({.topology = {"mesh", {2}}, .load = load, .packets = 1000, .seed = 7, .line_cycles = line});
 }
 
-// Packets of 15 words from one port fill the room beyond a long line but for 2 words, and each credit makes them 17. A long packet from the other
+// Packets of 15 words from one port fill the space beyond a long line but for 2 words, and each credit makes them 17. A long packet from the other
 // port, offered when they do, goes in its turn all the same.
 TEST_CASE("equality: short packets do not starve a long one") {
   constexpr std::size_t kShort = 300;
@@ -37,7 +37,7 @@ TEST_CASE("equality: short packets do not starve a long one") {
   CHECK(before < kShort / 2);
 }
 
-// Nothing moves for most of an interval, while packets wait for room of which the far end has said nothing yet.
+// Nothing moves for most of an interval, while packets wait for space of which the far end has said nothing yet.
 TEST_CASE("equality: packets wait for credits that are held back") {
   for (const std::int64_t interval : {40, 1000}) {
     const Case c{.topology = {"mesh", {2}}, .line_cycles = 300, .credit_threshold = 4095, .credit_interval = interval};
@@ -175,8 +175,8 @@ TEST_CASE("equality: transceivers that pause") {
   MESSAGE("packets compared: " << total_packets);
 }
 
-// Room runs out where a line is long: every wait for a credit shows.
-TEST_CASE("equality: long lines, loaded beyond what room allows") {
+// Space runs out where a line is long: every wait for a credit shows.
+TEST_CASE("equality: long lines, loaded beyond what space allows") {
   std::uint64_t seed = 22'000;
   for (const TopologySpec& t : {TopologySpec{"mesh", {2}}, TopologySpec{"torus", {5}}, TopologySpec{"torus", {2, 2}}})
     for (const Pattern pattern : {Pattern::kUniform, Pattern::kHotspot})
@@ -191,7 +191,7 @@ TEST_CASE("equality: long lines, loaded beyond what room allows") {
   MESSAGE("packets compared: " << total_packets);
 }
 
-// Half of the packets have priority: where room is short, which class it goes to shows, and so does who overtakes whom at the senders.
+// Half of the packets have priority: where space is short, which class it goes to shows, and so does who overtakes whom at the senders.
 TEST_CASE("equality: as much priority as bulk") {
   std::uint64_t seed = 25'000;
   for (const TopologySpec& t : {TopologySpec{"mesh", {2}}, TopologySpec{"torus", {5}}, TopologySpec{"torus", {2, 2}},
@@ -273,7 +273,7 @@ TEST_CASE("equality: multicast" * doctest::skip(!EXANET_VARIANTS)) {
   MESSAGE("packets compared: " << total_packets << ", copies of multicast packets: " << total_copies);
 }
 
-// Idle links that wait until room for so many words has come back, and repeat what they have told, also between packets that follow each other
+// Idle links that wait until space for so many words has come back, and repeat what they have advertised, also between packets that follow each other
 // closely.
 TEST_CASE("equality: credits in time and in bulk") {
   std::uint64_t seed = 30'000;
@@ -328,7 +328,7 @@ TEST_CASE("equality: interfaces that stall") {
   MESSAGE("packets compared: " << total_packets);
 }
 
-// Wrong bits on the lines: packets that are lost or marked, credits that are not heard, and room that is given back when a report says what was sent.
+// Wrong bits on the lines: packets that are lost or marked, credits that are not heard, and space that is given back when a report says what was sent.
 TEST_CASE("equality: wrong bits on the lines") {
   std::uint64_t seed = 33'000;
   for (const TopologySpec& t : {TopologySpec{"mesh", {2}}, TopologySpec{"torus", {5}}, TopologySpec{"torus", {4, 3}}})

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fault campaign: two nodes, a link between them, packets in both directions, and every kind of damage on the line. Whatever happens there,
 // nothing hangs, no packet is taken for sound by anybody but its destination or with a bit changed or twice, every packet that does not arrive is
-// counted in a register, and afterwards the link has all its room again. EXANET_FAULT_PACKETS is how many damaged packets are
+// counted in a register, and afterwards the link has all its space again. EXANET_FAULT_PACKETS is how many damaged packets are
 // tried on each link, EXANET_FAULT_SEED where the seeds of the scenarios begin.
 #include <doctest/doctest.h>
 
@@ -68,7 +68,7 @@ class Campaign {
     }
     return true;
   }
-  // The line carries on as on the first day: as many priority packets, which need leave no room, as its far pools hold go over to a receiver that takes none, and all are sound.
+  // The line carries on as on the first day: as many priority packets, which need leave no space, as its far pools hold go over to a receiver that takes none, and all are sound.
   bool recovered() {
     constexpr unsigned kPushed[] = {40, 100};
     for (unsigned from = 0; from < 2; ++from)

@@ -230,7 +230,7 @@ TEST_CASE("interfaces equality: reductions alone, on trees that are opened at on
 }
 
 // A node posts more at once than it has slots and channels; then nothing for a while, in which its interface is at rest.
-TEST_CASE("interfaces equality: all of them, with pauses, and more than there is room for") {
+TEST_CASE("interfaces equality: all of them, with pauses, and more than there is space for") {
   compare({.topology = {"mesh", {2, 2}}, .posts = 300, .idle_one_in = 40, .hot_one_in = 3, .threads = 2, .seed = 2});
   compare({.topology = {"torus", {3}}, .posts = 800, .gap = 0, .most_bytes = 600, .reductions = 3, .seed = 3});
 }

@@ -40,7 +40,7 @@ std::uint64_t packed(unsigned reporter, unsigned link, const Row& row) {
 
 struct Daemon {
   Cycle host_dead = lofamo::kNever, ni_dead = lofamo::kNever;
-  bool own_told = false;
+  bool own_reported = false;
   Row table[kNodes][kDimensions];
   bool held[kDimensions] = {true, true, true};
   std::uint32_t faults = 0;
@@ -163,7 +163,7 @@ class Gateware {
   void read(unsigned n, std::uint32_t neighbours) {
     Daemon& daemon = daemons_[n];
     if (daemon.host_dead <= now_) return;
-    if ((daemon.faults & 2) != 0 && !std::exchange(daemon.own_told, true))
+    if ((daemon.faults & 2) != 0 && !std::exchange(daemon.own_reported, true))
       facts_.push_back({now_, n, n, Fact::kOwn, Fact::kNiFault});
     unsigned states[kDimensions];
     for (unsigned d = 0; d < kDimensions; ++d) {

@@ -157,7 +157,7 @@ TEST_CASE("lofamo: a neighbour hears within the line's latency, one control word
   CHECK(busy > most + 35);
 }
 
-TEST_CASE("lofamo: a second fault while the first is told") {
+TEST_CASE("lofamo: a second fault while the first is reported") {
   for (unsigned apart = 0; apart < 80; ++apart) {
     LofamoNetwork network(1, kLine, kInterval);
     network.settle_accesses();

@@ -110,7 +110,7 @@ TEST_CASE_TEMPLATE("node: the lines carry nothing that was there before the rese
 
 TEST_CASE("link: how long a line one virtual channel's 512 words keep full") {
   // Time from a packet's grant to its credit's use, on a line of L cycles each way and with one sender: measured as the words in flight at
-  // which the rate falls. The room of 15 packets, which bulk may take of 16, must last for their round trip.
+  // which the rate falls. The space of 15 packets, which bulk may take of 16, must last for their round trip.
   for (const unsigned latency : {200u, 400u, 500u, 600u, 1000u, 2000u}) {
     Pair pair{{.latency_cycles = latency}};
     pair.send(0, 0, 300, 512);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is a node out of Verilated parts, of which what rests is not evaluated, the node of gateware/node/rtl/exanet_node.sv? Both are driven with the
+// Is a node out of Verilated parts, of which what is idle is not evaluated, the node of gateware/node/rtl/exanet_node.sv? Both are driven with the
 // same words in every cycle and must drive the same ones.
 #include "gateware/node/model/parts.hpp"
 
@@ -44,7 +44,7 @@ class Both {
 
   PacketSource& source(unsigned n, unsigned i) { return source_[n][i]; }
   std::size_t arrived() const { return arrived_; }
-  bool rests() const { return parts_[0].at_rest() && parts_[1].at_rest(); }
+  bool is_idle() const { return parts_[0].at_rest() && parts_[1].at_rest(); }
 
   // One cycle; `ready`: which transmitters take a word, `inter` bits a node.
   void step(unsigned ready) {
@@ -97,7 +97,7 @@ class Both {
         const spec::Flit ours = parts_[n].ejected(i);
         CHECK(flit.valid() == ours.valid());
         if (flit.valid() != 0) CHECK(flit.raw == ours.raw);
-        CHECK(whole.credit_o[i] == parts_[n].room(i));
+        CHECK(whole.credit_o[i] == parts_[n].space(i));
         if (flit.valid() != 0 && sink_[n][i].accept(flit)) {
           CHECK(sink_[n][i].sound());
           ++arrived_;
@@ -126,13 +126,13 @@ class Both {
 
 }  // namespace
 
-// Bursts at random, then rests of any length, in which parts fall asleep one by one; transmitters that take a word always, mostly, or now and then.
+// Bursts at random, then pauses of any length, in which parts fall asleep one by one; transmitters that take a word always, mostly, or now and then.
 TEST_CASE("parts: a node out of parts drives what a whole one does") {
   std::mt19937_64 random(11);
   for (const unsigned latency : {0u, 1u, 20u})
     for (const unsigned takes_of_8 : {8u, 7u, 1u}) {
       Both both(latency);
-      std::uint64_t sent = 0, rests = 0;
+      std::uint64_t sent = 0, idle = 0;
       for (unsigned burst = 0; burst < 30; ++burst) {
         for (unsigned packets = random() % 10; packets > 0; --packets) {
           const unsigned n = random() % 2, i = random() % kIntra;
@@ -145,11 +145,11 @@ TEST_CASE("parts: a node out of parts drives what a whole one does") {
           unsigned ready = 0;
           for (unsigned p = 0; p < 2 * kInter; ++p) ready |= unsigned{random() % 8 < takes_of_8} << p;
           both.step(ready);
-          rests += both.rests();
+          idle += both.is_idle();
         }
       }
       for (unsigned cycles = 0; cycles < 60'000 && both.arrived() < sent; ++cycles) both.step((1u << 2 * kInter) - 1);
       CHECK(both.arrived() == sent);
-      if (takes_of_8 == 8) CHECK(rests > 0);
+      if (takes_of_8 == 8) CHECK(idle > 0);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links of four lanes, a line word for each router word: rates with credits, the time of a hop, the room that a long line needs, stuffing, and
+// Links of four lanes, a line word for each router word: rates with credits, the time of a hop, the space that a long line needs, stuffing, and
 // what becomes of packets on lines with wrong bits.
 #include <doctest/doctest.h>
 

@@ -120,10 +120,10 @@ class PhyPair {
     node.receiver.arrivals = std::move(arrivals);
     node.held = 0;
   }
-  // The cable, or one way of it; `told`: the transceiver says that there is no signal.
-  void plug(unsigned to, bool plugged, bool told) {
+  // The cable, or one way of it; `reported`: the transceiver says that there is no signal.
+  void plug(unsigned to, bool plugged, bool reported) {
     cables_[1 - to].plug(plugged);
-    nodes_[to].model->rx_signal_i = plugged || !told;
+    nodes_[to].model->rx_signal_i = plugged || !reported;
   }
   void stop_receive_clock(unsigned n, bool stopped) { stopped_[n] = stopped; }
 

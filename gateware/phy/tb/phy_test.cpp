@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kQuiet = 512, kLatency = 40;
 constexpr std::uint64_t kUpAgain = 1024 + 4 * kLatency;  // from the plugged cable
 constexpr std::uint64_t kUpAfterReset = kUpAgain + kQuiet;  // from the released reset
-constexpr std::uint64_t kDownTold = 80,
+constexpr std::uint64_t kDownReported = 80,
                         kDownNoise = 400;  // from the pulled cable, with and without what the transceiver says
 constexpr std::uint64_t kDownFar = kDownNoise + kLatency + 40;  // at the end that still receives
 
@@ -100,9 +100,9 @@ bool accounted(PhyPair<Code>& pair) {
   return true;
 }
 
-// All room is there: as many packets as the far pool and the slots hold go over to a receiver that takes none.
+// All space is there: as many packets as the far pool and the slots hold go over to a receiver that takes none.
 template <class Code>
-bool whole_room(PhyPair<Code>& pair, Traffic<Code>& traffic) {
+bool whole_space(PhyPair<Code>& pair, Traffic<Code>& traffic) {
   for (unsigned from = 0; from < 2; ++from) {
     const std::uint32_t before = pair.counter(from, kTxPackets);
     pair.node(1 - from).stuck = true;
@@ -227,7 +227,7 @@ TEST_CASE_TEMPLATE("phy: wrong bits on the line", Code, EXANET_LINE_CODES) {
                  << " of 600 sound, " << traffic.marked << " marked");
     CHECK(traffic.sound < 600);
     CHECK(accounted(pair));
-    CHECK(whole_room(pair, traffic));
+    CHECK(whole_space(pair, traffic));
   }
 }
 
@@ -238,13 +238,13 @@ TEST_CASE_TEMPLATE("phy: a cable that is pulled and plugged while traffic runs",
     until_up(pair, 4000);
     Traffic<Code> traffic{pair};
     for (unsigned n = 0; n < 2; ++n) pair.clear_interrupts(n);
-    const bool told = seed % 2 == 0, one_way = seed % 3 == 0, stops = seed % 5 == 0;
+    const bool reported = seed % 2 == 0, one_way = seed % 3 == 0, stops = seed % 5 == 0;
     std::uint64_t slowest_up = 0, slowest_down = 0, slowest_far = 0;
     for (int pulls = 0; pulls < 6; ++pulls) {
       for (unsigned n = 0; n < 2; ++n) traffic.push(n, 12);
       pair.run(300 + pair.random() % 800);
-      pair.plug(1, false, told);
-      if (!one_way) pair.plug(0, false, told);
+      pair.plug(1, false, reported);
+      if (!one_way) pair.plug(0, false, reported);
       if (stops) pair.stop_receive_clock(1, true);
       const std::uint64_t begin = pair.node(0).cycle;
       const std::uint64_t down = pair.until_interrupt(1, 2000);
@@ -258,8 +258,8 @@ TEST_CASE_TEMPLATE("phy: a cable that is pulled and plugged while traffic runs",
       pair.run(pair.random() % 1000);
       for (unsigned n = 0; n < 2; ++n) pair.clear_interrupts(n);
       CHECK(pair.node(0).model->interrupt_o == 0);
-      pair.plug(1, true, told);
-      if (!one_way) pair.plug(0, true, told);
+      pair.plug(1, true, reported);
+      if (!one_way) pair.plug(0, true, reported);
       if (stops) pair.stop_receive_clock(1, false);
       const std::uint64_t again = pair.node(0).cycle;
       for (unsigned n = 0; n < 2; ++n) pair.until_interrupt(n, 4000);
@@ -271,15 +271,15 @@ TEST_CASE_TEMPLATE("phy: a cable that is pulled and plugged while traffic runs",
     traffic.settle();
     pair.run(12'000);
     const std::string how =
-        std::string(told ? ", told" : "") + (one_way ? ", one way" : "") + (stops ? ", clock stopped" : "");
+        std::string(reported ? ", reported" : "") + (one_way ? ", one way" : "") + (stops ? ", clock stopped" : "");
     MESSAGE("pulled" << how << ": down within " << slowest_down << ", at the far end " << slowest_far << ", up within "
                      << slowest_up << " cycles; " << traffic.lost(0) + traffic.lost(1) << " packets lost");
-    CHECK(slowest_down <= (told || stops ? kDownTold : kDownNoise));
-    CHECK(slowest_far <= (told || stops ? kDownTold + kLatency + 40 : kDownFar));
+    CHECK(slowest_down <= (reported || stops ? kDownReported : kDownNoise));
+    CHECK(slowest_far <= (reported || stops ? kDownReported + kLatency + 40 : kDownFar));
     CHECK(slowest_up <= kUpAgain);
     CHECK(accounted(pair));
     for (unsigned n = 0; n < 2; ++n) CHECK(pair.counter(n, kTxUnconfirmed) == 0);
-    CHECK(whole_room(pair, traffic));
+    CHECK(whole_space(pair, traffic));
   }
 }
 
@@ -297,7 +297,7 @@ TEST_CASE_TEMPLATE("phy: a transceiver that slips a bit loses lock and finds it 
   traffic.settle();
   pair.run(12'000);
   CHECK(accounted(pair));
-  CHECK(whole_room(pair, traffic));
+  CHECK(whole_space(pair, traffic));
 }
 
 TEST_CASE_TEMPLATE("phy: what came before a reset leaves before anything new comes", Code, EXANET_LINE_CODES) {
@@ -320,7 +320,7 @@ TEST_CASE_TEMPLATE("phy: what came before a reset leaves before anything new com
   traffic.settle();
   CHECK(traffic.sound == 30);
   CHECK(pair.counter(1, kTxPackets) == 5);
-  CHECK(whole_room(pair, traffic));
+  CHECK(whole_space(pair, traffic));
 }
 
 TEST_CASE_TEMPLATE("phy: one side is reset while traffic runs", Code, EXANET_LINE_CODES) {
@@ -369,7 +369,7 @@ TEST_CASE_TEMPLATE("phy: one side is reset while traffic runs", Code, EXANET_LIN
     traffic.settle();
     CHECK(traffic.sound == before + 100);
     CHECK(traffic.lost(0) + traffic.lost(1) == lost);
-    CHECK(whole_room(pair, traffic));
+    CHECK(whole_space(pair, traffic));
   }
   CHECK(unknown > 0);
 }

@@ -116,7 +116,7 @@ Trace trace(const Machine& machine, NodeId src, NodeId dst) {
   while (at != dst) {
     const auto step = route_rule(machine.configs[at], machine.shape, dcid, from);
     if (!step) return trace;
-    REQUIRE(trace.channels.size() <= machine.configs.size());  // longer than any way that visits each node once
+    REQUIRE(trace.channels.size() <= machine.configs.size());  // longer than any route through each node once
     trace.channels.push_back({at, static_cast<std::uint16_t>(step->port), static_cast<std::uint8_t>(step->vc)});
     const auto next = machine.topology->neighbour(at, static_cast<std::uint16_t>(step->port));
     REQUIRE(next.node != kNoNode);

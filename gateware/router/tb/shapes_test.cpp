@@ -87,7 +87,7 @@ class Shape {
   }
 
  private:
-  // True when the consumer behind the port has a slot again; room in the far FIFO comes back with the footer.
+  // True when the consumer behind the port has a slot again; space in the far FIFO comes back with the footer.
   bool take(unsigned port) {
     spec::Flit flit;
     for (unsigned w = 0; w < flit.raw.size(); ++w) flit.raw[w] = model_.flit_o[port][w];

@@ -89,7 +89,7 @@ int exanet_atomic(struct exanet_ni *ni, uint16_t ep, enum exanet_atomic_kind kin
 int exanet_packet_send(struct exanet_ni *ni, uint16_t ep, exanet_addr to, const void *buf, size_t len);
 
 /* Reductions in the interfaces, where the run offers them: a tree of processes, `members` being their numbers, each once, the caller's among
- * them, is opened by one of them, and completes with EXANET_C_REDUCTION_OPEN, whose `data` is its number; -ENOSPC: there is no room for it,
+ * them, is opened by one of them, and completes with EXANET_C_REDUCTION_OPEN, whose `data` is its number; -ENOSPC: there is no space for it,
  * -EOPNOTSUPP: the machine cannot. Each member then hands over its part, and completes with EXANET_C_REDUCTION when the result is in `result`;
  * -EINVAL: parts did not agree, or the last result was not waited for. op: sum, min, max, bor, band, bxor; type: 32 or 64 bits; count 0: a barrier. */
 int exanet_reduction_open(struct exanet_ni *ni, const uint32_t *members, uint32_t count, uint64_t cookie);

@@ -7,8 +7,8 @@
  *
  * Ranks are woken one after another: the simulator lays down the list of ranks that are due, wakes the first few, and every rank
  * that goes to sleep wakes the next of the list; the last one wakes the simulator. One context switch a rank, and never more ranks
- * running than there are processors. Packed ranks may be run by carriers (runtime/exec/carrier.c), which then take the next of the list.
- * Where there is a processor to spare, simulator and carriers look for each other's word for a while before they sleep: then nobody
+ * running than there are processors. Packed ranks may be run by workers (runtime/exec/worker.c), which then take the next of the list.
+ * Where there is a processor to spare, simulator and workers spin for each other's word for a while before they sleep: then nobody
  * has to call the kernel to wake them.
  */
 #ifndef EXANET_SHM_H
@@ -48,15 +48,15 @@ enum exn_state {
 
 /* Where a packed rank's registers are, and who may go on with it. */
 enum exn_place {
-  EXN_AT_HOME = 0,                    /* in its own process */
-  EXN_PARKED,                         /* laid down while it sleeps: whoever sees its turn may take it */
-  EXN_CARRIED,                        /* on a carrier */
-  EXN_RETURNING,                      /* interrupted on a carrier: its own process goes on with it */
+  EXN_IN_OWN_PROCESS = 0, /* in its own process */
+  EXN_DESCHEDULED, /* laid down while it sleeps: whoever sees its turn may take it */
+  EXN_ON_WORKER, /* on a worker */
+  EXN_RETURNING, /* interrupted on a worker: its own process goes on with it */
 };
 
 /* What simulator_wake says. */
 enum exn_simulator {
-  EXN_AWAKE = 0,                      /* it works, or looks at this word */
+  EXN_AWAKE = 0,                      /* it works, or spins on this word */
   EXN_CALLED,                         /* somebody has something for it */
   EXN_ASLEEP,                         /* it sleeps on this word */
 };
@@ -87,7 +87,7 @@ struct exn_tree_question {
 #define EXN_STEP_SENDS 1u
 #define EXN_STEP_ENDS_STAGE 2u
 #define EXN_STEP_COPIED 4u /* by the network: sent to a group of ranks, the peer; or received from the root */
-#define EXN_STEP_TELLS 8u /* without bytes, that its sender is ready */
+#define EXN_STEP_SIGNALS 8u /* without bytes, that its sender is ready */
 #define EXN_STEP_FLAGS 4
 #define EXN_STEP_PEER(step) ((step) >> EXN_STEP_FLAGS)
 
@@ -112,7 +112,7 @@ struct exn_mpi_profile {
 struct exn_rank {
   uint32_t turn __attribute__((aligned(
       64))); /* futex: EXN_TURN more each time that the rank, asleep, is let run; whoever's turn it is to say so. The lowest bit
-                      changes when a packed rank comes home, which is no turn */
+                      changes when a packed rank returns to its own process, which is no turn */
   uint32_t wake; /* futex, free time only: 1 look again */
   uint32_t state; /* enum exn_state; rank when it goes to sleep, simulator when it lets it run */
   uint32_t pid; /* rank */
@@ -122,16 +122,16 @@ struct exn_rank {
   uint64_t horizon_ps; /* simulator: every completion up to here is in the ring; rank: 0 once it has posted */
   uint64_t compute_ps; /* rank: sums for the profile */
   uint64_t library_ps;
-  uint32_t blocking; /* rank: 0 it does not really wait, else 1 + waits in vain before this one (deadlock detection) */
+  uint32_t blocking; /* rank: 0 it does not really wait, else 1 + empty waits before this one (deadlock detection) */
   uint32_t abort_code; /* rank: 1 + code given to MPI_Abort */
   uint32_t place; /* enum exn_place; who has its registers */
-  uint64_t carried_turns; /* carriers */
+  uint64_t worker_turns; /* workers */
   uint32_t receiving; /* simulator, when it lets it run: something is on its way to a receive of the rank */
   uint32_t asks; /* futex: 1 rank has a question; 0 simulator has answered it */
   uint64_t question; /* rank: address of a struct exn_tree_question in its memory */
   uint32_t hosted; /* rank: 1 its memory is the host's map */
   uint32_t has_exited; /* who watches: 1 it has */
-  uint32_t napping; /* rank: one of its threads sleeps, and goes on when the clock has come to its time */
+  uint32_t timed_sleep; /* rank: one of its threads sleeps, and goes on when the clock has come to its time */
   uint32_t
       takes_first; /* rank, asleep: once it is let run it takes what has come, and is charged for it, before all else */
   uint32_t sooner; /* rank: a bit of enum exn_sooner each that it, or others because of it, may hand over */
@@ -157,7 +157,7 @@ struct exn_region {
   /* who watches over the run, and the simulator, of each other (runtime/coordinator/control.hpp) */
   uint32_t where; /* futex: enum exn_where */
   uint32_t stopping; /* the run is to end before its time */
-  uint32_t telling; /* whether `reason` has been written */
+  uint32_t reporting; /* whether `reason` has been written */
   uint32_t exited; /* how many ranks have */
   uint64_t now_ps, messages, packets, events; /* simulator: how far it is */
   char reason[EXN_STOP_BYTES];
@@ -184,12 +184,12 @@ struct exn_region {
   uint32_t due_offset; /* of uint32_t due[ranks], from the region's start */
   uint32_t rank_offset; /* of struct exn_rank[ranks] */
   /* host of packed ranks */
-  uint32_t carrier_turn
-      __attribute__((aligned(64))); /* futex: one more each time that a carrier may find a rank to run; anybody */
-  uint32_t carriers; /* how many run ranks; 0: none, or no more */
-  uint32_t carriers_looking; /* carriers: that look at carrier_turn, and need not be woken */
+  uint32_t worker_turn
+      __attribute__((aligned(64))); /* futex: one more each time that a worker may find a rank to run; anybody */
+  uint32_t workers; /* how many run ranks; 0: none, or no more */
+  uint32_t workers_spinning; /* workers: that spin on worker_turn, and need not be woken */
   uint32_t most_looking; /* simulator: how many may at once */
-  char no_carriers[EXN_REASON_BYTES]; /* why */
+  char no_workers[EXN_REASON_BYTES]; /* why */
 };
 
 static inline struct exn_rank *exn_rank_slot(struct exn_region *r, uint32_t rank) {
@@ -197,7 +197,7 @@ static inline struct exn_rank *exn_rank_slot(struct exn_region *r, uint32_t rank
 }
 static inline uint32_t *exn_due(struct exn_region *r) { return (uint32_t *)(void *)((char *)r + r->due_offset); }
 
-#define EXN_CAME_HOME 1u
+#define EXN_RETURNED_TO_OWNER 1u
 #define EXN_TURN 2u
 /* Of two values of `turn`: no turn lies between them. */
 static inline int exn_is_same_turn(uint32_t a, uint32_t b) { return (a ^ b) < EXN_TURN; }
@@ -211,18 +211,19 @@ static inline int64_t exn_take_due(struct exn_region *r) {
   return -1;
 }
 
-/* Whether to look at a word before sleeping on it: looks in vain are left out 1, 2, 4 ... 64 times. */
-struct exn_looks {
-  uint32_t after, left_out; /* waits without a look that are to come, and after the next look in vain */
+/* Whether to spin on a word before sleeping on it: spins in which it did not change are left out 1, 2, 4 ... 64 times. */
+struct exn_spin {
+  uint32_t after,
+      left_out; /* waits without a spin that are to come, and after the next spin in which nothing changed */
 };
-static inline int exn_looks_now(struct exn_looks *looks) {
-  if (looks->after == 0) return 1;
-  --looks->after;
+static inline int exn_spin_now(struct exn_spin *spin) {
+  if (spin->after == 0) return 1;
+  --spin->after;
   return 0;
 }
-static inline void exn_looked(struct exn_looks *looks, int in_vain) {
-  looks->left_out = !in_vain ? 0 : looks->left_out == 0 ? 1 : looks->left_out < 64 ? 2 * looks->left_out : 64;
-  looks->after = looks->left_out;
+static inline void exn_spin_ended(struct exn_spin *spin, int unchanged) {
+  spin->left_out = !unchanged ? 0 : spin->left_out == 0 ? 1 : spin->left_out < 64 ? 2 * spin->left_out : 64;
+  spin->after = spin->left_out;
 }
 
 /* Calls the simulator; true: it sleeps, and is to be woken. */
@@ -230,11 +231,11 @@ static inline int exn_call_simulator(struct exn_region *r) {
   return __atomic_exchange_n(&r->simulator_wake, EXN_CALLED, __ATOMIC_ACQ_REL) == EXN_ASLEEP;
 }
 
-/* Calls so many carriers for what is on the list. Returns how many of them are to be woken. One that looks sees the word change, also when it has just given up. */
-static inline uint32_t exn_call_carriers(struct exn_region *r, uint32_t wanted) {
-  __atomic_fetch_add(&r->carrier_turn, 1, __ATOMIC_SEQ_CST);
-  const uint32_t looking = __atomic_load_n(&r->carriers_looking, __ATOMIC_SEQ_CST);
-  return wanted > looking ? wanted - looking : 0;
+/* Calls so many workers for what is on the list. Returns how many of them are to be woken. One that spins sees the word change, also when it has just given up. */
+static inline uint32_t exn_call_workers(struct exn_region *r, uint32_t wanted) {
+  __atomic_fetch_add(&r->worker_turn, 1, __ATOMIC_SEQ_CST);
+  const uint32_t spinning = __atomic_load_n(&r->workers_spinning, __ATOMIC_SEQ_CST);
+  return wanted > spinning ? wanted - spinning : 0;
 }
 
 #ifdef __cplusplus

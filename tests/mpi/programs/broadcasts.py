@@ -110,7 +110,7 @@ def threads() -> None:
                 data = np.full(50, seed + turn if comm.rank == turn % comm.size else 0)
                 comm.Bcast(data, root=turn % comm.size)
                 assert (data == seed + turn).all()
-        except BaseException as error:  # told below
+        except BaseException as error:  # reported below
             failed.append(error)
 
     running = [threading.Thread(target=work, args=(comm, 100 * i)) for i, comm in enumerate(comms)]

@@ -4,7 +4,7 @@
 import mpi4py
 import numpy as np
 
-# Open MPI 4's one-sided messages are not made for MPI_THREAD_MULTIPLE, which mpi4py asks for unless told otherwise.
+# Open MPI 4's one-sided messages are not made for MPI_THREAD_MULTIPLE, which mpi4py asks for unless set otherwise.
 mpi4py.rc.thread_level = "serialized"
 from mpi4py import MPI  # noqa: E402
 

@@ -23,7 +23,7 @@ def at(array: np.ndarray) -> list[MPI.Datatype]:
 world.Alltoallw([MPI.BOTTOM, (ones, [0] * size), at(out)], [MPI.BOTTOM, (ones, [0] * size), at(got)])
 assert got.tolist() == list(range(size)), got
 
-# A send that nobody receives yet is cancelled or not, and either is told.
+# A send that nobody receives yet is cancelled or not, and either is printed.
 right, left = (rank + 1) % size, (rank - 1) % size
 request = world.Issend(np.ones(1, "i"), right, 1)
 request.Cancel()

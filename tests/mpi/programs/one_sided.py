@@ -4,7 +4,7 @@
 import mpi4py
 import numpy as np
 
-# Open MPI 4's one-sided messages are not made for MPI_THREAD_MULTIPLE, which mpi4py asks for unless told otherwise.
+# Open MPI 4's one-sided messages are not made for MPI_THREAD_MULTIPLE, which mpi4py asks for unless set otherwise.
 mpi4py.rc.thread_level = "serialized"
 from mpi4py import MPI  # noqa: E402
 
@@ -185,7 +185,7 @@ def post_start_complete_wait() -> None:
 
 
 def test_says_yes_behind_a_barrier() -> None:
-    """The other rank has completed its epoch before the barrier; how it tells so may be a longer message than the barrier's."""
+    """The other rank has completed its epoch before the barrier; how it says so may be a longer message than the barrier's."""
     win = MPI.Win.Create(np.zeros(1), 8, MPI.INFO_NULL, world)
     everybody = world.Get_group()
     for _ in range(3):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives with arguments that the MPI library tells of: prints the class of each error on rank 0.
+// Collectives with arguments that the MPI library reports: prints the class of each error on rank 0.
 #include <mpi.h>
 #include <stdio.h>
 

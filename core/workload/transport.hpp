@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries the messages of jobs' ranks: packets from interfaces without costs (packet_carrier.cpp), flows (flow_carrier.cpp), or the
-// message library of core/protocol over interfaces with costs (library_carrier.cpp).
+// Carries the messages of jobs' ranks: packets from interfaces without costs (packet_transport.cpp), flows (flow_transport.cpp), or the
+// message library of core/protocol over interfaces with costs (library_transport.cpp).
 //
 // Contract: a rank begins a step by begin_step(), posts its messages, and ends by doorbell(); all at the queue's present time, which is the same
 // for the three. arrived() comes once for each message, from the queue, when its receiver may go on with it. Where sending and
@@ -29,22 +29,22 @@ struct RankMessage {
   std::uint32_t id;  // handed back on arrival
 };
 
-class CarrierListener {
+class TransportListener {
  public:
-  virtual ~CarrierListener() = default;
+  virtual ~TransportListener() = default;
   virtual void arrived(std::uint32_t message, Time now) = 0;
   virtual void failed(std::uint32_t message, Status why, Time now) = 0;  // it will not arrive
   virtual void resumed(std::uint32_t rank, Time now) = 0;
 };
 
-class MessageCarrier {
+class MessageTransport {
  public:
   struct Totals {
     std::uint64_t packets = 0, packet_hops = 0;
     double packet_ps = 0;  // injection to delivery, of all packets; 0 where nothing is known of it
   };
 
-  virtual ~MessageCarrier() = default;
+  virtual ~MessageTransport() = default;
   virtual void begin_step(std::uint32_t /*rank*/, std::uint64_t /*step*/, std::uint32_t /*receives*/, Time /*now*/) {}
   virtual void post(const RankMessage& message) = 0;
   virtual void doorbell(std::uint32_t rank) = 0;
@@ -53,14 +53,14 @@ class MessageCarrier {
   // Once no event is left: nothing is under way. Throws ConfigError when a message has failed on the network.
   virtual void check_done() const = 0;
   virtual Totals totals() const = 0;
-  virtual PageFigures pages() const { return {}; }  // of interfaces that translate addresses
+  virtual PageStatistics pages() const { return {}; }  // of interfaces that translate addresses
   virtual std::vector<LinkStats> link_counts() const = 0;  // in the order of each_link()
   virtual const NetworkModel* model() const { return nullptr; }  // none at flow level
   virtual FaultTarget& links() = 0;  // for a plan of faults
 };
 
-// Parts of which a carrier is made; references outlive it.
-struct CarrierSetup {
+// Parts of which a transport is made; references outlive it.
+struct TransportSetup {
   EventQueue& queue;
   const Topology& topology;
   const NetworkConfig& network;
@@ -68,12 +68,12 @@ struct CarrierSetup {
   const NicKind& nic;
   std::uint16_t packet_bytes;
   std::vector<NodeId> endpoints;  // by rank of all jobs
-  CarrierListener& listener;
+  TransportListener& listener;
 };
 
 // All throw ConfigError on a figure that cannot be built.
-std::unique_ptr<MessageCarrier> make_packet_carrier(const CarrierSetup& setup);
-std::unique_ptr<MessageCarrier> make_flow_carrier(const CarrierSetup& setup);
-std::unique_ptr<MessageCarrier> make_library_carrier(const CarrierSetup& setup);
+std::unique_ptr<MessageTransport> make_packet_transport(const TransportSetup& setup);
+std::unique_ptr<MessageTransport> make_flow_transport(const TransportSetup& setup);
+std::unique_ptr<MessageTransport> make_library_transport(const TransportSetup& setup);
 
 }  // namespace exanet

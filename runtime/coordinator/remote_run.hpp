@@ -8,13 +8,13 @@
 
 namespace exanet {
 
-class Errand {
+class RemoteRun {
  public:
   // Throws std::system_error when there is no memory for the order.
-  Errand(const Region& region, Order& order);
-  ~Errand();
-  Errand(const Errand&) = delete;
-  Errand& operator=(const Errand&) = delete;
+  RemoteRun(const Region& region, Order& order);
+  ~RemoteRun();
+  RemoteRun(const RemoteRun&) = delete;
+  RemoteRun& operator=(const RemoteRun&) = delete;
 
   const std::string& path() const { return path_; }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A ping-pong beside a thread that does nothing but sleep for 100 us at a time, then threads that sleep while the first one waits for them, in
- * the kernel or by yielding. Prints `ping-pong NANOSECONDS NAPS ENDED_NANOSECONDS` `waits NANOSECONDS` and
+ * the kernel or by yielding. Prints `ping-pong NANOSECONDS SLEEPS ENDED_NANOSECONDS` `waits NANOSECONDS` and
  * `limit NANOSECONDS`.
  *
- * Usage: naps THREAD_LEVEL(0: single, 3: multiple) NAPPERS */
+ * Usage: timed_sleeps THREAD_LEVEL(0: single, 3: multiple) SLEEPERS */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <mpi.h>
@@ -16,14 +16,14 @@
 
 enum { TURNS = 500 };
 static volatile int stop, done;
-static int naps;
+static int sleeps;
 
-static void *nap(void *unused) {
-  for (; !stop; naps++) usleep(100);
+static void *sleep_often(void *unused) {
+  for (; !stop; sleeps++) usleep(100);
   return unused;
 }
 
-static void *nap_thrice(void *length_us) {
+static void *sleep_thrice(void *length_us) {
   for (int i = 0; i < 3; i++) usleep((useconds_t)(long)length_us);
   done = 1;
   return NULL;
@@ -44,12 +44,12 @@ static double ping_pong(int rank) {
 static double waits(void) {
   pthread_t longer, shorter;
   double start = MPI_Wtime();
-  pthread_create(&longer, NULL, nap_thrice, (void *)100L);
-  pthread_create(&shorter, NULL, nap_thrice, (void *)70L);
+  pthread_create(&longer, NULL, sleep_thrice, (void *)100L);
+  pthread_create(&shorter, NULL, sleep_thrice, (void *)70L);
   pthread_join(longer, NULL);
   pthread_join(shorter, NULL);
   done = 0;
-  pthread_create(&longer, NULL, nap_thrice, (void *)30L);
+  pthread_create(&longer, NULL, sleep_thrice, (void *)30L);
   while (!done) sched_yield();
   pthread_join(longer, NULL);
   return MPI_Wtime() - start;
@@ -62,7 +62,7 @@ static double wait_with_limit(void) {
   pthread_t sleeper;
   struct timespec limit;
   done = 0;
-  pthread_create(&sleeper, NULL, nap_thrice, (void *)200000L);
+  pthread_create(&sleeper, NULL, sleep_thrice, (void *)200000L);
   clock_gettime(CLOCK_REALTIME, &limit);
   double start = MPI_Wtime();
   limit.tv_nsec += 2000000;
@@ -76,15 +76,15 @@ static double wait_with_limit(void) {
 
 int main(int argc, char **argv) {
   if (argc < 3) return 2;
-  int provided, rank, nappers = atoi(argv[2]);
+  int provided, rank, sleepers = atoi(argv[2]);
   MPI_Init_thread(&argc, &argv, atoi(argv[1]) ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   pthread_t napper;
-  if (nappers) pthread_create(&napper, NULL, nap, NULL);
+  if (sleepers) pthread_create(&sleeper, NULL, sleep_often, NULL);
   double time = ping_pong(rank);
-  int seen = naps;
+  int seen = sleeps;
   stop = 1;
-  if (nappers) pthread_join(napper, NULL);
+  if (sleepers) pthread_join(napper, NULL);
   double ended = MPI_Wtime(), waited = waits(), limit = wait_with_limit();
   if (rank == 0)
     printf("ping-pong %.3f %d %.0f\nwaits %.0f\nlimit %.0f\n", time * 1e9, seen, ended * 1e9, waited * 1e9,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network's figures at the end of a run, apart from the network.
+// A network's statistics at the end of a run, apart from the network.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@
 namespace exanet {
 
 // Of links in the order of their nodes and ports, where there is one.
-struct NetworkFigures {
+struct NetworkStatistics {
   std::vector<LinkStats> links;
   std::uint64_t packet_hops = 0, cycles = 0;
 };
 
-inline NetworkFigures network_figures(const Topology& topology, const Network& network) {
-  NetworkFigures figures{{}, network.packet_hops(), network.cycles()};
+inline NetworkStatistics network_statistics(const Topology& topology, const Network& network) {
+  NetworkStatistics statistics{{}, network.packet_hops(), network.cycles()};
   for (NodeId n = 0; n < topology.node_count(); ++n) {
     for (std::uint16_t p = 0; p < topology.port_count(n); ++p)
-      if (topology.neighbour(n, p).node != kNoNode) figures.links.push_back(network.link_stats(n, p));
+      if (topology.neighbour(n, p).node != kNoNode) statistics.links.push_back(network.link_stats(n, p));
   }
-  return figures;
+  return statistics;
 }
 
 template <typename V>
-void visit(NetworkFigures& f, V&& v) {
+void visit(NetworkStatistics& f, V&& v) {
   v("links", f.links);
   v("packet_hops", f.packet_hops);
   v("cycles", f.cycles);

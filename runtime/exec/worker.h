@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the files of the carriers share (carrier.c).
+ * What the files of the worker threads share (worker.c).
  *
- * Contract: code in the section CARRIER may be run with any rank's thread-local storage, and be interrupted by no switch: it calls no library, and
+ * Contract: code in the section WORKER_CODE may be run with any rank's thread-local storage, and be interrupted by no switch: it calls no library, and
  * nothing outside the section but what is inlined here. Everything here is hidden, so that calls need no table of the loader's. */
 #ifndef EXANET_EXEC_CARRYING_H
 #define EXANET_EXEC_CARRYING_H
@@ -21,56 +21,56 @@
 
 #pragma GCC visibility push(hidden)
 
-#define EXN_MOST_CARRIERS 256u
-#define CARRIER_BYTES ((size_t)1 << 18) /* a carrier with both its stacks; aligned to its size */
+#define EXN_MOST_WORKERS 256u
+#define WORKER_BYTES ((size_t)1 << 18) /* a worker with both its stacks; aligned to its size */
 #define PROBE_CALL 0x45584eL /* a system call that does not exist */
 #define PROBE_ANSWER 0x455841L
-#define PREEMPT SIGUSR2 /* to a carrier: the rank on it has run for long */
+#define PREEMPT SIGUSR2 /* to a worker: the rank on it has run for long */
 #define SIGNAL_BIT(number) (UINT64_C(1) << ((number) - 1))
 #define FAULTS                                                                                               \
   (SIGNAL_BIT(SIGSYS) | SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGILL) | \
    SIGNAL_BIT(SIGTRAP))
-#define CAUGHT (FAULTS | SIGNAL_BIT(PREEMPT)) /* what a carrier's signal handler is for */
+#define CAUGHT (FAULTS | SIGNAL_BIT(PREEMPT)) /* what a worker's signal handler is for */
 
-#define CARRIER __attribute__((section("exn_carrier"), noinline))
-extern const char carrier_begins[] __asm__("__start_exn_carrier");
-extern const char carrier_ends[] __asm__("__stop_exn_carrier");
+#define WORKER_CODE __attribute__((section("exn_worker"), noinline))
+extern const char worker_code_begins[] __asm__("__start_exn_worker");
+extern const char worker_code_ends[] __asm__("__stop_exn_worker");
 
-struct carrier;
+struct worker;
 struct context { /* of a rank */
-  void *stack; /* while parked: its stack pointer */
+  void *stack; /* while descheduled: its stack pointer */
   uintptr_t thread_base; /* FS */
   struct exn_rank *slot;
-  struct carrier *carrier; /* that has it, or had it last */
+  struct worker *worker; /* that has it, or had it last */
   uint64_t mask; /* signals that it blocks itself */
   uint32_t turn; /* that it waits to be over */
-  uint32_t recalled; /* its home wants it */
-  uint32_t away; /* turns since it left home */
-  uint32_t at_home_for, stays; /* waits that it spends there yet, and after the last short stay */
-  char *home_stack; /* NULL: not made yet; the state of what was interrupted lies below */
+  uint32_t recalled; /* its owning process wants it */
+  uint32_t away; /* turns since it left its process */
+  uint32_t own_turns_left, stays; /* waits that it spends there yet, and after the last short stay */
+  char *owner_stack; /* NULL: not made yet; the state of what was interrupted lies below */
   ucontext_t *interrupted;
   char *floating; /* its floating-point state */
   bool called; /* the simulator: that is why it goes on */
   int64_t cpu_ns,
-      cpu_ahead_ns; /* its processor time when it was sent home, and by how much that is ahead of the thread's that has it */
+      cpu_ahead_ns; /* its processor time when it returned to its process, and by how much that is ahead of the thread's that has it */
 };
 
-struct carrier {
+struct worker {
   struct context *current; /* NULL: it runs no rank */
   uint64_t turns;
-  uint64_t looked_at, preempted; /* `turns` when the host last looked, and when it last interrupted */
-  uint32_t in_vain;
-  struct exn_looks looks;
+  uint64_t checked_turns, preempted; /* `turns` when the host last checked, and when it last interrupted */
+  uint32_t signals;
+  struct exn_spin spin;
   pid_t tid;
   char *stack;
 };
 
-/* The carriers of this process, and what they run. */
+/* The workers of this process, and what they run. */
 struct team {
   struct exn_region *region;
   struct context *contexts; /* of region->ranks, and the simulator's behind them */
   struct context *simulator; /* NULL: it is another process's */
-  struct carrier *carriers[EXN_MOST_CARRIERS];
+  struct worker *workers[EXN_MOST_WORKERS];
   uint32_t size;
   uint32_t quit; /* they end instead of waiting */
   pid_t host;
@@ -122,15 +122,15 @@ long exn_probe(long number);
 /* A fault in it makes it go on at exn_copy_fails, and so return false. */
 bool exn_copy(void *to, const void *from, size_t bytes);
 void exn_copy_fails(void);
-/* -- carrier.c ---------------------------------------------------------------------------------------------------------------------------- */
-/* Runs one rank after another. Comes here anew, on an empty stack, when a rank waits or has been sent home. */
-void exn_carrier_works(void *carrier);
-bool exn_carrier_wait(uint32_t rank, uint32_t turn); /* exn_carriers.wait */
-/* Room for what is interrupted, and above it the stack. */
-bool exn_make_home(struct context *c);
-/* At home: with registers that were laid down by a signal, or by a wait unless a carrier has them. On success they do not return. */
+/* -- worker.c ---------------------------------------------------------------------------------------------------------------------------- */
+/* Runs one rank after another. Comes here anew, on an empty stack, when a rank waits or has returned to its process. */
+void exn_worker_runs(void *worker);
+bool exn_worker_wait(uint32_t rank, uint32_t turn); /* exn_workers.wait */
+/* Space for what is interrupted, and above it the stack. */
+bool exn_make_owner_stack(struct context *c);
+/* In its own process: with registers that were laid down by a signal, or by a wait unless a worker has them. On success they do not return. */
 void exn_go_on_interrupted(struct context *c);
-void exn_go_on_parked(struct context *c);
+void exn_go_on_descheduled(struct context *c);
 /* The simulator has laid its registers down. False: it has been called meanwhile. */
 bool exn_simulator_sleeps(void);
 

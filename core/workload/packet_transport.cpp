@@ -2,16 +2,16 @@
 // Carries the messages of jobs as packets, from interfaces that cost nothing.
 #include "core/nic/ideal/ideal_nic.hpp"
 #include "core/units/check.hpp"
-#include "core/workload/carrier.hpp"
 #include "core/workload/link_use.hpp"
+#include "core/workload/transport.hpp"
 
 namespace exanet {
 
 namespace {
 
-class PacketCarrier final : public MessageCarrier, private NicListener {
+class PacketTransport final : public MessageTransport, private NicListener {
  public:
-  explicit PacketCarrier(const CarrierSetup& setup)
+  explicit PacketTransport(const TransportSetup& setup)
       : queue_(setup.queue),
         topology_(setup.topology),
         endpoints_(setup.endpoints),
@@ -55,7 +55,7 @@ class PacketCarrier final : public MessageCarrier, private NicListener {
   EventQueue& queue_;
   const Topology& topology_;
   const std::vector<NodeId> endpoints_;
-  CarrierListener& listener_;
+  TransportListener& listener_;
   NetworkModel* model_ = nullptr;
   IdealNic nic_;
   std::uint64_t packets_ = 0;
@@ -64,8 +64,8 @@ class PacketCarrier final : public MessageCarrier, private NicListener {
 
 }  // namespace
 
-std::unique_ptr<MessageCarrier> make_packet_carrier(const CarrierSetup& setup) {
-  return std::make_unique<PacketCarrier>(setup);
+std::unique_ptr<MessageTransport> make_packet_transport(const TransportSetup& setup) {
+  return std::make_unique<PacketTransport>(setup);
 }
 
 }  // namespace exanet

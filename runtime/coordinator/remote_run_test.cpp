@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run that another process simulates, seen from who waits for it: that process as it should be, refusing, failing, and gone.
-#include "runtime/coordinator/errand.hpp"
+#include "runtime/coordinator/remote_run.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@ struct Run {
   Region region{2};
   Control control{region};
   Order order{testing::small_machine(), {3, 1}, {0.5, "chain"}};
-  Errand errand{region, order};
+  RemoteRun remote_run{region, order};
   RunRecord record{2};
 
   void is(std::uint32_t where) {
@@ -28,14 +28,14 @@ struct Run {
   }
   std::vector<std::byte> in_file() const {
     std::vector<std::byte> bytes(1 << 20);
-    const int fd = ::open(errand.path().c_str(), O_RDONLY);
+    const int fd = ::open(remote_run.path().c_str(), O_RDONLY);
     const ssize_t got = ::read(fd, bytes.data(), bytes.size());
     ::close(fd);
     bytes.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
     return bytes;
   }
   void put(const std::vector<std::byte>& bytes) const {
-    const int fd = ::open(errand.path().c_str(), O_WRONLY | O_TRUNC);
+    const int fd = ::open(remote_run.path().c_str(), O_WRONLY | O_TRUNC);
     CHECK(::write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
     ::close(fd);
   }
@@ -43,7 +43,7 @@ struct Run {
 
 }  // namespace
 
-TEST_CASE("errand: the order is in the file, and the record is taken from it") {
+TEST_CASE("remote_run: the order is in the file, and the record is taken from it") {
   Run run;
   const std::vector<std::byte> bytes = run.in_file();
   Order order;
@@ -63,33 +63,34 @@ TEST_CASE("errand: the order is in the file, and the record is taken from it") {
     run.is(EXN_HOSTED);
     run.is(EXN_ENDED_THERE);
   });
-  CHECK(run.errand.wait(run.record));
+  CHECK(run.remote_run.wait(run.record));
   other.join();
   CHECK(run.record.events == 4711);
   CHECK(run.record.clocks[1] == Time::us(2));
   CHECK(run.control.reason() == "");
 }
 
-TEST_CASE("errand: who cannot leaves it") {
+TEST_CASE("remote_run: who cannot leaves it") {
   Run run;
   run.is(EXN_APART);
-  CHECK_FALSE(run.errand.wait(run.record));
+  CHECK_FALSE(run.remote_run.wait(run.record));
 }
 
 TEST_CASE(
-    "errand: a process that has ended before it took the run leaves it, and one that has ended after that ends it") {
+    "remote_run: a process that has ended before it took the run leaves it, and one that has ended after that ends "
+    "it") {
   Run before;
-  before.errand.left_alone();
-  CHECK_FALSE(before.errand.wait(before.record));
+  before.remote_run.left_alone();
+  CHECK_FALSE(before.remote_run.wait(before.record));
   Run after;
   after.is(EXN_HOSTED);
-  after.errand.left_alone();
-  CHECK(after.errand.wait(after.record));
+  after.remote_run.left_alone();
+  CHECK(after.remote_run.wait(after.record));
   CHECK(after.control.reason().find("ended before its time") != std::string::npos);
   CHECK(after.record.events == 0);
 }
 
-TEST_CASE("errand: half a record, or none, ends the run with a reason") {
+TEST_CASE("remote_run: half a record, or none, ends the run with a reason") {
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}}) {
     Run run;
     ArchiveWriter archive;
@@ -97,12 +98,12 @@ TEST_CASE("errand: half a record, or none, ends the run with a reason") {
     archive.write(record);
     run.put({archive.bytes().begin(), archive.bytes().begin() + static_cast<std::ptrdiff_t>(bytes)});
     run.is(EXN_ENDED_THERE);
-    CHECK(run.errand.wait(run.record));
+    CHECK(run.remote_run.wait(run.record));
     CHECK(run.control.reason() == "the simulator failed in the host of packed ranks");
   }
 }
 
-TEST_CASE("errand: a region of another version is refused") {
+TEST_CASE("remote_run: a region of another version is refused") {
   Run run;
   run.region->version = EXN_VERSION + 1;
   CHECK_THROWS_AS(Region(run.region.path()), std::invalid_argument);

@@ -8,16 +8,16 @@
 
 #include "core/flow/flow_simulator.hpp"
 #include "core/units/check.hpp"
-#include "core/workload/carrier.hpp"
 #include "core/workload/link_use.hpp"
+#include "core/workload/transport.hpp"
 
 namespace exanet {
 
 namespace {
 
-class FlowCarrier final : public MessageCarrier, private FaultTarget {
+class FlowTransport final : public MessageTransport, private FaultTarget {
  public:
-  explicit FlowCarrier(const CarrierSetup& setup)
+  explicit FlowTransport(const TransportSetup& setup)
       : topology_(setup.topology),
         network_(setup.topology, setup.network, setup.packet_bytes),
         flows_(network_, Time::ns(1)),
@@ -28,7 +28,7 @@ class FlowCarrier final : public MessageCarrier, private FaultTarget {
         next_start_(setup.topology.endpoint_count()),
         stats_(network_.link_count()) {
     event_ = queue_.add_handler([](void* self, Time now, std::uint32_t flow,
-                                   std::uint64_t) { static_cast<FlowCarrier*>(self)->arrive(flow, now); },
+                                   std::uint64_t) { static_cast<FlowTransport*>(self)->arrive(flow, now); },
                                 this);
   }
 
@@ -72,7 +72,7 @@ class FlowCarrier final : public MessageCarrier, private FaultTarget {
   FlowSimulator flows_;
   EventQueue& queue_;
   const std::vector<NodeId> endpoints_;
-  CarrierListener& listener_;
+  TransportListener& listener_;
   std::uint16_t packet_bytes_;
   std::uint32_t event_ = 0;
   std::vector<Sent> sent_;  // by flow
@@ -82,7 +82,7 @@ class FlowCarrier final : public MessageCarrier, private FaultTarget {
   std::uint64_t packets_ = 0, packet_hops_ = 0;
 };
 
-void FlowCarrier::advance() {
+void FlowTransport::advance() {
   // Ranks that go on at the same moment send at the same moment: rates are found once for all of them.
   Time next = queue_.empty() ? Time::never() : queue_.next_time();
   if (next <= flows_.now()) return;
@@ -90,7 +90,7 @@ void FlowCarrier::advance() {
 }
 
 // Those that are known since the last call, or losses; returns when the first of them is.
-Time FlowCarrier::schedule_arrivals() {
+Time FlowTransport::schedule_arrivals() {
   Time first = Time::never();
   for (const FlowId flow : flows_.take_arrivals()) {
     const Time at = max(flows_.finished(flow), flows_.now());
@@ -100,7 +100,7 @@ Time FlowCarrier::schedule_arrivals() {
   return first;
 }
 
-void FlowCarrier::arrive(FlowId flow, Time now) {
+void FlowTransport::arrive(FlowId flow, Time now) {
   const Sent sent = sent_[flow];
   if (flows_.status(flow) != Status::kOk) return listener_.failed(sent.message, flows_.status(flow), now);
   const std::uint64_t packets = std::max<std::uint64_t>((sent.bytes + packet_bytes_ - 1) / packet_bytes_, 1);
@@ -117,7 +117,7 @@ void FlowCarrier::arrive(FlowId flow, Time now) {
   listener_.arrived(sent.message, now);
 }
 
-std::vector<LinkStats> FlowCarrier::link_counts() const {
+std::vector<LinkStats> FlowTransport::link_counts() const {
   std::vector<LinkStats> counts;
   each_link(topology_,
             [&](NodeId node, std::uint16_t port, NodeId) { counts.push_back(stats_[network_.link(node, port)]); });
@@ -126,8 +126,8 @@ std::vector<LinkStats> FlowCarrier::link_counts() const {
 
 }  // namespace
 
-std::unique_ptr<MessageCarrier> make_flow_carrier(const CarrierSetup& setup) {
-  return std::make_unique<FlowCarrier>(setup);
+std::unique_ptr<MessageTransport> make_flow_transport(const TransportSetup& setup) {
+  return std::make_unique<FlowTransport>(setup);
 }
 
 }  // namespace exanet

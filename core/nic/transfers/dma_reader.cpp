@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Carries out the DMA reader: beats out of memory, shifted to the packet's place in a line, into frames at the port's rate. Model and limits:
-// gather.hpp.
-#include "core/nic/transfers/gather.hpp"
+// dma_reader.hpp.
+#include "core/nic/transfers/dma_reader.hpp"
 
 #include <algorithm>
 
@@ -13,68 +13,68 @@ constexpr std::uint32_t kPageLines = 256;
 
 }  // namespace
 
-Gather::Gather(EventQueue& events, const TransfersConfig& config, std::size_t nodes, Pages& pages, void* self,
-               Taken taken, Tell tell)
+DmaReader::DmaReader(EventQueue& events, const TransfersConfig& config, std::size_t nodes, Pages& pages, void* self,
+                     Taken taken, Report report)
     : events_(events),
       cycle_(config.cycle),
       pages_(config.translate ? &pages : nullptr),
       self_(self),
       on_taken_(taken),
-      on_unread_(tell),
+      on_unread_(report),
       memory_read_(std::max<Cycle>(config.memory_read, 1)),
       inject_(events, config.cycle, nodes, this,
-              [](void* its, NodeId node) { static_cast<Gather*>(its)->advance(node); }),
+              [](void* its, NodeId node) { static_cast<DmaReader*>(its)->advance(node); }),
       nodes_(nodes) {
   on_take_ = events.add_handler(
       [](void* its, Time, std::uint32_t node, std::uint64_t) {
-        static_cast<Gather*>(its)->nodes_[node].take_event = kUnknown;
-        static_cast<Gather*>(its)->advance(node);
+        static_cast<DmaReader*>(its)->nodes_[node].take_event = kUnknown;
+        static_cast<DmaReader*>(its)->advance(node);
       },
       this);
   pages.join(Pages::kRead, {this,
                             [](void* its, NodeId node, Cycle cycle) {
-                              Gather& gather = *static_cast<Gather*>(its);
-                              gather.page_known(node, gather.nodes_[node], cycle);
-                              gather.advance(node);
+                              DmaReader& reader = *static_cast<DmaReader*>(its);
+                              reader.page_known(node, reader.nodes_[node], cycle);
+                              reader.advance(node);
                             },
-                            [](void* its, NodeId node) { static_cast<Gather*>(its)->advance(node); },
+                            [](void* its, NodeId node) { static_cast<DmaReader*>(its)->advance(node); },
                             [](void* its, NodeId node) {
-                              const Gather& gather = *static_cast<Gather*>(its);
-                              return gather.drained(gather.nodes_[node]);
+                              const DmaReader& reader = *static_cast<DmaReader*>(its);
+                              return reader.drained(reader.nodes_[node]);
                             }});
 }
 
-std::uint32_t Gather::Waiting::near() const {
+std::uint32_t DmaReader::Waiting::near() const {
   return std::min(beats(), kPageLines - static_cast<std::uint32_t>(own / 16 % kPageLines));
 }
 
-void Gather::push(NodeId node, const Packet& packet, std::uint64_t own, bool has_bytes, Cycle valid,
-                  std::uint16_t domain) {
+void DmaReader::push(NodeId node, const Packet& packet, std::uint64_t own, bool has_bytes, Cycle valid,
+                     std::uint16_t domain) {
   Node& n = nodes_[node];
   n.waiting.push_back({packet, own, has_bytes, valid, domain});
   ++n.pushed;
   advance(node);
 }
 
-Cycle Gather::room_from(NodeId node) const {
+Cycle DmaReader::space_from(NodeId node) const {
   const Node& n = nodes_[node];
   if (n.pushed < kWaiting) return kLongAgo;
   const std::uint64_t before = n.pushed - kWaiting;
   return before < n.taken ? n.taken_at[before % kAhead] + 1 : kUnknown;
 }
 
-void Gather::advance(NodeId node) {
+void DmaReader::advance(NodeId node) {
   Node& n = nodes_[node];
   do {
     while (!n.waiting.empty() && take(node, n)) {
     }
   } while (emit(node, n));
-  if (n.taken != n.told) n.told = n.taken, on_taken_(self_, node);
+  if (n.taken != n.reported) n.reported = n.taken, on_taken_(self_, node);
   if (pages_ != nullptr) pages_->settle(node, Pages::kRead);
 }
 
 // Takes the next packet, or looks its page up. False while it is not known when, or it has to wait.
-bool Gather::take(NodeId node, Node& n) {
+bool DmaReader::take(NodeId node, Node& n) {
   if (n.page != Page::kNone) return false;
   const Waiting& next = n.waiting.front();
   Cycle cycle = std::max(next.valid, n.ask_from);
@@ -103,7 +103,7 @@ bool Gather::take(NodeId node, Node& n) {
 }
 
 // A page of the next packet is known in this cycle, and so is the other one, if it has been looked up before.
-void Gather::page_known(NodeId node, Node& n, Cycle cycle) {
+void DmaReader::page_known(NodeId node, Node& n, Cycle cycle) {
   const Waiting& next = n.waiting.front();
   TransferEnding fault = pages_->fault(node, Pages::kRead);
   if (fault == TransferEnding::kWhole && n.page == Page::kFirst && next.near() != next.beats()) {
@@ -117,7 +117,7 @@ void Gather::page_known(NodeId node, Node& n, Cycle cycle) {
 }
 
 // Asks for the packet's bytes, which are in two reads where they go beyond a page.
-void Gather::finish(Node& n, Cycle taken, TransferEnding fault) {
+void DmaReader::finish(Node& n, Cycle taken, TransferEnding fault) {
   const Waiting& next = n.waiting.front();
   n.taken_at[n.taken++ % kAhead] = taken;
   const std::uint32_t words = words_of(next.packet.payload_bytes);
@@ -131,12 +131,12 @@ void Gather::finish(Node& n, Cycle taken, TransferEnding fault) {
   n.waiting.pop_front();
 }
 
-Cycle Gather::drained(const Node& n) const {
+Cycle DmaReader::drained(const Node& n) const {
   if (n.page != Page::kNone || n.taken != n.done) return kUnknown;
   return n.done == 0 ? kLongAgo : std::max(n.ask_from, n.done_at[(n.done - 1) % kAhead] + 1);
 }
 
-void Gather::unread_taken(NodeId node, Cycle cycle) {
+void DmaReader::unread_taken(NodeId node, Cycle cycle) {
   Node& n = nodes_[node];
   n.unread = false;
   n.unread_free = cycle + 1;
@@ -144,7 +144,7 @@ void Gather::unread_taken(NodeId node, Cycle cycle) {
 }
 
 // Emits words of the first frame as far as the port is known. True when its last one is on its way, so that another packet may be taken.
-bool Gather::emit(NodeId node, Node& n) {
+bool DmaReader::emit(NodeId node, Node& n) {
   while (true) {
     if (n.offers) {
       const Cycle taken = inject_.taken_from(node, n.emitted + 1, n.word - 1, n.last);
@@ -164,7 +164,7 @@ bool Gather::emit(NodeId node, Node& n) {
     if (n.frames.empty() || n.unread) return false;
     const Frame& f = n.frames.front();
     if (f.fault != TransferEnding::kWhole) {
-      // It is no frame, and needs no room.
+      // It is no frame, and needs no space.
       const Cycle before = n.done == 0 ? kLongAgo : n.done_at[(n.done - 1) % kAhead];
       const Cycle cycle = std::max({f.asked, before + 1, n.unread_free});
       n.unread = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When does an empty poll wait, and when is it a look in passing? What a rank does without the network must cost little virtual time, must not
+// When does an empty poll wait, and when does it return at once? What a rank does without the network must cost little virtual time, must not
 // be taken for a deadlock, and must not keep the others from theirs.
 #include <doctest/doctest.h>
 
@@ -63,7 +63,7 @@ std::uint64_t time_of_polls(exanet_call_kind kind, int polls) {
 
 }  // namespace
 
-TEST_CASE("looks after which a call returns take a step each") {
+TEST_CASE("non-blocking polls after which a call returns take a step each") {
   CHECK(time_of_polls(EXANET_CALL_PLAIN, 2) == 2 * kStepPs);
   CHECK(time_of_polls(EXANET_CALL_IMMEDIATE, 64) == 64 * kStepPs);
   CHECK(time_of_polls(EXANET_CALL_ONE_SIDED, 80) == 80 * kStepPs);
@@ -73,7 +73,7 @@ TEST_CASE("looks after which a call returns take a step each") {
   CHECK(time_of_polls(EXANET_CALL_ONE_SIDED, 81) == 16'000'000);
 }
 
-TEST_CASE("each one-sided call adds looks for what it leaves to the next") {
+TEST_CASE("each one-sided call adds non-blocking polls for what it leaves to the next") {
   Machine m(1);
   m.run([&](exanet_ni* ni, std::uint32_t) {
     exanet_start(ni);
@@ -102,7 +102,7 @@ TEST_CASE("a call that waits for messages does not look before the rank has used
   CHECK(m.report->values[0][0] == 2 * kStepPs);
 }
 
-TEST_CASE("a wait ends at the completion's time however many looks came before it") {
+TEST_CASE("a wait ends at the completion's time however many non-blocking polls came before it") {
   std::vector<std::uint64_t> seen;
   for (const exanet_call_kind kind :
        {EXANET_CALL_BLOCKING, EXANET_CALL_PLAIN, EXANET_CALL_IMMEDIATE, EXANET_CALL_ONE_SIDED})
@@ -116,7 +116,7 @@ TEST_CASE("a wait ends at the completion's time however many looks came before i
   CHECK(seen == std::vector<std::uint64_t>(4, seen[0]));
 }
 
-TEST_CASE("many calls that each wait in vain are no deadlock") {
+TEST_CASE("many calls that each find nothing are no deadlock") {
   Machine m(1);
   m.run([](exanet_ni* ni, std::uint32_t) {
     exanet_start(ni);
@@ -128,7 +128,7 @@ TEST_CASE("many calls that each wait in vain are no deadlock") {
   CHECK(m.coordinator.rank_clock(0) <= Time::us(100 * 48));  // windows begin anew with each call
 }
 
-TEST_CASE("a rank that looks in call after call does not leave the others behind") {
+TEST_CASE("a rank that polls in call after call does not leave the others behind") {
   const std::uint64_t ended = time_of_packet_at_20us([](exanet_ni* ni) {
     while (polls_in_call(ni, EXANET_CALL_IMMEDIATE, 1) == 1) {
     }

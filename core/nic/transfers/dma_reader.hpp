@@ -2,7 +2,7 @@
 // Models gateware/ni/rtl/ni_gather.sv, to the cycle: reads the payload of packets from memory, ahead, and hands them over to the port, beat by beat.
 //
 // What is known of the port and of reads before is worked out at once, ahead of time. Limit: memory takes an address a cycle, answers reads after a fixed
-// time, in order, a beat a cycle, and refuses none. Where addresses are translated a packet is taken in an event in its own cycle.
+// time, in order, a beat a cycle, and rejects none. Where addresses are translated a packet is taken in an event in its own cycle.
 #pragma once
 
 #include <array>
@@ -16,20 +16,20 @@
 
 namespace exanet {
 
-class Gather {
+class DmaReader {
  public:
   // It is known when another packet is taken.
   using Taken = void (*)(void* self, NodeId node);
-  // A packet has a page that is not to be read: told of from this cycle on, one at a time, until unread_taken().
+  // A packet has a page that is not to be read: reported from this cycle on, one at a time, until unread_taken().
   struct Unread {
     WriteWord word;
     TransferEnding fault;
     Cycle from;
   };
-  using Tell = void (*)(void* self, NodeId node, const Unread& unread);
+  using Report = void (*)(void* self, NodeId node, const Unread& unread);
 
-  Gather(EventQueue& events, const TransfersConfig& config, std::size_t nodes, Pages& pages, void* self, Taken taken,
-         Tell tell);
+  DmaReader(EventQueue& events, const TransfersConfig& config, std::size_t nodes, Pages& pages, void* self, Taken taken,
+            Report report);
 
   void attach(Network& network) { inject_.network = &network; }
   void ready(NodeId node) { inject_.ready(node); }
@@ -37,8 +37,8 @@ class Gather {
   // A packet whose bytes begin at this address, or which has them with it, to be taken in `valid` at the earliest.
   void push(NodeId node, const Packet& packet, std::uint64_t own, bool has_bytes, Cycle valid, std::uint16_t domain);
   void unread_taken(NodeId node, Cycle cycle);
-  // From when on there is room for another one; kUnknown as long as that is not known.
-  Cycle room_from(NodeId node) const;
+  // From when on there is space for another one; kUnknown as long as that is not known.
+  Cycle space_from(NodeId node) const;
 
  private:
   static constexpr std::uint64_t kWaiting = 8, kAhead = 16;  // packets that wait, and that are read at a time
@@ -68,7 +68,7 @@ class Gather {
     std::deque<Waiting> waiting;
     std::deque<Frame> frames;
     Cycle ask_from = kLongAgo;
-    std::uint64_t pushed = 0, taken = 0, done = 0, told = 0;
+    std::uint64_t pushed = 0, taken = 0, done = 0, reported = 0;
     std::array<Cycle, kAhead> taken_at{}, done_at{};  // by number of the packet
     // the first frame
     std::uint32_t beat = 0, word = 0;
@@ -76,7 +76,7 @@ class Gather {
     bool offers = false;  // a word, from the cycle behind `emitted` on
     bool offers_last = false;  // its frame's last: of this packet, which is the first frame's no more
     Packet offered{};
-    bool unread = false;  // a packet is told of
+    bool unread = false;  // a packet is reported
     Cycle unread_free = kLongAgo;
     Cycle emitted = kLongAgo, last = kLongAgo;  // last: the word before it was taken
   };
@@ -93,7 +93,7 @@ class Gather {
   Pages* pages_;  // null: addresses are memory's
   void* self_;
   Taken on_taken_;
-  Tell on_unread_;
+  Report on_unread_;
   Cycle memory_read_;
   InjectPorts inject_;
   std::vector<Node> nodes_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/coordinator/errand.hpp"
+#include "runtime/coordinator/remote_run.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,12 +13,13 @@
 namespace exanet {
 namespace {
 
-constexpr std::int64_t kLookNs = 50'000'000;
-constexpr int kLooksAfterStop = 40;  // the other process answers at once, if it lives
+constexpr std::int64_t kSpinNs = 50'000'000;
+constexpr int kChecksAfterStop = 40;  // the other process answers at once, if it lives
 
 }  // namespace
 
-Errand::Errand(const Region& region, Order& order) : region_(region), fd_(::memfd_create("exanet-order", MFD_CLOEXEC)) {
+RemoteRun::RemoteRun(const Region& region, Order& order)
+    : region_(region), fd_(::memfd_create("exanet-order", MFD_CLOEXEC)) {
   ArchiveWriter archive;
   archive.write(order);
   const std::size_t bytes = archive.bytes().size();
@@ -30,23 +31,23 @@ Errand::Errand(const Region& region, Order& order) : region_(region), fd_(::memf
   path_ = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd_);
 }
 
-Errand::~Errand() { ::close(fd_); }
+RemoteRun::~RemoteRun() { ::close(fd_); }
 
-bool Errand::wait(RunRecord& record) {
+bool RemoteRun::wait(RunRecord& record) {
   const Control control(region_);
-  for (int looks = 0; looks < kLooksAfterStop; looks += control.stopping()) {
+  for (int checks = 0; checks < kChecksAfterStop; checks += control.stopping()) {
     const std::uint32_t where = __atomic_load_n(&region_->where, __ATOMIC_ACQUIRE);
     if (where == EXN_APART) return false;
     if (where == EXN_ENDED_THERE) {
       if (!fetch(record)) Control(control).stop("the simulator failed in the host of packed ranks");
       return true;
     }
-    futex_wait(&region_->where, where, kLookNs);
+    futex_wait(&region_->where, where, kSpinNs);
   }
   return true;
 }
 
-void Errand::left_alone() {
+void RemoteRun::left_alone() {
   std::uint32_t where = EXN_NOWHERE;
   if (!__atomic_compare_exchange_n(&region_->where, &where, EXN_APART, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&
       where == EXN_HOSTED)
@@ -54,7 +55,7 @@ void Errand::left_alone() {
   futex_wake(&region_->where);
 }
 
-bool Errand::fetch(RunRecord& record) const {
+bool RemoteRun::fetch(RunRecord& record) const {
   const off_t size = ::lseek(fd_, 0, SEEK_END);
   if (size <= 0) return false;
   const auto bytes = static_cast<std::size_t>(size);

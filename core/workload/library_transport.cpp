@@ -13,16 +13,16 @@
 #include "core/protocol/engine.hpp"
 #include "core/protocol/failure.hpp"
 #include "core/units/check.hpp"
-#include "core/workload/carrier.hpp"
 #include "core/workload/link_use.hpp"
+#include "core/workload/transport.hpp"
 
 namespace exanet {
 
 namespace {
 
-class LibraryCarrier final : public MessageCarrier, private Host {
+class LibraryTransport final : public MessageTransport, private Host {
  public:
-  explicit LibraryCarrier(const CarrierSetup& setup)
+  explicit LibraryTransport(const TransportSetup& setup)
       : queue_(setup.queue),
         topology_(setup.topology),
         config_(setup.interface),
@@ -36,8 +36,8 @@ class LibraryCarrier final : public MessageCarrier, private Host {
                   model_ = made.get();
                   return made;
                 }) {
-    engine_.set_instant(false);
-    engine_.on_packet([](void* self, Time latency) { static_cast<LibraryCarrier*>(self)->count(latency); }, this);
+    engine_.set_zero_cost(false);
+    engine_.on_packet([](void* self, Time latency) { static_cast<LibraryTransport*>(self)->count(latency); }, this);
     for (RankId rank = 0; rank < ranks_.size(); ++rank) {
       EpOpenDescriptor open;
       open.ep_kind = EndpointKind::kMessage;
@@ -45,13 +45,13 @@ class LibraryCarrier final : public MessageCarrier, private Host {
     }
     on_completion_ = queue_.add_handler(
         [](void* self, Time now, std::uint32_t rank, std::uint64_t entry) {
-          static_cast<LibraryCarrier*>(self)->consume(rank, Time::ps(static_cast<std::int64_t>(entry >> 32)),
-                                                      static_cast<std::uint32_t>(entry), now);
+          static_cast<LibraryTransport*>(self)->consume(rank, Time::ps(static_cast<std::int64_t>(entry >> 32)),
+                                                        static_cast<std::uint32_t>(entry), now);
         },
         this);
     on_consumed_ = queue_.add_handler(
         [](void* self, Time now, std::uint32_t rank, std::uint64_t what) {
-          static_cast<LibraryCarrier*>(self)->consumed(rank, static_cast<std::uint32_t>(what), now);
+          static_cast<LibraryTransport*>(self)->consumed(rank, static_cast<std::uint32_t>(what), now);
         },
         this);
   }
@@ -107,7 +107,7 @@ class LibraryCarrier final : public MessageCarrier, private Host {
                  in_flight, engine_.operations());
   }
   Totals totals() const override { return {packets_, model_->packet_hops(), packet_ps_}; }
-  PageFigures pages() const override { return engine_.nic().pages(); }
+  PageStatistics pages() const override { return engine_.nic().pages(); }
   std::vector<LinkStats> link_counts() const override { return exanet::link_counts(topology_, *model_); }
   const NetworkModel* model() const override { return model_; }
   FaultTarget& links() override { return *model_; }
@@ -165,7 +165,7 @@ class LibraryCarrier final : public MessageCarrier, private Host {
   const Topology& topology_;
   const NiConfig config_;
   const RouterConfig router_;
-  CarrierListener& listener_;
+  TransportListener& listener_;
   const std::vector<NodeId> endpoints_;  // by rank
   std::vector<Rank> ranks_;
   std::vector<std::byte> contents_;  // of eager messages
@@ -179,8 +179,8 @@ class LibraryCarrier final : public MessageCarrier, private Host {
 
 }  // namespace
 
-std::unique_ptr<MessageCarrier> make_library_carrier(const CarrierSetup& setup) {
-  return std::make_unique<LibraryCarrier>(setup);
+std::unique_ptr<MessageTransport> make_library_transport(const TransportSetup& setup) {
+  return std::make_unique<LibraryTransport>(setup);
 }
 
 }  // namespace exanet

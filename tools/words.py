@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Refuses private words where the field has one: in identifiers, comments, docs, help and messages.
+
+usage: python tools/words.py [--list WORD] [--record]
+
+docs/glossary.md is the only list: its tables say which words are refused, in which folders, and where one is right. Words are compared by
+the parts of identifiers, so `told_packets`, `kTold` and "told" are one word. A line may hold a phrase of several words.
+
+Folders that are not rewritten yet have a recorded count for each word in tools/words_left.txt, which may only fall; `--record` writes it
+down where it has. `--list WORD` shows each line with the word. Prints a count for each word and folder that is left; exit status 1 when a
+count has risen. Limits: words whose ordinary meaning is frequent (way, place, number) are left to the reader of a change.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+GLOSSARY = "docs/glossary.md"
+LEFT = "tools/words_left.txt"
+UNREAD = (
+    GLOSSARY,
+    LEFT,
+    "CHANGELOG.md",
+    "LICENSE",
+    "spec/rtl_comments.yaml",
+    "exanet/results/report_page/vendor/*",
+    "*.json",
+    "*.png",
+    "*.svg",
+    "*.trace",
+    "*.bin",
+)
+"""The list itself, the history of names, comments of RTL as they are, and what is neither prose nor code of the project."""
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """Where a word is right: in files that match a pattern, in some phrases, or in both."""
+
+    files: tuple[str, ...]
+    phrases: tuple[str, ...]
+
+    def covers(self, path: str) -> bool:
+        return not self.files or any(fnmatch(path, pattern) for pattern in self.files)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The glossary as the lint reads it."""
+
+    scopes: dict[str, tuple[str, ...]]  # the folders of a refused word; none: everywhere
+    allowed: dict[str, list[Allowed]]
+
+
+def quoted(cell: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"`([^`]+)`", cell))
+
+
+def rows(page: str, title: str) -> Iterator[list[str]]:
+    """The cells of the table below a title, without its head."""
+    section = page.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    for line in lines[2:]:
+        yield [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+def read_rules(page: str) -> Rules:
+    scopes: dict[str, tuple[str, ...]] = {}
+    for _, _, words, folders in rows(page, "Terms"):
+        for word in quoted(words):
+            scopes[word] = quoted(folders)
+    allowed: dict[str, list[Allowed]] = {}
+    for words, files, phrases, reason in rows(page, "Allowed"):
+        if not reason or not (files or phrases):
+            raise ValueError(f"{GLOSSARY}: the allowed {words} needs files or phrases, and a reason")
+        for word in quoted(words):
+            if word not in scopes:
+                raise ValueError(f"{GLOSSARY}: {word} is allowed and nowhere refused")
+            allowed.setdefault(word, []).append(Allowed(quoted(files), tuple(normal(phrase) for phrase in quoted(phrases))))
+    return Rules(scopes, allowed)
+
+
+def normal(line: str) -> str:
+    """The line's words in lower case, identifiers in their parts, each between spaces."""
+    return "".join(f" {part.lower()} " for part in WORD.findall(line))
+
+
+def find(rules: Rules, path: str, lines: list[str]) -> Iterator[tuple[str, int]]:
+    """Each refused word of a file, with its line."""
+    here: dict[str, list[str]] = {}
+    for word, folders in rules.scopes.items():
+        exceptions = [allowed for allowed in rules.allowed.get(word, []) if allowed.covers(path)]
+        inside = not folders or any(path.startswith(f"{folder}/") for folder in folders)
+        if inside and all(allowed.phrases for allowed in exceptions):
+            here[word] = [phrase for allowed in exceptions for phrase in allowed.phrases]
+    whole = "\n".join([path, *lines]).lower()
+    here = {word: phrases for word, phrases in here.items() if word.split()[0] in whole}  # spares most lines the rest
+    if not here:
+        return
+    first = re.compile("|".join(word.split()[0] for word in here), re.IGNORECASE)
+    for number, line in enumerate([path, *lines]):
+        if not first.search(line):
+            continue
+        text = normal(line)
+        for word, phrases in here.items():
+            if (needle := normal(word)) in text:
+                rest = text
+                for phrase in phrases:
+                    rest = rest.replace(phrase, "  ")
+                yield from ((word, number) for _ in range(rest.count(needle)))
+
+
+def sources() -> Iterator[tuple[str, list[str]]]:
+    """Path and lines of each file of the project that is text."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    for path in listed:
+        if not any(fnmatch(path, pattern) for pattern in UNREAD) and (ROOT / path).is_file():
+            try:
+                yield path, (ROOT / path).read_text(encoding="utf-8").splitlines()
+            except UnicodeDecodeError:
+                continue
+
+
+def folder(path: str) -> str:
+    return path.split("/")[0] if "/" in path else "."
+
+
+def read_left(text: str) -> Counter[tuple[str, str]]:
+    left: Counter[tuple[str, str]] = Counter()
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            where, number, word = line.split(maxsplit=2)
+            left[where, word] = int(number)
+    return left
+
+
+def write_left(counts: Counter[tuple[str, str]]) -> str:
+    head = "# SPDX-License-Identifier: Apache-2.0\n# Private words that are left (tools/words.py): folder, most that there may be, word.\n"
+    return head + "".join(f"{where} {number} {word}\n" for (where, word), number in sorted(counts.items()))
+
+
+def table(counts: Counter[tuple[str, str]]) -> str:
+    """The counts by word, and in which folders."""
+    lines = []
+    for word in sorted({word for _, word in counts}):
+        found = {where: number for (where, other), number in sorted(counts.items()) if other == word}
+        lines.append(f"{sum(found.values()):6} {word:14} " + ", ".join(f"{where} {number}" for where, number in found.items()))
+    return "\n".join([*lines, f"{sum(counts.values()):6} altogether"])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Refuses private words where the field has one.")
+    parser.add_argument("--list", metavar="WORD", help="show each line that has the word")
+    parser.add_argument("--record", action="store_true", help="write down counts that have fallen")
+    options = parser.parse_args()
+    rules = read_rules((ROOT / GLOSSARY).read_text())
+    counts: Counter[tuple[str, str]] = Counter()
+    places: dict[tuple[str, str], list[str]] = {}
+    for path, lines in sources():
+        for word, number in find(rules, path, lines):
+            counts[folder(path), word] += 1
+            places.setdefault((folder(path), word), []).append(f"{path}:{number}: {(lines[number - 1] if number else path).strip()}")
+    if options.list:
+        print("\n".join(place for (_, word), found in sorted(places.items()) if word == options.list for place in found))
+        return 0
+    print(table(counts))
+    left = read_left((ROOT / LEFT).read_text())
+    risen = {key: number for key, number in counts.items() if number > left[key]}
+    for where, word in sorted(risen):
+        print(f"\n{where}: {counts[where, word]} times {word!r}, where {left[where, word]} were left; {GLOSSARY} has the field's word:")
+        print("\n".join(places[where, word][:20]))
+    if options.record and not risen:
+        (ROOT / LEFT).write_text(write_left(counts))
+    return 1 if risen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
