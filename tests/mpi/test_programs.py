@@ -183,8 +183,8 @@ def test_a_thread_that_sleeps_leaves_the_clock_alone(exanet_run: Runner, stack: 
     """Half a round trip takes what it takes alone, the other thread sleeps as often as 100 us go by, and each run is the same."""
     program = compiled("timed_sleeps")
 
-    def run(level: int, nappers: int) -> tuple[float, int, int]:
-        done = exanet_run(stack, 2, [program, str(level), str(nappers)])
+    def run(level: int, sleepers: int) -> tuple[float, int, int]:
+        done = exanet_run(stack, 2, [program, str(level), str(sleepers)])
         assert done.line("waits") == ["390000"]
         assert int(done.line("limit")[0]) in (1_999_999, 2_000_000)  # a deadline is whole nanoseconds
         time_ns, sleeps, ended_ns = done.line("ping-pong")

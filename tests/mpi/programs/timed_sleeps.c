@@ -79,12 +79,12 @@ int main(int argc, char **argv) {
   int provided, rank, sleepers = atoi(argv[2]);
   MPI_Init_thread(&argc, &argv, atoi(argv[1]) ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  pthread_t napper;
+  pthread_t sleeper;
   if (sleepers) pthread_create(&sleeper, NULL, sleep_often, NULL);
   double time = ping_pong(rank);
   int seen = sleeps;
   stop = 1;
-  if (sleepers) pthread_join(napper, NULL);
+  if (sleepers) pthread_join(sleeper, NULL);
   double ended = MPI_Wtime(), waited = waits(), limit = wait_with_limit();
   if (rank == 0)
     printf("ping-pong %.3f %d %.0f\nwaits %.0f\nlimit %.0f\n", time * 1e9, seen, ended * 1e9, waited * 1e9,
