@@ -17,7 +17,7 @@ from exanet.sweep.plan import Plan
 
 
 def directory_of(output: Path | None, plan: Plan) -> Path:
-    """A new folder, or one that holds a sweep: that one is gone on with."""
+    """A new folder, or one that holds a sweep, which then continues."""
     stem = f"exanet-sweep-{''.join(c if c.isalnum() or c in '-_.' else '-' for c in plan.name)}"
     chosen = output or next(path for number in itertools.count(1) if not (path := Path(f"{stem}-{number}")).exists())
     if chosen.exists() and not chosen.is_dir():

@@ -32,7 +32,7 @@
 #define THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t last; /* order of who had it last */
+static uint32_t last; /* creation order of the thread that held the token last */
 
 THREAD_LOCAL bool locked;
 
@@ -47,7 +47,7 @@ void exn_token_unlock(void) {
   locked = false;
 }
 
-/* Who had it last is the last one. */
+/* Position in the queue for the token: round robin in the order of creation, so the last holder comes last. */
 static uint32_t place(const struct exn_thread *thread) { return thread->order - last - 1; }
 
 /* Who asks goes before who waits, even if it gets nothing: its next question is what moves the clock. */

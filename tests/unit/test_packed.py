@@ -49,7 +49,7 @@ def test_worker_threads_are_a_number(
     """By the present name, and by that of an earlier release, with a warning."""
     renamed.warn.cache_clear()
     monkeypatch.setenv(name, asked)
-    with pytest.raises(InputError, match=f"EXANET_WORKER_THREADS={asked}: give how many threads"):
+    with pytest.raises(InputError, match=f"EXANET_WORKER_THREADS={asked}: give the number of threads"):
         resolve("auto", [str(compiled(tmp_path))], ranks=4, mpi="mpich", library=LIBRARY, measured=False)
     assert ("EXANET_CARRIERS is now called EXANET_WORKER_THREADS" in capsys.readouterr().err) == (name == "EXANET_CARRIERS")
 
