@@ -97,7 +97,7 @@ def _or(given: int | None, default: int) -> int:
 def _check(option: str, cycles: int | None, *, least: int) -> None:
     """Raises InputError for a number of cycles that no bench has."""
     if cycles is not None and not least <= cycles <= _MOST_CYCLES:
-        raise InputError(f"{option} {cycles}: give from {least} to {_MOST_CYCLES} of {CYCLE_NS} ns")
+        raise InputError(f"{option} {cycles}: give from {least} to {_MOST_CYCLES} cycles of {CYCLE_NS} ns")
 
 
 def _sides(text: str) -> list[int]:
