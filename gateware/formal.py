@@ -600,9 +600,8 @@ class Trial:
             ROOT / "gateware/files.f",
             ROOT / "gateware" / self.proof.harness,
             Path(__file__),
-            Path(passed.__file__),
         ]
-        return passed.key(files=files, distributions=TOOLS, arguments=(self.proof, self.mutation))
+        return passed.key(files=files, distributions=TOOLS, arguments=(self.proof, self.mutation), ignoring_comments=True)
 
 
 def attempt(trial: Trial, path: Path, kept: passed.Kept) -> tuple[str, float | None]:

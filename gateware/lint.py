@@ -99,7 +99,7 @@ def verible(files: list[str]) -> str:
 def key() -> str:
     """Of all sources, lists of sources and rules, and of the linters."""
     sources = [path for pattern in ("*.sv", "*.svh", "*.v", "*.vlt", "*.f") for path in (ROOT / "gateware").rglob(pattern)]
-    scripts = [Path(__file__), Path(layout.__file__), Path(passed.__file__), ROOT / "tools/verilator.sh"]
+    scripts = [Path(__file__), Path(layout.__file__), ROOT / "tools/verilator.sh"]
     examples = [ROOT / file for listed in EXAMPLES.values() for file in listed]
     return passed.key(files=[*sources, *scripts, *examples], distributions=("verilator", "pyslang", "verible"))
 

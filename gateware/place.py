@@ -109,8 +109,8 @@ def kept_or_placed(name: str, kept: passed.Kept) -> Frequency:
     """What an earlier run on the same sources found, or what place() finds, which is then kept."""
     part = PARTS[name]
     files = [*synth.sources(), *part.extra, CONSTRAINTS, synth.ROOT / "gateware/files.f"]
-    files += [Path(__file__), Path(synth.__file__), Path(passed.__file__)]
-    key = passed.key(files=files, distributions=TOOLS, arguments=("place", name))
+    files += [Path(__file__), Path(synth.__file__)]
+    key = passed.key(files=files, distributions=TOOLS, arguments=("place", name), ignoring_comments=True)
     found = kept.find(key)
     if found is not None:
         return Frequency(**found)

@@ -151,8 +151,10 @@ def kept_or_synthesised(name: str, kept: Any) -> Counted:
     import passed
 
     target = TARGETS[name]
-    files = [*sources(), ROOT / "gateware/files.f", Path(__file__), Path(levels.__file__), Path(passed.__file__)]
-    key = passed.key(files=files, distributions=["pyosys"], arguments=(target.top, sorted(target.parameters.items())))
+    files = [*sources(), ROOT / "gateware/files.f", Path(__file__), Path(levels.__file__)]
+    key = passed.key(
+        files=files, distributions=["pyosys"], arguments=(target.top, sorted(target.parameters.items())), ignoring_comments=True
+    )
     found = kept.find(key)
     if found is not None:
         print(f"{name}: not counted again, nothing that it depends on has changed", file=sys.stderr)

@@ -16,7 +16,6 @@ import emit_records
 import emit_traces
 from layouts import load
 from records import load_records
-from ruamel.yaml import YAML
 from traces import load_traces
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,16 +24,15 @@ ROOT = Path(__file__).resolve().parent.parent
 def outputs() -> dict[Path, str]:
     """Text of each generated file. Raises ValueError when a layout is not what it says."""
     packet, descriptors = ROOT / "spec/packet.yaml", ROOT / "spec/descriptors.yaml"
-    comments = YAML(typ="safe").load(ROOT / "spec/rtl_comments.yaml")
     spec, layouts = load(packet)
-    records, commented = load_records(descriptors), load_records(descriptors, comments["descriptors"])
+    records = load_records(descriptors)
     traces = load_traces(ROOT / "spec/trace.yaml")
     return {
-        ROOT / "gateware/common/rtl/exanet_pkg.sv": emit_packet.system_verilog(*load(packet, comments["packet"])),
+        ROOT / "gateware/common/rtl/exanet_pkg.sv": emit_packet.system_verilog(spec, layouts),
         ROOT / "core/spec/packet.hpp": emit_packet.cpp(spec, layouts),
         **{ROOT / f"docs/reference/{name}.md": text for name, text in emit_packet.markdown(spec, layouts).items()},
         ROOT / "exanet/karma/layouts.py": emit_packet.python(spec, layouts),
-        ROOT / "gateware/common/rtl/exanet_descriptor_pkg.sv": emit_records.system_verilog(commented),
+        ROOT / "gateware/common/rtl/exanet_descriptor_pkg.sv": emit_records.system_verilog(records),
         ROOT / "core/spec/descriptors.hpp": emit_records.cpp(records),
         ROOT / "runtime/include/exanet/descriptors.h": emit_records.c(records),
         **{ROOT / f"docs/reference/{name}.md": text for name, text in emit_records.markdown(records).items()},

@@ -32,24 +32,9 @@ class Layout:
     fields: tuple[Field, ...]
 
 
-def read(path: Path, comments: dict[str, str] | None = None) -> dict[str, Any]:
-    """The file as it is; `comments` replace meanings, each by its path in the file. Raises ValueError for a path that there is not."""
+def load(path: Path) -> tuple[dict[str, Any], list[Layout]]:
+    """The file as it is, and its layouts with positions. Raises ValueError when fields do not fill a layout."""
     spec: dict[str, Any] = YAML(typ="safe").load(path)
-    rest = dict(comments or {})
-    for group, entries in spec.items():
-        for name, entry in entries.items():
-            parts = [*entry.get("values", ()), *entry.get("fields", ())]
-            for path_in_file, item in [(f"{group}.{name}", entry), *((f"{group}.{name}.{part['name']}", part) for part in parts)]:
-                if path_in_file in rest:
-                    item["meaning"] = rest.pop(path_in_file)
-    if rest:
-        raise ValueError(f"{path} has no {next(iter(rest))}")
-    return spec
-
-
-def load(path: Path, comments: dict[str, str] | None = None) -> tuple[dict[str, Any], list[Layout]]:
-    """The file as read() gives it, and its layouts with positions. Raises ValueError when fields do not fill a layout."""
-    spec = read(path, comments)
     layouts = []
     for name, entry in spec["layouts"].items():
         low, fields = 0, []

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from layouts import Field, Layout, read
+from layouts import Field, Layout
+from ruamel.yaml import YAML
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,9 @@ def record(path: Path, name: str, entry: dict[str, Any], spec: dict[str, Any], f
     return Record(Layout(name, low, entry["meaning"], tuple(fields)), kinds, entry.get("payload", ""))
 
 
-def load_records(path: Path, comments: dict[str, str] | None = None) -> Records:
-    """The file's records. Raises ValueError as record() and read() do."""
-    spec = read(path, comments)
+def load_records(path: Path) -> Records:
+    """The file's records. Raises ValueError as record() does."""
+    spec: dict[str, Any] = YAML(typ="safe").load(path)
     for family in ("descriptors", "completions"):
         clause = {name: re.split("[.;:,] |[.]$", entry["meaning"])[0] for name, entry in spec[family].items()}
         values = [{"name": name, "meaning": clause[name][0].lower() + clause[name][1:]} for name in spec[family] if name != "header"]

@@ -70,6 +70,8 @@ PARTS = [
     Part("lint-python", "ruff check . && ruff format --check . && mypy && python tools/words.py"),
     Part("lint-gateware", f"python gateware/lint.py {FOUND}"),
     Part("package", "tools/setup.sh package", share=1),
+    Part("gateware-build", f'{GATEWARE} && cmake --build build/gateware -j "$JOBS" --target gateware_tests', needs=("package",), share=0.5),
+    Part("gateware-tests", "build/gateware/gateware/gateware_tests --duration=true", needs=("gateware-build",)),
     Part(
         "core-build",
         f'{WHOLE_CORE if LONG else PACKAGE_CORE} && cmake --build {CORE_TESTS} -j "$JOBS" --target tests',
@@ -86,9 +88,7 @@ PARTS = [
         f"ctest --test-dir {CORE_TESTS} --verbose && python tools/sanitized.py --passed {CLEAN}",
         needs=("core-build",),
     ),
-    Part("gateware-build", f'{GATEWARE} && cmake --build build/gateware -j "$JOBS" --target gateware_tests', needs=("package",), share=0.5),
     Part("lint-tidy", f"{TIDY} && python tools/tidy.py build/tidy/compile_commands.json --jobs 1 {CLEAN}"),
-    Part("gateware-tests", "build/gateware/gateware/gateware_tests --duration=true", needs=("gateware-build",)),
     Part("mutations", f'python gateware/formal.py --quick --mutations --jobs "$JOBS" {FOUND}', share=0.5),
     Part("proofs", f'python gateware/formal.py --quick --jobs "$JOBS" {FOUND}', share=0.5),
     # Counts parts alone, and holds their sum to the whole; `make synth` counts the whole, `make timing` routers and links of other

@@ -14,6 +14,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import re
 import subprocess
 import threading
 from collections.abc import Iterable
@@ -24,16 +25,27 @@ ROOT = Path(__file__).resolve().parent.parent
 DRAWN_ONE_IN = 10
 
 
-def key(*, files: Iterable[Path], distributions: Iterable[str] = (), arguments: object = None) -> str:
+_COMMENT = re.compile(rb'"(?:\\.|[^"\\\n])*"|[ \t]*//[^\n]*|/\*.*?\*/', re.DOTALL)
+
+
+def without_comments(text: bytes) -> bytes:
+    """SystemVerilog with its comments taken out, and each token in the line where it was."""
+    return _COMMENT.sub(lambda found: found[0] if found[0].startswith(b'"') else b"\n" * found[0].count(b"\n"), text)
+
+
+def key(*, files: Iterable[Path], distributions: Iterable[str] = (), arguments: object = None, ignoring_comments: bool = False) -> str:
     """A name for: the names and bytes of these files, the versions of Python and of these distributions, and repr() of `arguments`.
 
-    A distribution that is not installed counts as such; a file of the project goes by its path in the project. Raises OSError when a file
+    With `ignoring_comments`, a comment of a SystemVerilog file may be another one: what is proved, counted or placed stays the same. A
+    distribution that is not installed counts as such; a file of the project goes by its path in the project. Raises OSError when a file
     cannot be read.
     """
     digest = hashlib.sha256(f"python {platform.python_version()}\0".encode())
     named = {str(file.relative_to(ROOT) if file.is_relative_to(ROOT) else file): file for file in files}
     for name, file in sorted(named.items()):
         content = file.read_bytes()
+        if ignoring_comments and file.suffix in (".sv", ".svh"):
+            content = without_comments(content)
         digest.update(f"{name}\0{len(content)}\0".encode() + content)
     for name in sorted(distributions):
         try:

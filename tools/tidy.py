@@ -64,7 +64,7 @@ def look(file: Path, command: str, database: Path, kept: passed.Kept, compiler: 
     # CMake's file that includes a folder's sources is known by these: it names them by this checkout.
     read = set[Path]().union(*(included(source) for source in sources(file)))
     key = passed.key(
-        files=[*read, ROOT / ".clang-tidy", Path(__file__), Path(passed.__file__)],
+        files=[*read, ROOT / ".clang-tidy", Path(__file__)],
         distributions=["clang-tidy"],
         arguments=(command.replace(str(ROOT), ""), compiler),
     )

@@ -31,7 +31,6 @@ UNREAD = (
     LEFT,
     "CHANGELOG.md",
     "LICENSE",
-    "spec/rtl_comments.yaml",
     "exanet/results/report_page/vendor/*",
     "*.json",
     "*.png",
@@ -39,7 +38,7 @@ UNREAD = (
     "*.trace",
     "*.bin",
 )
-"""The list itself, the history of names, comments of RTL as they are, and what is neither prose nor code of the project."""
+"""The list itself, the history of names, and what is neither prose nor code of the project."""
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 

@@ -140,7 +140,7 @@ struct Header {
   // virtual channel on the next link; each router writes it
   constexpr std::uint64_t vc() const { return get_bits(raw, 117, 1); }
   constexpr void set_vc(std::uint64_t v) { set_bits(raw, 117, 1, v); }
-  // 1: copies go to a box around the source, whose extent in hops dcid holds in place of coordinates; routers without Multicast ignore it
+  // 1: copies go to a box around the source, whose extent in hops dcid holds; routers without Multicast ignore it
   constexpr std::uint64_t multicast() const { return get_bits(raw, 118, 1); }
   constexpr void set_multicast(std::uint64_t v) { set_bits(raw, 118, 1, v); }
   // zero; not covered by the CRC-8, so a header in which it is 1 counts as damaged
@@ -296,7 +296,7 @@ struct RouterConfig {
   // port towards lower coordinates in each dimension
   constexpr std::uint64_t minus_port(unsigned i) const { return get_bits(raw, 70 + 4 * i, 4); }
   constexpr void set_minus_port(unsigned i, std::uint64_t v) { set_bits(raw, 70 + 4 * i, 4, v); }
-  // inter-tile ports that must not be used: a packet that would enter a ring there goes the other way round; any other packet for such a port is discarded
+  // ports not to use: a packet that would enter a ring there goes the other way round; others for them are discarded
   constexpr std::uint64_t disabled() const { return get_bits(raw, 82, 9); }
   constexpr void set_disabled(std::uint64_t v) { set_bits(raw, 82, 9, v); }
   // intra-tile port for each packet type

@@ -93,14 +93,6 @@ def test_a_new_field_of_a_trace_is_one_line(tmp_path: Path) -> None:
     assert "| `looks` | [bytes](#kinds-of-fields) | so many |" in emit.markdown(traces)
 
 
-def test_comments_of_the_rtl_are_of_what_the_layouts_have() -> None:
-    path = ROOT / "spec/packet.yaml"
-    spec, _ = module("layouts").load(path, {"layouts.header.length": "as it was"})
-    assert [field["meaning"] for field in spec["layouts"]["header"]["fields"] if field["name"] == "length"] == ["as it was"]
-    with pytest.raises(ValueError, match=r"has no layouts\.header\.lenght"):
-        module("layouts").load(path, {"layouts.header.lenght": "as it was"})
-
-
 def test_a_layout_that_no_page_shows_is_found(tmp_path: Path) -> None:
     path = changed(tmp_path, "layouts: [header, footer,", "layouts: [header,", "packet.yaml")
     with pytest.raises(ValueError, match="each has to be on one page"):

@@ -206,6 +206,20 @@ def test_a_key_is_the_same_in_another_checkout(tmp_path: Path, monkeypatch: pyte
     assert len(keys) == 1
 
 
+def test_comments_of_hardware_may_change_where_they_are_ignored(tmp_path: Path) -> None:
+    source = tmp_path / "a.sv"
+
+    def key(text: str, ignoring_comments: bool = True) -> str:
+        source.write_text(text)
+        return passed.key(files=[source], ignoring_comments=ignoring_comments)
+
+    one = 'assign a = b;  // first\n/* two\nlines */ assign c = "// no comment";\n'
+    other = 'assign a = b;  // reported, and why\n/* other\ntwo */ assign c = "// no comment";\n'
+    assert key(one) == key(other) != key(other.replace("no comment", "text"))
+    assert key(one) != key(one.replace("a = b", "a = d")) and key(one) != key("\n" + one)
+    assert key(one, False) != key(other, False)
+
+
 def test_options_of_findings_are_taken_from_a_command_line(tmp_path: Path) -> None:
     kept, words = passed.take(["router", "--keep", str(tmp_path), "--json", "--recorded", str(tmp_path / "none.json")])
     assert words == ["router", "--json"]

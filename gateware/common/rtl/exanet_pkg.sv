@@ -5,57 +5,57 @@ package exanet_pkg;
   localparam int unsigned LinkBits = 64;  // link word
   localparam int unsigned MaxPayloadWords = 32;  // payload of the largest packet, 512 bytes
   localparam int unsigned VirtualChannels = 2;  // virtual channels of a link
-  localparam int unsigned MaxDimensions = 3;  // dimensions that the router knows
+  localparam int unsigned MaxDimensions = 3;  // largest number of dimensions of a router
   localparam int unsigned MaxInterPorts = 9;  // inter-tile ports of a router: to the three other nodes of a QFDB, and two for each dimension
-  localparam int unsigned QfdbNodes = 4;  // nodes of a QFDB, each linked to each; the first, the network FPGA, has the links to other QFDBs
+  localparam int unsigned QfdbNodes = 4;  // nodes of a QFDB, each linked to each; node 0, the network FPGA, has the links to other QFDBs
   localparam logic [63:0] MagicWord = 64'hA5C396F05A3C690F;  // link word that announces a control word; sent twice it stands for itself as data
 
   typedef enum logic [3:0] {
     PacketTypeMessage = 4'd0,  // atomic message for a mailbox
     PacketTypeWrite = 4'd1,  // block of a remote write
-    PacketTypeReadRequest = 4'd2,  // asks for bytes, which come as blocks of Writes
-    PacketTypeReadResponse = 4'd3,  // behind the blocks that were asked for: the end of the read, or why it failed
-    PacketTypeAck = 4'd4,  // block arrived
-    PacketTypeNack = 4'd5,  // block refused; the footer's reason says why
+    PacketTypeReadRequest = 4'd2,  // requests bytes, which arrive as blocks of Writes
+    PacketTypeReadResponse = 4'd3,  // sent after the requested blocks: end of the read, or why it failed
+    PacketTypeAck = 4'd4,  // acknowledges a block: all its bytes are in memory
+    PacketTypeNack = 4'd5,  // rejects a block; reason in the footer says why
     PacketTypeAtomic = 4'd6,  // atomic operation on remote memory
     PacketTypeAtomicResponse = 4'd7,  // value before the operation
-    PacketTypeMessageAck = 4'd8,  // message is in its mailbox
-    PacketTypeMessageNack = 4'd9,  // message refused; the footer's reason says why
-    PacketTypeReductionPart = 4'd10,  // part of a reduction, to the node above; with a reason in its footer: the tree is broken below
-    PacketTypeReductionResult = 4'd11  // result of a reduction, to a node below; with a reason in its footer: the tree is broken above
+    PacketTypeMessageAck = 4'd8,  // acknowledges a message: it is in its mailbox
+    PacketTypeMessageNack = 4'd9,  // rejects a message; reason in the footer says why
+    PacketTypeReductionPart = 4'd10,  // part of a reduction, to the node above; a reason in its footer reports that the tree is broken below
+    PacketTypeReductionResult = 4'd11  // result of a reduction, to a node below; a reason in its footer reports that the tree is broken above
   } packet_type_e;
 
   typedef enum logic [3:0] {
     NackReasonNone = 4'd0,  // not refused
-    NackReasonFull = 4'd1,  // the mailbox is full: the sender tries again
-    NackReasonClosed = 4'd2,  // no such mailbox
-    NackReasonDomain = 4'd3,  // the mailbox is of another protection domain
-    NackReasonMemory = 4'd4,  // memory has refused it
-    NackReasonSilent = 4'd5,  // no answer came, as often as it was sent: the sender's interface says so, no packet does
-    NackReasonBusy = 4'd6,  // no channel is spare to serve a read: its request comes again
-    NackReasonMismatch = 4'd7,  // parts of a reduction that do not agree in operation, type or length, or that are none
-    NackReasonUnmapped = 4'd8,  // the domain has no such page: the kernel is told, and the block comes again
-    NackReasonReadOnly = 4'd9  // the domain may read the page, but not write it: likewise
+    NackReasonFull = 4'd1,  // the mailbox is full; the sender retries
+    NackReasonClosed = 4'd2,  // there is no such mailbox
+    NackReasonDomain = 4'd3,  // the mailbox belongs to another protection domain
+    NackReasonMemory = 4'd4,  // memory returned an error
+    NackReasonSilent = 4'd5,  // no acknowledgement after the last retransmission; the sender's own interface reports this, no packet carries it
+    NackReasonBusy = 4'd6,  // no channel is free to serve the read; its request is sent again
+    NackReasonMismatch = 4'd7,  // parts of a reduction differ in operation, type or length, or are illegal
+    NackReasonUnmapped = 4'd8,  // the domain has no such page; the kernel gets a fault, and the block is sent again
+    NackReasonReadOnly = 4'd9  // the domain may read the page but not write it; likewise
   } nack_reason_e;
 
   typedef enum logic [3:0] {
     StoreRefusalNone = 4'd0,  // not refused
-    StoreRefusalNoSlot = 4'd1,  // all slots of the context hold messages that are under way, or there is no channel for a transfer
+    StoreRefusalNoSlot = 4'd1,  // all slots of the context are in use, or no channel is free for a transfer
     StoreRefusalLength = 4'd2,  // a message of more than 64 bytes
-    StoreRefusalDestination = 4'd3  // no node of this machine, or no mailbox
+    StoreRefusalDestination = 4'd3  // the destination is no node of this machine, or no mailbox
   } store_refusal_e;
 
   typedef enum logic [1:0] {
-    PageAccessRead = 2'd0,  // bytes of a transfer are read from it
-    PageAccessWrite = 2'd1,  // bytes of a transfer, or a fence, are written to it
-    PageAccessEnd = 2'd2  // transfer_end is written to it
+    PageAccessRead = 2'd0,  // read bytes of a transfer
+    PageAccessWrite = 2'd1,  // write bytes of a transfer, or a fence
+    PageAccessEnd = 2'd2  // write transfer_end
   } page_access_e;
 
   typedef enum logic [2:0] {
     ReduceOperationSum = 3'd0,  // integers modulo their width; floats rounded to nearest, ties to even, after each part
-    ReduceOperationMin = 3'd1,  // of floats the negative zero is less than the positive one
+    ReduceOperationMin = 3'd1,  // the smaller element; -0.0 is less than +0.0
     ReduceOperationMax = 3'd2,  // likewise
-    ReduceOperationAnd = 3'd3,  // bit by bit, of integers alone, as the next two
+    ReduceOperationAnd = 3'd3,  // bitwise, integers only
     ReduceOperationOr = 3'd4,  // bit by bit
     ReduceOperationXor = 3'd5  // bit by bit
   } reduce_operation_e;
@@ -70,7 +70,7 @@ package exanet_pkg;
   } reduce_type_e;
 
   typedef enum logic [1:0] {
-    ControlKindReserved = 2'd0,  // never sent: a word of zeros is no control word
+    ControlKindReserved = 2'd0,  // never sent, so that a word of zeros is not a control word
     ControlKindStart = 2'd1,  // a packet's header follows
     ControlKindCredit = 2'd2  // no packet follows
   } control_kind_e;
@@ -78,72 +78,72 @@ package exanet_pkg;
   typedef enum logic [2:0] {
     ReportKindHealth = 3'd0,  // health word of the sending node
     ReportKindWords0 = 3'd1,  // payload words sent before this word on virtual channel 0, modulo the field
-    ReportKindWords1 = 3'd2,  // the same of virtual channel 1
+    ReportKindWords1 = 3'd2,  // the same for virtual channel 1
     ReportKindHeaders0 = 3'd3,  // packets sent before this word on virtual channel 0, modulo the width of freed_headers
-    ReportKindHeaders1 = 3'd4  // the same of virtual channel 1
+    ReportKindHeaders1 = 3'd4  // the same for virtual channel 1
   } report_kind_e;
 
-  // First word of every packet. Its CRC-8 detects up to three wrong bits, which one on the line becomes behind a descrambler, and all within eight bits in a row; it corrects none.
+  // First word of every packet. Its CRC-8 detects up to three wrong bits, which is what one wrong bit on the line becomes after a descrambler, and any errors within eight consecutive bits. It corrects none.
   typedef struct packed {
     logic [7:0] ecc;  // CRC-8 of bits 118:0, x^8 + x^2 + x + 1, bit 118 the highest power
-    logic reserved;  // zero, outside the check bits: a header in which it is one is damaged
-    logic multicast;  // copies go to the box around the source whose hops dcid has as coordinates; without Multicast it is data
-    logic vc;  // virtual channel of the link that the packet takes next; each router writes it
-    logic high_priority;  // goes before packets without it
-    logic [3:0] kind;  // what the packet is
+    logic reserved;  // zero; not covered by the CRC-8, so a header in which it is 1 counts as damaged
+    logic multicast;  // 1: copies go to a box around the source, whose extent in hops dcid holds; routers without Multicast ignore it
+    logic vc;  // virtual channel on the next link; each router writes it
+    logic high_priority;  // 1: priority class; 0: bulk
+    logic [3:0] kind;  // type of the packet
     logic [9:0] length;  // payload bytes, 0 to 512; the payload is padded with zeros to whole words
-    logic [21:0] source_dcid;  // node that sent the packet
+    logic [21:0] source_dcid;  // source node
     logic [9:0] pdid;  // protection domain at the destination
-    logic [21:0] dcid;  // destination node: in machines of QFDBs two bits for the node of the QFDB, then coordinates, first dimension lowest
+    logic [21:0] dcid;  // destination node: coordinates, first dimension lowest; in machines of QFDBs, below them, two bits for the node of the QFDB
     logic [47:0] dmadd;  // user virtual address at the destination
   } header_t;
 
-  // Last word of every packet: integrity of the payload and what the receiving end needs to acknowledge.
+  // Last word of every packet: protects the payload, and carries what the receiver needs to acknowledge it.
   typedef struct packed {
-    logic error;  // set by a link that found the packet damaged; outside the CRC
+    logic error;  // set by a link that found the packet damaged; not covered by the CRC
     logic [28:0] reserved;  // zero
-    logic ack_request;  // the receiver is to acknowledge
+    logic ack_request;  // the receiver has to acknowledge
     logic last;  // last packet of its block
-    logic [3:0] reason;  // why a Nack refuses
+    logic [3:0] reason;  // reason of a Nack
     logic [15:0] block;  // block within the transfer
-    logic [9:0] channel;  // mailbox or DMA channel of the sender that the acknowledgement names
-    logic [9:0] source_pdid;  // protection domain that sent it; with source_dcid the address of the acknowledgement
-    logic [23:0] number;  // number of the packet within its flow (source, protection domain, channel)
+    logic [9:0] channel;  // slot or DMA channel of the sender, which the acknowledgement returns
+    logic [9:0] source_pdid;  // protection domain of the sender; with source_dcid, the address of the acknowledgement
+    logic [23:0] number;  // sequence number of the packet within its flow (source, protection domain, channel)
     logic [31:0] crc32;  // CRC-32 of IEEE 802.3 over header, padded payload and footer; vc, ecc, crc32 and error count as zero
   } footer_t;
 
-  // Link word after Magic: Start or credit. Counts are totals since reset, modulo their width, so that a lost one is made good by the next.
+  // Link word after Magic: Start or Credit. Counts are totals since reset, modulo their width, so the next one makes up for a lost one.
   typedef struct packed {
-    logic [6:0] ecc;  // check bits of the (64, 57) extended Hamming code; they only detect, up to three wrong bits
-    logic [1:0][10:0] freed_words;  // payload words that have left the receiver's FIFO, for each virtual channel
-    logic [1:0][6:0] freed_headers;  // packets that have left the receiver's FIFO, for each virtual channel
-    logic [10:0] report;  // health, or what was sent: the difference to what has arrived was lost, and its room is free again
-    logic [2:0] report_kind;  // what the report is; one control word after the other takes the next kind
+    logic [6:0] ecc;  // check bits of the (64, 57) extended Hamming code, used to detect up to three wrong bits, not to correct
+    logic [1:0][10:0] freed_words;  // payload words that have left the receiver's queue, for each virtual channel
+    logic [1:0][6:0] freed_headers;  // packets that have left the receiver's queue, for each virtual channel
+    logic [10:0] report;  // health, or the total that was sent: the difference from what has arrived was lost, and its credits are returned
+    logic [2:0] report_kind;  // kind of the report; successive control words send the kinds in turn
     logic [3:0] reserved;  // zero
     logic vc;  // virtual channel of the packet that starts
-    logic [1:0] kind;  // Start or credit
+    logic [1:0] kind;  // Start or Credit
   } control_t;
 
   // State of a node as its neighbours see it, carried in control words (LO|FA|MO).
   typedef struct packed {
-    logic [1:0] power;  // 0 normal, 1 low, 2 failing, 3 gone
+    logic [1:0] power;  // 0 normal, 1 low, 2 failing, 3 lost
     logic [1:0] temperature;  // 0 normal, 1 warm, 2 hot, 3 beyond its limit
     logic link_fault;  // a link of the node is down
-    logic router_fault;  // the router has counted an impossible state
+    logic router_fault;  // the router has detected an impossible state
     logic ni_fault;  // the network interface does not answer
     logic host_fault;  // the processors do not answer
   } health_t;
 
   // A word at a router port.
   typedef struct packed {
-    logic valid;  // there is a word in this cycle
-    logic vc;  // virtual channel, which names the FIFO it goes to
+    logic valid;  // a word is present in this cycle
+    logic vc;  // virtual channel, which selects the queue
     logic head;  // header
     logic tail;  // footer
     logic [127:0] data;  // header, payload word or footer
   } flit_t;
 
-  // Room that came back in one virtual channel's FIFO; zero in a cycle without any.
+  // Credit returned for one virtual channel's queue; zero in a cycle without any.
   typedef struct packed {
     logic [7:0] headers;  // packets
     logic [11:0] words;  // payload words
@@ -151,268 +151,268 @@ package exanet_pkg;
 
   // Registers of a router. Ports are numbered inter-tile first, then intra-tile.
   typedef struct packed {
-    logic [1:0] qfdb_node;  // which node of its QFDB this is, 0 the network FPGA; a router that is built for grids alone does not look at it
+    logic [1:0] qfdb_node;  // which node of its QFDB this is; 0 is the network FPGA. Routers built for plain grids ignore it
     logic enabled;  // the rest of the configuration is valid; until then every packet is discarded
-    logic links_first;  // round robin among links before intra-tile ports, but for one grant in 16 (1), or among all alike (0)
-    logic fixed_priority;  // arbiters: lowest input first (1) or round robin (0)
+    logic links_first;  // 1: round robin, links before intra-tile ports except in one grant of 16; 0: round robin among all inputs
+    logic fixed_priority;  // arbitration: lowest input first (1) or round robin (0)
     logic [15:0][1:0] type_port;  // intra-tile port for each packet type
-    logic [8:0] disabled;  // inter-tile ports that must not be used: packets that enter a ring there go the other way round it, others are discarded
+    logic [8:0] disabled;  // ports not to use: a packet that would enter a ring there goes the other way round; others for them are discarded
     logic [2:0][3:0] minus_port;  // port towards lower coordinates in each dimension
     logic [2:0][3:0] plus_port;  // port towards higher coordinates in each dimension
     logic [2:0][1:0] order;  // dimensions in the order in which offsets are consumed
     logic wraps;  // torus (1) or mesh (0)
     logic [2:0][8:0] side;  // nodes in each dimension
-    logic [2:0][7:0] coordinate;  // place of this node in each dimension
+    logic [2:0][7:0] coordinate;  // coordinate of this node in each dimension
   } router_config_t;
 
-  // TUSER of an ni_port: what the header and footer of a packet hold beside its length and its codes, which the port makes and checks.
+  // TUSER of an ni_port: the fields of header and footer, without length, virtual channel and codes, which the port makes and checks.
   typedef struct packed {
-    logic [1:0] reserved;  // zero on the way in, not looked at on the way out
+    logic [1:0] reserved;  // zero on s_axis, ignored on m_axis
     logic ack_request;  // as in the footer
     logic last;  // as in the footer
     logic [3:0] reason;  // as in the footer
     logic [15:0] block;  // as in the footer
-    logic [9:0] channel;  // as in the footer: not a virtual channel, which routers choose
+    logic [9:0] channel;  // as in the footer; not a virtual channel, which routers choose
     logic [9:0] source_pdid;  // as in the footer
     logic [23:0] number;  // as in the footer
     logic multicast;  // as in the header
     logic high_priority;  // as in the header
-    logic [3:0] kind;  // what the packet is; the router at the destination hands it out at the port of its kind
-    logic [21:0] source_dcid;  // as in the header: the sender's own node
+    logic [3:0] kind;  // type of the packet; the router at the destination delivers it at the port of this type
+    logic [21:0] source_dcid;  // as in the header: the sender's own address
     logic [9:0] pdid;  // as in the header
     logic [21:0] dcid;  // destination node, as in the header
     logic [47:0] dmadd;  // as in the header
   } ni_user_t;
 
-  // The store that sends a message out of the payload that was stored before.
+  // The store that sends a message, with the payload stored before.
   typedef struct packed {
     logic [17:0] reserved;  // zero
-    logic behind;  // it stays in its slot until a transfer of its context that names the slot has ended, and is sent then
+    logic behind;  // 1: the message stays in its slot, and is sent when a transfer of its context that names the slot has ended
     logic [6:0] length;  // payload bytes, 0 to 64
-    logic [15:0] mailbox;  // of the destination node
+    logic [15:0] mailbox;  // mailbox of the destination node
     logic [21:0] dcid;  // destination node
   } message_send_t;
 
-  // The four stores of 8 bytes, or two of 16, that ask for a write of memory to another node's, or for a read of that; the last one hands it over. With a fence transfer_fence is stored before.
+  // Four stores of 8 bytes, or two of 16, that request a write to another node's memory or a read from it. The last store starts the transfer. With a fence, transfer_fence is stored before.
   typedef struct packed {
-    logic [15:0] token;  // comes back in transfer_end
-    logic read;  // the other way round: bytes go from the other node's memory at target to this node's at own; fence does not count then
-    logic fence;  // transfer_fence counts: a word is written in the other node's memory behind all that the transfer writes there
-    logic notify;  // transfer_end is to be written
-    logic [44:0] end_word;  // address, in units of 8 bytes, of a word in this node's memory that transfer_end is written to
+    logic [15:0] token;  // returned in transfer_end
+    logic read;  // 1: read: bytes go from the other node's memory at target to this node's memory at own; fence is ignored
+    logic fence;  // 1: write the word of transfer_fence in the other node's memory, after all bytes of the transfer
+    logic notify;  // 1: transfer_end is written
+    logic [44:0] end_word;  // address, in units of 8 bytes, of the word in this node's memory to which transfer_end is written
     logic [6:0] reserved;  // zero
-    logic [1:0] message_slot;  // that slot: those of a context are filled in turn
-    logic message;  // the message that stays behind it in a slot of its context is sent when it has ended, and fails with it
+    logic [1:0] message_slot;  // slot of that message; a context uses its slots in turn
+    logic message;  // 1: the message that waits in message_slot of this context is sent when the transfer has ended, and fails if it fails
     logic [21:0] dcid;  // the other node
     logic [31:0] length;  // bytes
     logic [15:0] target_reserved;  // zero
-    logic [47:0] target;  // that in the other node's memory
+    logic [47:0] target;  // address of the first byte in the other node's memory
     logic [15:0] own_reserved;  // zero
-    logic [47:0] own;  // address of its first byte in this node's memory
+    logic [47:0] own;  // address of the first byte in this node's memory
   } transfer_t;
 
-  // The two further stores of 8 bytes, or one of 16, before the last one of a transfer with a fence.
+  // Two stores of 8 bytes, or one of 16, before the last store of a transfer with a fence.
   typedef struct packed {
-    logic [63:0] value;  // what is written there
+    logic [63:0] value;  // value to write
     logic [18:0] reserved;  // zero
     logic [44:0] word;  // address, in units of 8 bytes, of a word in the other node's memory
   } transfer_fence_t;
 
-  // Payload of a ReadRequest: a block of one packet whose destination address is that of the first byte to read.
+  // Payload of a ReadRequest: a block of one packet, whose destination address is that of the first byte to read.
   typedef struct packed {
     logic [31:0] reserved;  // zero
     logic [31:0] length;  // bytes
     logic [15:0] own_reserved;  // zero
-    logic [47:0] own;  // where that byte goes in the memory of the node that asks
+    logic [47:0] own;  // address of that byte in the memory of the requesting node
   } read_request_t;
 
-  // Payload of a ReadResponse: the fence behind the Writes that bring what a read has asked for. It is told to the channel that asked, and not written to memory.
+  // Payload of a ReadResponse: the fence after the Writes that carry the bytes of a read. It goes to the channel that requested them, not to memory.
   typedef struct packed {
     logic [25:0] reserved;  // zero
-    logic [3:0] failure;  // why the read failed at the node that was asked: part of it may have been written
-    logic [9:0] channel;  // slot of the request
-    logic [23:0] number;  // of the request
+    logic [3:0] failure;  // why the read failed at the serving node; a part may have been written
+    logic [9:0] channel;  // channel of the request
+    logic [23:0] number;  // number of the request
   } read_response_t;
 
-  // What the network interface writes when memory has all of a transfer, the other node's or for a read its own, or when it has failed.
+  // Written by the network interface when all bytes of a transfer are in memory (the other node's; of a read, its own), or when the transfer has failed.
   typedef struct packed {
     logic [39:0] more_reserved;  // zero
     logic [15:0] token;  // as in the transfer
-    logic [3:0] failure;  // why it failed: part of it may have been written
+    logic [3:0] failure;  // why the transfer failed; a part may have been written
     logic [2:0] reserved;  // zero
     logic done;  // 1
   } transfer_end_t;
 
-  // Field `block` of the footer of a Write or a ReadRequest: which packets its block has, by bits 11 to 9 of the address of each. A block is what is written between two multiples of 4 KiB of the target address, a packet what is between two of 512 bytes.
+  // Field `block` of the footer of a Write or a ReadRequest: which packets its block has, by bits 11 to 9 of their addresses. A block lies between two multiples of 4 KiB of the target address, a packet between two multiples of 512 bytes.
   typedef struct packed {
     logic fence;  // 0
     logic [8:0] reserved;  // zero
-    logic [2:0] last_packet;  // its last packet
-    logic [2:0] first_packet;  // its first packet
+    logic [2:0] last_packet;  // last packet of the block
+    logic [2:0] first_packet;  // first packet of the block
   } block_place_t;
 
-  // Field `block` of the footer of a fence, which is a Write or a ReadResponse: a block of one packet, which is taken only when memory has all of the blocks that it names.
+  // Field `block` of the footer of a fence, which is a Write or a ReadResponse: a block of one packet that is accepted only when all the blocks that it names are in memory (fence dependency list).
   typedef struct packed {
     logic fence;  // 1
-    logic [2:0][4:0] behind;  // blocks of its transfer that were not answered yet, by how far their numbers are behind its own; 0: none
+    logic [2:0][4:0] behind;  // unacknowledged blocks of its transfer, each as the distance of its number from the fence's own; 0: none
   } fence_place_t;
 
-  // Last 16 bytes of an entry of a mailbox, 128 bytes; the message's words are right before them.
+  // Last 16 bytes of an entry of a mailbox, which has 128 bytes. The message's words stand right before them.
   typedef struct packed {
     logic [53:0] reserved;  // zero
-    logic [23:0] number;  // of the message among those from that node to this one
-    logic [9:0] channel;  // slot of the sender, its context in the upper bits
-    logic [9:0] pdid;  // protection domain that sent it
-    logic [21:0] source_dcid;  // node that sent it
+    logic [23:0] number;  // sequence number of the message from that node to this one
+    logic [9:0] channel;  // slot of the sender; the upper bits are its context
+    logic [9:0] pdid;  // protection domain of the sender
+    logic [21:0] source_dcid;  // source node
     logic [6:0] length;  // payload bytes
-    logic phase;  // 1 in the first round through the ring, then 0, and so on: what tells the reader that the entry is written
+    logic phase;  // 1 in the first pass through the ring, 0 in the second, and so on; the reader recognises a written entry by it
   } mailbox_entry_t;
 
-  // Who a page of the network interface belongs to; the kernel writes it.
+  // Owner of a page of the network interface. The kernel writes it.
   typedef struct packed {
     logic [52:0] reserved;  // zero
-    logic enabled;  // stores to the page count
-    logic [9:0] pdid;  // protection domain of its process
+    logic enabled;  // 1: stores to the page take effect
+    logic [9:0] pdid;  // protection domain of the owning process
   } ni_context_t;
 
-  // A mailbox: a ring of entries in memory; the kernel writes it, which empties the ring.
+  // A mailbox: a ring of entries in memory. The kernel writes it, which empties the ring.
   typedef struct packed {
     logic [7:0] reserved;  // zero
-    logic open;  // takes messages
-    logic [9:0] pdid;  // protection domain that it belongs to, and that may send to it
+    logic open;  // 1: the mailbox accepts messages
+    logic [9:0] pdid;  // protection domain of the mailbox; only this domain may send to it
     logic [3:0] log_entries;  // binary logarithm of the number of entries, at most 13 (1 MiB)
     logic [40:0] line;  // physical address of the ring in units of 128 bytes; a ring is aligned to its size
   } ni_mailbox_t;
 
-  // The store by which a process says how far it has read a mailbox of its protection domain.
+  // The store by which a process reports how far it has read a mailbox of its protection domain.
   typedef struct packed {
     logic [31:0] reserved;  // zero
     logic [15:0] place;  // entries read since the mailbox was opened, modulo twice its size
-    logic [15:0] mailbox;  // which one
+    logic [15:0] mailbox;  // number of the mailbox
   } mailbox_release_t;
 
-  // What a network interface knows of its machine; the kernel writes it before anything else.
+  // Configuration of a network interface. The kernel writes it before anything else.
   typedef struct packed {
     logic reserved;  // zero
-    logic [3:0] fault_tries;  // how often a block comes again whose page is not to be used, until its transfer fails
-    logic translate;  // addresses of transfers are those of their protection domain; 0: of memory, and nothing is checked
-    logic [7:0] kept_channels;  // channels that serve the reads of other nodes, and no others; stores take the rest
-    logic [3:0] read_patience;  // of reads whose request was answered, in such rounds: binary logarithm, at most 11; 0: they are never given up
-    logic [5:0] block_patience;  // as patience, of blocks of transfers, whose rounds take 16 cycles for each of four blocks of each channel
-    logic [3:0] tries;  // repetitions without an answer until a message or a block is given up; 0: never
-    logic [5:0] patience;  // rounds after which a message that was not answered is sent again; twice as many each time, up to 32 times as many
-    logic [3:0] z_shift;  // ... and the third one shifted by this, added
-    logic [3:0] y_shift;  // a node's place among peers: its first coordinate, with the node of the QFDB, the second one shifted by this ...
-    logic [21:0] dcid;  // this node
+    logic [3:0] fault_tries;  // retries of a block whose page faults, until its transfer fails
+    logic translate;  // 1: addresses of transfers are virtual, of their protection domain; 0: physical and unchecked
+    logic [7:0] kept_channels;  // channels reserved for serving reads of other nodes; stores use the rest
+    logic [3:0] read_patience;  // timeout of reads after their request was acknowledged: binary logarithm of such rounds, at most 11; 0: none
+    logic [5:0] block_patience;  // retransmission timeout of blocks of transfers, whose rounds take 16 cycles for each of four blocks of each channel
+    logic [3:0] tries;  // retransmissions without an acknowledgement until a message or block fails; 0: no limit
+    logic [5:0] patience;  // retransmission timeout of messages, in rounds; doubles with each retransmission, up to 32 times
+    logic [3:0] z_shift;  // ... and the third one shifted by this
+    logic [3:0] y_shift;  // number of a peer: its first coordinate (with the node of the QFDB), OR'ed with the second one shifted by this ...
+    logic [21:0] dcid;  // address of this node
   } ni_config_t;
 
-  // Where a protection domain has its pages; the kernel writes it. What is known of them is kept until it is invalidated.
+  // Page tables of a protection domain. The kernel writes it. Translations are kept until they are invalidated.
   typedef struct packed {
     logic [15:0] more_reserved;  // zero
-    logic [35:0] root;  // physical address of its first table, in units of 4 KiB
+    logic [35:0] root;  // physical address of the first table, in units of 4 KiB
     logic [10:0] reserved;  // zero
-    logic valid;  // it has pages
+    logic valid;  // 1: the domain has page tables
   } ni_domain_t;
 
-  // Entry of a table of pages in memory: 512 of them, 4 KiB. Nine bits of an address find it, 47 to 39 in the first table, 20 to 12 in the fourth.
+  // Entry of a page table in memory. A table has 512 entries, 4 KiB. Nine bits of an address select the entry: 47 to 39 in the first table, 20 to 12 in the fourth.
   typedef struct packed {
-    logic [15:0] more_reserved;  // not looked at
+    logic [15:0] more_reserved;  // ignored
     logic [35:0] frame;  // physical address of the table or the page, in units of 4 KiB; a page is aligned to its size
-    logic [7:0] reserved;  // not looked at
-    logic wide;  // in a fourth table: it is of 64 KiB, and all 16 entries of them say the same
-    logic writable;  // a page may be written
-    logic leaf;  // a page of 2 MiB in a third table, of 4 or 64 KiB in a fourth; 0: the next table. Larger pages there are none
-    logic valid;  // there is something
+    logic [7:0] reserved;  // ignored
+    logic wide;  // 1, in a fourth table: the page has 64 KiB, and its 16 entries are equal
+    logic writable;  // 1: the page may be written
+    logic leaf;  // 1: a page, of 2 MiB in a third table, of 4 or 64 KiB in a fourth; 0: the next table. There are no larger pages
+    logic valid;  // 1: the entry is present
   } ni_page_t;
 
-  // A page that was not there, or was not to be written: first of those that the kernel has yet to take.
+  // A page fault: a page that was missing, or must not be written. It is the first one in the kernel's queue.
   typedef struct packed {
     logic [5:0] more_reserved;  // zero
     logic [9:0] pdid;  // protection domain
-    logic [35:0] page;  // address in its domain, in units of 4 KiB
+    logic [35:0] page;  // virtual address of the page, in units of 4 KiB
     logic [4:0] reserved;  // zero
     logic [3:0] reason;  // Unmapped or ReadOnly
-    logic [1:0] access;  // what it was asked for
-    logic valid;  // 0: there is none
+    logic [1:0] access;  // access that faulted
+    logic valid;  // 1: there is a fault
   } ni_fault_t;
 
-  // What a process reads of its context's transfers.
+  // Status of the transfers of a context, for its process.
   typedef struct packed {
     logic [27:0] reserved;  // zero
-    logic [3:0] refusal;  // why the last one was refused
-    logic [15:0] refused;  // transfers that were not, modulo the field
-    logic [15:0] taken;  // transfers that were handed over, modulo the field
+    logic [3:0] refusal;  // why the last one was rejected
+    logic [15:0] refused;  // transfers that were rejected, modulo the field
+    logic [15:0] taken;  // transfers that were started, modulo the field
   } ni_transfer_status_t;
 
-  // What a process reads of its context.
+  // Status of a context, for its process.
   typedef struct packed {
     logic [5:0] more_reserved;  // zero
-    logic [9:0] failed_channel;  // slot of the last of them
+    logic [9:0] failed_channel;  // slot of the last failed message
     logic [15:0] failed;  // messages that were sent and failed, modulo the field
-    logic [15:0] refused;  // messages that were not sent, modulo the field
-    logic [3:0] failure;  // why the last message failed that was sent
-    logic [3:0] refusal;  // why the last message was refused that was not sent
+    logic [15:0] refused;  // messages that were rejected, modulo the field
+    logic [3:0] failure;  // why the last failed message failed
+    logic [3:0] refusal;  // why the last rejected message was rejected
     logic [1:0] reserved;  // zero
-    logic [1:0] fill;  // slot that payload goes to
-    logic [3:0] free_slots;  // a bit a slot
+    logic [1:0] fill;  // slot to which payload is stored
+    logic [3:0] free_slots;  // one bit for each slot
   } ni_status_t;
 
-  // The store that hands over the part of a process, out of the payload that was stored before.
+  // The store that submits a process's part of a reduction, with the payload stored before.
   typedef struct packed {
     logic [47:0] reserved;  // zero
-    logic [9:0] bytes;  // of the vector, at most 512, whole elements; 0 is a barrier
-    logic [2:0] element;  // of each element
-    logic [2:0] operation;  // how parts are combined
+    logic [9:0] bytes;  // bytes of the vector, at most 512, whole elements; 0: a barrier
+    logic [2:0] element;  // type of each element
+    logic [2:0] operation;  // operation that combines the parts
   } reduce_call_t;
 
-  // `dmadd` of the packets of a reduction.
+  // Field `dmadd` of the packets of a reduction.
   typedef struct packed {
     logic [24:0] reserved;  // zero
-    logic [9:0] bytes;  // of the vector; the packet has as many, or none where the footer has a reason
+    logic [9:0] bytes;  // bytes of the vector; the packet has as many, or none if the footer has a reason
     logic [2:0] element;  // as in reduce_call
     logic [2:0] operation;  // as in reduce_call
-    logic [2:0] branch;  // of a part: which branch of that node it is; of a result zero
+    logic [2:0] branch;  // part: branch of the destination node that it comes from; result: zero
     logic [3:0] tree;  // the tree's number at the destination
   } reduce_address_t;
 
-  // What is written behind a result in a process's memory, and says that the reduction has ended.
+  // Written after the result in a process's memory: the reduction has ended.
   typedef struct packed {
     logic [63:0] more_reserved;  // zero
     logic [24:0] reserved;  // zero
-    logic [9:0] bytes;  // of the result, which ends right before these 16 bytes
-    logic valid;  // one: memory that was cleared is no end
-    logic [3:0] reason;  // why there is no result, nor will be until the kernel opens the tree again
-    logic [23:0] number;  // the tree's epoch, and below it how many reductions ended before this one, modulo 65,536
+    logic [9:0] bytes;  // bytes of the result, which ends right before these 16 bytes
+    logic valid;  // 1, so that cleared memory is not taken for an end
+    logic [3:0] reason;  // why there is no result, and none until the kernel opens the tree again
+    logic [23:0] number;  // the tree's epoch in the upper 8 bits; below it the number of reductions that ended before this one, modulo 65,536
   } reduce_end_t;
 
-  // What a reduction unit knows of its machine; the kernel writes it before anything else.
+  // Configuration of a reduction unit. The kernel writes it before anything else.
   typedef struct packed {
     logic [13:0] reserved;  // zero
-    logic [15:0] limit;  // rounds from a reduction's first part at this node after which it has failed; 0: it waits for ever
-    logic [11:0] patience;  // rounds of 256 cycles until a part is sent again, then up to 32 times as many; 0: never
-    logic [21:0] dcid;  // this node
+    logic [15:0] limit;  // timeout of a reduction, in rounds after its first part at this node; 0: none
+    logic [11:0] patience;  // retransmission timeout in rounds of 256 cycles, which grows up to 32 times; 0: no retransmission
+    logic [21:0] dcid;  // address of this node
   } ni_reduce_config_t;
 
-  // This node's place in a tree; the kernel writes it behind its neighbours, which begins the numbers anew and mends what is broken.
+  // This node's configuration in a tree. The kernel writes it after the neighbours. The write restarts the numbers and clears failures.
   typedef struct packed {
     logic [27:0] reserved;  // zero
-    logic enabled;  // takes parts
-    logic root;  // no node is above
-    logic [7:0] locals;  // those of them that are processes of this node; the others are nodes below
-    logic [7:0] branches;  // a bit for each branch that a part is waited for from; parts are combined in this order, the lowest first
-    logic [7:0] epoch;  // the same at all nodes; another one than the tree's number had before, so that packets of then are nobody's
-    logic [9:0] pdid;  // protection domain, the same at all nodes of the tree
+    logic enabled;  // 1: the tree accepts parts
+    logic root;  // 1: no node is above
+    logic [7:0] locals;  // which of them are processes of this node; the others are nodes below
+    logic [7:0] branches;  // one bit for each branch that contributes a part; parts are combined in this order, lowest first
+    logic [7:0] epoch;  // the same at all nodes, and one that this tree number has not had before, so that old packets are ignored
+    logic [9:0] pdid;  // protection domain; the same at all nodes of the tree
   } ni_reduce_tree_t;
 
   // A neighbour in a tree: the node below at a branch, or the one above.
   typedef struct packed {
     logic [34:0] reserved;  // zero
-    logic [2:0] branch;  // of the node above: which of its branches this node is
+    logic [2:0] branch;  // for the node above: which of its branches this node is
     logic [3:0] tree;  // the tree's number there
     logic [21:0] dcid;  // its address
   } ni_reduce_node_t;
 
-  // Where results go for a branch that is a process of this node.
+  // Where the results go for a branch that is a process of this node.
   typedef struct packed {
     logic [25:0] reserved;  // zero
     logic [37:0] line;  // physical address in units of 1024 bytes: reduce_end is in the last 16, the result before it
@@ -420,14 +420,14 @@ package exanet_pkg;
 
   // Counts of a link since reset; every counter wraps.
   typedef struct packed {
-    logic [31:0] tx_unconfirmed;  // packets that were sent to a far end before it was reset, and had not left its pools as far as it had said
+    logic [31:0] tx_unconfirmed;  // packets sent to a far end before its reset whose credits it had not returned
     logic [31:0] rx_stray_words;  // data words outside packets, dropped
-    logic [31:0] rx_reclaimed;  // packets whose room was given back to the sender because they never arrived
-    logic [31:0] rx_cut_packets;  // packets that stopped short: made up to their length, marked
-    logic [31:0] rx_bad_payloads;  // packets whose CRC is wrong: handed on, marked
-    logic [31:0] rx_bad_controls;  // control words with wrong bits or of no known kind: not looked at
-    logic [31:0] rx_bad_headers;  // headers with wrong bits, or without room: packet not handed on
-    logic [31:0] rx_packets;  // packets handed to the router whole
+    logic [31:0] rx_reclaimed;  // packets that never arrived, whose credits were returned to the sender
+    logic [31:0] rx_cut_packets;  // packets that ended early; completed to their length, marked
+    logic [31:0] rx_bad_payloads;  // packets whose CRC is wrong; passed on, marked
+    logic [31:0] rx_bad_controls;  // control words that are damaged or of unknown kind; ignored
+    logic [31:0] rx_bad_headers;  // damaged headers, or packets without reserved space; not passed on
+    logic [31:0] rx_packets;  // packets passed to the router complete
     logic [31:0] tx_stuffed;  // data words equal to Magic, sent twice
     logic [31:0] tx_credits;  // credit words sent, without those in Start
     logic [31:0] tx_packets;  // packets sent
