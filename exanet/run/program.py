@@ -11,6 +11,7 @@ import contextlib
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -20,7 +21,7 @@ from typing import Any
 
 from exanet import level as levels
 from exanet import lightly, machine, progress
-from exanet._core import Simulator, collective_algorithms, failed_endpoints, offloadable, program_broadcasts
+from exanet._core import Simulator, collective_algorithms, failed_endpoints, offloadable, program_broadcasts, reduction_branches
 from exanet.directory import result_directory
 from exanet.errors import InputError
 from exanet.gateware import fabric
@@ -101,12 +102,30 @@ def run(options: Options) -> int:
             return int(outcome.exit_code)
         if how:
             meta |= packed.turns_on_workers(results["summary"])
+        if note := _not_offloaded(options, placed, results):
+            meta["notes"] = [*meta.get("notes", ()), note]
+            if options.quiet:
+                print(f"exanet: {note}", file=sys.stderr)
         if outcome.reason:
             results["summary"] |= {"complete": False, "reason": outcome.reason}
         _publish(options, directory, results, meta | {"exit_code": outcome.exit_code})
         if options.record:
             _finish_trace(options.record, options.ranks, meta, outcome)
     return int(outcome.exit_code)
+
+
+def _not_offloaded(options: Options, placed: Sequence[int], results: Mapping[str, Any]) -> str:
+    """What is to be said where --offload has done nothing; "" otherwise."""
+    if not options.offload or results["summary"].get("reductions"):
+        return ""
+    ranks = Counter(placed)
+    most = max(ranks.values())
+    need = most + (len(ranks) > 1)
+    why = "the program made no such call that they execute (docs/offload.md)"
+    if need > reduction_branches:
+        also = " and one of a node above or below" if need > most else ""
+        why = f"a unit has {reduction_branches} branches, and a node has {most} ranks{also}: place fewer ranks on a node (--map)"
+    return f"--offload {','.join(options.offload)}: the interfaces carried out no collective: {why}"
 
 
 @contextlib.contextmanager

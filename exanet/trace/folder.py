@@ -72,10 +72,14 @@ class Trace:
         """The rules that are asked for, or those of the MPI that recorded it: MPICH's unless that is Open MPI."""
         return asked or ("open-mpi" if self.about.mpi == "Open MPI" else "mpich")
 
-    def calls(self) -> pl.DataFrame:
-        """The table of all calls. Raises InputError."""
+    def has_graphs(self) -> bool:
+        """Whether some ranks have graphs of operations, as those of a schedule have. Raises InputError."""
+        return bool(self.calls("call")["call"].is_in([*CALLS["operation"]]).any())
+
+    def calls(self, *columns: str) -> pl.DataFrame:
+        """The table of all calls, or some of its columns. Raises InputError."""
         try:
-            return pl.read_parquet(self.folder / "calls.parquet")
+            return pl.read_parquet(self.folder / "calls.parquet", columns=list(columns) or None)
         except (OSError, pl.exceptions.PolarsError) as error:
             raise InputError(f"{self.folder / 'calls.parquet'}: {error}; record the program anew") from None
 
@@ -321,8 +325,9 @@ def _frame(rank: int, columns: Mapping[str, Any], names: pl.Series) -> pl.DataFr
     return frame.with_columns(call).insert_column(0, pl.lit(rank, dtype=pl.Int64).alias("rank"))
 
 
-def load(folder: Path) -> Trace:
+def load(folder: str | os.PathLike[str]) -> Trace:
     """A trace. Where the run could not finish it, that is done now. Raises InputError where it is missing, or of another version."""
+    folder = Path(folder)
     try:
         _complete(folder)
         if not (folder / "trace.json").exists() and (streams := list(folder.glob("rank-*.calls"))):

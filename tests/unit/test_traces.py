@@ -175,7 +175,7 @@ def test_what_is_no_trace_is_reported(tmp_path: Path, ping: Path) -> None:
     assert "a trace of format 7; this exanet reads format 1" in refused(ping)
     (ping / "trace.json").write_text("[]")
     assert "not a trace's description" in refused(ping)
-    with pytest.raises(InputError, match="version 9, and this exanet reads versions 1 to 2"):
+    with pytest.raises(InputError, match="version 9, and this exanet reads versions 1 to 3"):
         folder.finish(write(tmp_path / "other", PING, version=9), 2, {})
     with pytest.raises(InputError, match="nothing was recorded of rank 2"):
         folder.finish(tmp_path / "other", 3, {})
