@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -25,9 +26,10 @@ def commands(directory: Path) -> list[str]:
     return found
 
 
-def result_directory(command: str, given: Path | None, stem: str = "") -> Path:
+def result_directory(command: str, given: Path | None, stem: str = "", *, quiet: bool = False) -> Path:
     """Where the results of this exanet command go: what -o says, or a new folder STEM-NUMBER here.
 
+    Earlier results there, which the new ones will replace, are named on stderr unless `quiet`; a sweep goes on with them.
     Raises InputError when it cannot be written, or holds anything else than earlier results of the same command.
     """
     try:
@@ -42,6 +44,8 @@ def result_directory(command: str, given: Path | None, stem: str = "") -> Path:
             if chosen.is_dir() and any(chosen.iterdir()) and (found := commands(chosen)) != [command]:
                 held = f"results of exanet {' and '.join(found)}" if found else "other files"
                 raise InputError(f"-o {chosen}: the folder holds {held}; name a new one, or one with earlier results of exanet {command}")
+            if not quiet and command != "sweep" and chosen.is_dir() and commands(chosen):
+                print(f"exanet: {chosen}: its earlier results are replaced when the new ones are whole", file=sys.stderr)
         _check_writable(chosen)
     except OSError as error:
         raise InputError(f"-o {given or stem}: {error.strerror}; choose another place with -o") from None

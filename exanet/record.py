@@ -41,12 +41,15 @@ class Recorded:
     """How the command ended, and the trace that there is of it."""
 
     status: int
-    about: folder.About | None
+    trace: folder.Trace | None
     stopped: str = ""  # the signal's name
 
 
 def record(command: Sequence[str], directory: Path) -> Recorded:
-    """Runs the command to its end and leaves a trace of the one MPI program in it. Raises InputError."""
+    """Runs the command to its end and leaves a trace of the one MPI program in it. Raises InputError.
+
+    An earlier trace in the directory stays until the new one is whole.
+    """
     if not command:
         raise InputError("no command given; write it after --, e.g. exanet record -o trace -- mpiexec -n 8 ./solver")
     program = detect.find_program(command[0])
@@ -163,7 +166,7 @@ def _send(pid: int, number: int) -> None:
 # -- the trace -------------------------------------------------------------------------------------------------------------------------
 
 
-def _finish(command: Sequence[str], directory: Path, status: int, stopped: str) -> folder.About | None:
+def _finish(command: Sequence[str], directory: Path, status: int, stopped: str) -> folder.Trace | None:
     """Makes a trace of the streams. Raises InputError where there is none and nothing else says so."""
     ranks = folder.ranks(directory)
     reason = f"it was stopped by {stopped}" if stopped else ""
@@ -172,7 +175,7 @@ def _finish(command: Sequence[str], directory: Path, status: int, stopped: str) 
             for file in directory.glob("rank-*.calls"):
                 file.unlink()
             raise InputError(f"nothing was recorded{_NO_LIBRARY}")
-        return folder.finish(directory, ranks, _run_facts(command, ranks), reason, "-o")
+        return folder.finish_recording(directory, ranks, _run_facts(command, ranks), reason, "-o")
     except InputError as error:
         if status == 0:
             raise
@@ -190,12 +193,15 @@ def _run_facts(command: Sequence[str], ranks: int) -> dict[str, object]:
 
 def said(recorded: Recorded, directory: Path) -> str:
     """One line on the trace."""
-    about = recorded.about
-    if about is None:
+    if recorded.trace is None:
         return ""
+    about = recorded.trace.about
+    kept = ""
+    if recorded.trace.folder != directory.absolute():
+        kept, directory = f"; {directory} keeps its earlier trace, which is whole", recorded.trace.folder
     calls = f"{about.calls} calls of {about.ranks} rank{'s' if about.ranks > 1 else ''} of {about.mpi} in {directory}"
     if not about.complete:
-        return f"exanet: recorded {calls}, but not to the end: {about.reason}"
+        return f"exanet: recorded {calls}, but not to the end: {about.reason}{kept}"
     if about.unrecorded:
         return f"exanet: recorded {calls}; not recorded are {', '.join(about.unrecorded)}, without which it cannot be replayed"
     return f"exanet: recorded {calls}; exanet replay {directory} -m MACHINE replays them"

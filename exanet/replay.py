@@ -19,6 +19,7 @@ import polars as pl
 
 from exanet import _core, background, programs
 from exanet import level as levels
+from exanet.callable import as_function
 from exanet.errors import InputError
 from exanet.machine import Machine, load
 from exanet.programs import Program
@@ -68,7 +69,14 @@ def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict
             timelines.append(alone["timeline"])
         found["throughput"] = throughput.table(found["programs"], found["timeline"], timelines)
     meta = _meta(options, asked, traces, described, resolved, sum(len(spec["placement"]) for spec in specs))
-    return found, meta | {"cpu_s": found["summary"]["cpu_s"]}
+    notes = [*meta.get("notes", ()), *_by_messages(found)]
+    return found, meta | ({"notes": notes} if notes else {}) | {"cpu_s": found["summary"]["cpu_s"]}
+
+
+def _by_messages(found: Mapping[str, Any]) -> list[str]:
+    """What is to be said of calls that interfaces were to carry out (`accelerator`), and did not."""
+    calls = found["summary"]["by_messages"]
+    return [f'{count} calls of ranks went by messages, not by "accelerator": {why}' for why, count in sorted(calls.items())]
 
 
 def _chosen(options: Options) -> Options:
@@ -222,3 +230,6 @@ def _extrapolated(traces: Sequence[folder.Trace]) -> list[str]:
                 f"{trace.folder}: its {trace.about.ranks} ranks are extrapolated from runs of {ran}; no program of so many has run"
             )
     return found
+
+
+as_function(__name__)  # exanet.replay(...) is that of exanet/api.py

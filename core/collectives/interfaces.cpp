@@ -9,29 +9,31 @@ namespace exanet {
 
 namespace {
 
-// Of 32-bit words as the smallest elements. False: the unit has it not.
-bool reduce_by_unit(const CollectiveCall& c, std::uint64_t bytes, Schedule& out) {
-  const std::uint64_t whole = (bytes + 3) / 4 * 4;
-  const auto tree = c.places != nullptr ? c.places->reduction_tree(c, whole) : std::nullopt;
-  if (tree) out.reduce(*tree, whole);
-  return tree.has_value();
-}
-
 bool has_unit_for(const CollectiveCall& c) {
   return c.built_in && c.bytes > 0 && (c.element_bytes == 4 || c.element_bytes == 8);
 }
 
+// Of 32-bit words as the smallest elements; by `instead` where no unit carries it out.
+void by_unit(const CollectiveCall& c, const char* collective, std::uint64_t bytes, bool unit_has_it,
+             const char* instead, Schedule& out) {
+  const std::uint64_t whole = (bytes + 3) / 4 * 4;
+  const auto tree = unit_has_it && c.places != nullptr ? c.places->reduction_tree(c, whole) : std::nullopt;
+  if (tree) return out.reduce(*tree, whole);
+  if (c.places != nullptr && c.ranks > 1) c.places->add_by_messages(c, collective, whole, unit_has_it);
+  plan_algorithm(collective, instead, c, out);
+}
+
 void allreduce_accelerator(const CollectiveCall& c, Schedule& out) {
-  if (!has_unit_for(c) || !reduce_by_unit(c, c.bytes, out)) plan_algorithm("allreduce", "recursive-doubling", c, out);
+  by_unit(c, "allreduce", c.bytes, has_unit_for(c), "recursive-doubling", out);
 }
 void reduce_accelerator(const CollectiveCall& c, Schedule& out) {
-  if (!has_unit_for(c) || !reduce_by_unit(c, c.bytes, out)) plan_algorithm("reduce", "binomial", c, out);
+  by_unit(c, "reduce", c.bytes, has_unit_for(c), "binomial", out);
 }
 void barrier_accelerator(const CollectiveCall& c, Schedule& out) {
-  if (!reduce_by_unit(c, 0, out)) plan_algorithm("barrier", "recursive-doubling", c, out);
+  by_unit(c, "barrier", 0, true, "recursive-doubling", out);
 }
 void bcast_accelerator(const CollectiveCall& c, Schedule& out) {
-  if (c.bytes == 0 || !reduce_by_unit(c, c.bytes, out)) plan_algorithm("bcast", "binomial", c, out);
+  by_unit(c, "bcast", c.bytes, c.bytes > 0, "binomial", out);
 }
 
 }  // namespace
@@ -46,6 +48,21 @@ std::optional<std::uint32_t> RankPlaces::reduction_tree(const CollectiveCall& ca
     place->second = reductions_->open(members);
   }
   return place->second;
+}
+
+void RankPlaces::add_by_messages(const CollectiveCall& call, const char* collective, std::uint64_t bytes,
+                                 bool unit_has_it) {
+  const bool longer = reductions_ && bytes > reductions_->longest_bytes;
+  std::string why = std::string(collective) + ": ";
+  if (!unit_has_it)
+    why += call.bytes == 0 ? "no data" : "an operation or elements that a unit has not";
+  else if (longer)
+    why += "longer than the " + std::to_string(reductions_->longest_bytes) + " B of a unit";
+  else
+    why +=
+        "a communicator without a tree of units: these have eight branches (ranks of the node, and nodes below), and "
+        "ni.reduction_trees at once";
+  ++by_messages_[why];
 }
 
 namespace collectives {

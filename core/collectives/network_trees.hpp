@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -78,6 +79,9 @@ class RankPlaces {
 
   // The interfaces' tree of a communicator for vectors of so many bytes, the same for all its ranks; none where they have not one.
   std::optional<std::uint32_t> reduction_tree(const CollectiveCall& call, std::uint64_t bytes);
+  // A rank's call that was to go by units goes by messages: why, and how often so far.
+  void add_by_messages(const CollectiveCall& call, const char* collective, std::uint64_t bytes, bool unit_has_it);
+  const std::map<std::string, std::uint64_t>& by_messages() const { return by_messages_; }
 
   // The tree of a broadcast. The last one of each communicator is kept: a reference holds until the next call.
   const NetworkTree& tree(LinkOrder order, const CollectiveCall& call);
@@ -101,6 +105,7 @@ class RankPlaces {
   std::optional<Multicasts> multicasts_;
   std::optional<InterfaceReductions> reductions_;
   std::map<const void*, std::optional<std::uint32_t>> trees_of_units_;  // by a communicator's members
+  std::map<std::string, std::uint64_t> by_messages_;  // calls of ranks, by the reason
   std::map<std::pair<const void*, std::uint32_t>, BroadcastGroup> groups_;  // by a communicator's members, and root
   std::map<const void*, NetworkTree> trees_;  // by a communicator's members
   NetworkTree* made_ = nullptr;  // the one that is being made

@@ -142,6 +142,8 @@ void Activities::completed(std::uint32_t activity) {
   if (--a.outstanding > 0) return;
   if (a.schedule)
     advanced_.push_back(activity);
+  else if (a.watched)
+    ended_.push_back(activity);
   else if (a.released)
     a.in_use = false, free_.push_back(activity);
 }

@@ -44,6 +44,13 @@ class Activities {
 
   bool done(std::uint32_t activity) const { return all_[activity].outstanding == 0 && !all_[activity].schedule; }
   void cancel(std::uint32_t activity) { library_.cancel(rank_, activity); }
+  // take_ended() gives its number when it is complete, which it is not yet.
+  void watch(std::uint32_t activity) { all_[activity].watched = true; }
+  // Those that were watched and are complete since the last call, in their order, in the place of what `to` held.
+  void take_ended(std::vector<std::uint32_t>& to) {
+    to.clear();
+    to.swap(ended_);
+  }
   // One more asks for it, and will release it.
   void share(std::uint32_t activity) { ++all_[activity].shared; }
   // Nobody asks for it any more: it goes when it is complete.
@@ -59,7 +66,7 @@ class Activities {
  private:
   struct Activity {
     std::uint32_t outstanding = 0;
-    bool released = false, in_use = false;
+    bool released = false, in_use = false, watched = false;
     std::uint8_t shared = 0;
     std::unique_ptr<Schedule> schedule;  // of what is left
     std::uint32_t next = 0;  // of its messages
@@ -81,7 +88,7 @@ class Activities {
   Library& library_;
   const RankId rank_, first_;
   std::vector<Activity> all_;
-  std::vector<std::uint32_t> free_, advanced_;
+  std::vector<std::uint32_t> free_, advanced_, ended_;
   Arrival::Kind answer_ = Arrival::Kind::sent;
   std::function<void(RankId, std::uint64_t)> on_active_;
   std::vector<Own> own_sends_, own_receives_;

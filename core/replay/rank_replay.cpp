@@ -54,7 +54,8 @@ RankReplay::RankReplay(const ReplayProgram& program, const NiConfig& interface, 
       places_(places),
       stream_(program.streams[rank]),
       activities_(library, id_, first),
-      windows_(activities_, words, rank) {
+      windows_(activities_, words, rank),
+      graph_(activities_, library, id_) {
   statistics_.calls.resize(256);
 }
 
@@ -67,14 +68,39 @@ Time RankReplay::resume() {
       }
       end();
     }
+    if (in_graph_) {
+      if (const std::optional<Time> until = graph_.run()) return *until;
+      in_graph_ = false;
+    }
     if (finished_) return Time::never();
     if (++posted_ > kCallsAtOnce) {
       posted_ = 0;
       return library_.clock(id_);
     }
-    if (!stream_.next(call_)) stream_.fail("the stream ends before the program does: its recording was cut short");
-    begin();
+    next_call();
+    if (call_.form == EXANET_TRACE_OPERATION)
+      read_graph();
+    else
+      begin();
   }
+}
+
+void RankReplay::next_call() {
+  if (std::exchange(read_ahead_, false)) return;
+  if (!stream_.next(call_)) stream_.fail("the stream ends before the program does: its recording was cut short");
+}
+
+// All operations up to the next call.
+void RankReplay::read_graph() {
+  const std::uint32_t context = communicator(EXANET_TRACE_WORLD).context;
+  for (; call_.form == EXANET_TRACE_OPERATION; next_call()) {
+    const Time computes = scaled(call_.compute);
+    statistics_.compute += computes;
+    if (const std::string wrong = graph_.add(call_, computes, context); !wrong.empty())
+      stream_.fail(wrong + ": the stream is damaged");
+    ++statistics_.calls[call_.code].calls;
+  }
+  read_ahead_ = in_graph_ = true;
 }
 
 Time RankReplay::scaled(Time recorded) const {
@@ -394,6 +420,7 @@ bool RankReplay::synchronised() {
 }
 
 std::string RankReplay::where() const {
+  if (in_graph_) return "rank " + std::to_string(rank_) + " in " + graph_.where();
   std::string text = "rank " + std::to_string(rank_) + " in call " + std::to_string(stream_.records()) + ", MPI_" +
                      trace_call_name(call_.code);
   const TraceMessage& m = call_.form == EXANET_TRACE_EXCHANGE ? call_.received : call_.message;

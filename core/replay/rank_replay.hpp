@@ -9,6 +9,7 @@
 
 #include "core/replay/activities.hpp"
 #include "core/replay/communicators.hpp"
+#include "core/replay/rank_graph.hpp"
 #include "core/replay/rank_program.hpp"
 #include "core/replay/replay.hpp"
 #include "core/replay/windows.hpp"
@@ -23,9 +24,9 @@ class RankReplay final : public RankProgram {
 
   Time resume() override;
   bool finished() const override { return finished_; }
-  bool waits() const override { return in_call_ && until_ == Time::never(); }
+  bool waits() const override { return in_graph_ ? graph_.waits() : in_call_ && until_ == Time::never(); }
   std::string where() const override;
-  double share_done() const override { return stream_.share_read(); }
+  double share_done() const override { return in_graph_ ? graph_.share_done() : stream_.share_read(); }
   std::uint64_t calls() const override { return stream_.records(); }
   const ReplayedRank& statistics() const override { return statistics_; }
   const TraceStream& stream() const { return stream_; }
@@ -51,6 +52,8 @@ class RankReplay final : public RankProgram {
   void begin_access();
   void begin_synchronisation();
   void end();
+  void next_call();
+  void read_graph();
 
   bool satisfied();
   bool synchronised();
@@ -77,10 +80,13 @@ class RankReplay final : public RankProgram {
   RankPlaces& places_;
   TraceStream stream_;
   TraceRecord call_;
+  bool read_ahead_ = false;  // call_ has been read, and not begun
   Activities activities_;
   std::vector<Request> requests_;  // by number
   std::vector<std::uint32_t> waited_;  // activities that the call waits for
   RankWindows windows_;
+  RankGraph graph_;
+  bool in_graph_ = false;
   bool synchronising_ = false;  // what was under way is not complete yet, and then it goes on
   bool in_call_ = false, finished_ = false, probing_ = false;
   Time inside_left_;  // what the MPI library computes in the present call, as far as it is not charged

@@ -90,6 +90,8 @@ class Replay::State final : public LibraryUser {
       r.calls += rank->calls();
     }
     r.reductions = library.engine().reductions();
+    for (const RankPlaces& at : places)
+      for (const auto& [why, calls] : at.by_messages()) r.by_messages[why] += calls;
     r.pages = library.engine().nic().pages();
     r.events = queue.processed() - (samples ? samples->looks() : 0);
     if (samples) r.queues = samples->take();

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -76,6 +77,8 @@ struct ReplayResult {
   Time finished;  // the last rank
   std::vector<ReplayedRank> ranks;  // of the programs, one after the other
   std::uint64_t calls = 0, events = 0, reductions = 0;  // those of the interfaces
+  std::map<std::string, std::uint64_t>
+      by_messages;  // calls of ranks that interfaces were to reduce, by why they do not
   PageStatistics pages;
   QueueTable queues;  // empty at flow level
   double cpu_s = 0;

@@ -98,6 +98,15 @@ struct TraceForms {
     s.list(r.first, std::uint64_t{s.header_.ranks}, "a member");
   }
 
+  static void operation(TraceStream& s, TraceRecord& r) {
+    r.second.clear();
+    r.message.peer = s.peer();
+    s.tag(r.message, (std::uint64_t{1} << 31) + 1, "a tag");
+    r.message.bytes = s.number_below(std::uint64_t{1} << 47, "a size");
+    s.list(r.first, std::uint64_t{1} << 32, "an earlier operation");
+    while (s.at_ < s.end_) r.second.push_back(s.number_below(std::uint64_t{1} << 32, "an earlier operation"));
+  }
+
   static void name(TraceStream& s, TraceRecord& r) {
     r.name.clear();
     while (s.at_ < s.end_) r.name.push_back(static_cast<char>(s.number_below(128, "a letter")));
@@ -115,6 +124,7 @@ struct TraceForms {
       case EXANET_TRACE_WINDOW: return window(s, r);
       case EXANET_TRACE_ACCESS: return access(s, r);
       case EXANET_TRACE_SYNCHRONISE: return synchronise(s, r);
+      case EXANET_TRACE_OPERATION: return operation(s, r);
       case EXANET_TRACE_NAME: return name(s, r);
       default: return;
     }

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define EXANET_TRACE_MAGIC "EXNTRACE"
-#define EXANET_TRACE_VERSION 2 /* which is written */
+#define EXANET_TRACE_VERSION 3 /* which is written */
 #define EXANET_TRACE_OLDEST 1 /* which is read */
 
 enum exanet_trace_mpi { EXANET_TRACE_MPICH = 1, EXANET_TRACE_OPEN_MPI = 2 };
@@ -34,6 +34,7 @@ enum exanet_trace_form {
   EXANET_TRACE_WINDOW, /* a window that is made */
   EXANET_TRACE_ACCESS, /* a one-sided access */
   EXANET_TRACE_SYNCHRONISE, /* the synchronisation of a window */
+  EXANET_TRACE_OPERATION, /* an operation of a graph, which consecutive operations make: it begins when those that it names have ended or begun, and computes for `compute_ps` */
   EXANET_TRACE_ENDING, /* the program's end */
   EXANET_TRACE_NAME, /* the name of a call that messages depend on and that is not recorded; once for each name */
 };
@@ -218,7 +219,10 @@ enum exanet_trace_form {
 #define EXANET_TRACE_OTHERS(X) \
   X(COMMUNICATOR, 101, CREATE, "communicator") \
   X(UNRECORDED, 102, NAME, "unrecorded") \
-  X(WINDOW_MADE, 103, WINDOW, "window")
+  X(WINDOW_MADE, 103, WINDOW, "window") \
+  X(OPERATION_SEND, 104, OPERATION, "send") \
+  X(OPERATION_RECEIVE, 105, OPERATION, "receive") \
+  X(OPERATION_COMPUTE, 106, OPERATION, "compute")
 
 enum exanet_trace_code {
   EXANET_TRACE_Send = 1,
@@ -309,6 +313,9 @@ enum exanet_trace_code {
   EXANET_TRACE_COMMUNICATOR = 101, /* a communicator that no recorded call has made */
   EXANET_TRACE_UNRECORDED = 102, /* a call that is not recorded */
   EXANET_TRACE_WINDOW_MADE = 103, /* a window that no recorded call has made */
+  EXANET_TRACE_OPERATION_SEND = 104, /* a message that the rank sends */
+  EXANET_TRACE_OPERATION_RECEIVE = 105, /* a message that it receives */
+  EXANET_TRACE_OPERATION_COMPUTE = 106, /* computing */
   EXANET_TRACE_Neighbor_allgather = 140,
   EXANET_TRACE_Neighbor_allgatherv = 141,
   EXANET_TRACE_Neighbor_alltoall = 142,

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/network/verilated/verilated_network.hpp"
+#include "core/protocol/reduction_tree.hpp"
 #include "core/routing/make_topology.hpp"
 #include "core/topology/metrics.hpp"
 #include "exanet/bindings/convert.hpp"
@@ -280,6 +281,8 @@ NB_MODULE(_core, m) {
   exanet::bind_registries(m);
   exanet::bind_replay(m);
   exanet::bind_trace_reader(m);
+  m.attr("reduction_branches") =
+      exanet::ReductionTree::kBranches;  // of a unit: ranks of its node, and nodes below and above
   m.def("offloadable",
         [] { return std::vector<std::string>(std::begin(exanet::kOffloads), std::end(exanet::kOffloads)); });
   m.def("topology_metrics", &exanet::topology_metrics, "config"_a);

@@ -40,6 +40,7 @@ class ReplayFace {
     nb::dict d = run_results(run);
     nb::dict summary = run_summary(run);
     summary["reductions"] = r.reductions;
+    summary["by_messages"] = nb::cast(r.by_messages);
     summary["page_lookups"] = r.pages.lookups;
     summary["page_walks"] = r.pages.walks;
     summary["calls"] = r.calls;
@@ -66,10 +67,15 @@ class ReplayFace {
     return std::make_unique<Replay>(machine.topology, machine.fabric, machine.ni, config);
   }
 
+  // What is no call of MPI has a small letter.
+  static std::string shown_name(std::uint8_t code) {
+    const std::string name = trace_call_name(code);
+    return trace_form(code) == EXANET_TRACE_OPERATION ? name : "MPI_" + name;
+  }
+
   static nb::dict mpi_calls(const ReplayResult& r) {
     CallTable table;
-    for (std::uint32_t code = 0; code < 256; ++code)
-      table.names.append(std::string("MPI_") + trace_call_name(static_cast<std::uint8_t>(code)));
+    for (std::uint32_t code = 0; code < 256; ++code) table.names.append(shown_name(static_cast<std::uint8_t>(code)));
     for (std::uint32_t i = 0; i < r.ranks.size(); ++i) {
       for (std::uint32_t code = 0; code < r.ranks[i].calls.size(); ++code) {
         const ReplayedCall& figures = r.ranks[i].calls[code];
@@ -181,9 +187,11 @@ class TraceTables {
   void add(RankId rank, const TraceRecord& r, Time begin) {
     static const TraceMessage none;
     const bool collective = r.form == EXANET_TRACE_COLLECTIVE,
-               receives = r.code >= EXANET_TRACE_Recv && r.code <= EXANET_TRACE_Imrecv;
-    const bool messages =
-        r.form == EXANET_TRACE_MESSAGE || r.form == EXANET_TRACE_EXCHANGE || r.form == EXANET_TRACE_PROBE;
+               receives = (r.code >= EXANET_TRACE_Recv && r.code <= EXANET_TRACE_Imrecv) ||
+                          r.code == EXANET_TRACE_OPERATION_RECEIVE;
+    const bool messages = r.form == EXANET_TRACE_MESSAGE || r.form == EXANET_TRACE_EXCHANGE ||
+                          r.form == EXANET_TRACE_PROBE || r.code == EXANET_TRACE_OPERATION_SEND ||
+                          r.code == EXANET_TRACE_OPERATION_RECEIVE;
     const TraceMessage& sent = messages && !receives && r.form != EXANET_TRACE_PROBE ? r.message : none;
     const bool accesses = r.form == EXANET_TRACE_ACCESS, neighbours = r.form == EXANET_TRACE_NEIGHBOURS,
                puts = accesses && r.send_bytes > 0, gets = accesses && r.receive_bytes > 0,
@@ -225,6 +233,7 @@ class TraceTables {
       case EXANET_TRACE_COLLECTIVE:
       case EXANET_TRACE_NEIGHBOURS:
       case EXANET_TRACE_WINDOW: return r.comm;
+      case EXANET_TRACE_OPERATION: return r.code == EXANET_TRACE_OPERATION_COMPUTE ? 0 : EXANET_TRACE_WORLD;
       case EXANET_TRACE_CREATE: return r.made;
       case EXANET_TRACE_ACCESS:
       case EXANET_TRACE_SYNCHRONISE: {

@@ -45,6 +45,14 @@ class TraceReader {
         messages.append(message(rank, r, r.message, true));
         break;
       case EXANET_TRACE_MESSAGE: messages.append(message(rank, r, r.message, r.code <= EXANET_TRACE_Rsend_init)); break;
+      case EXANET_TRACE_OPERATION:
+        if (r.code != EXANET_TRACE_OPERATION_COMPUTE) {
+          r.comm = EXANET_TRACE_WORLD;
+          messages.append(message(rank, r, r.message, r.code == EXANET_TRACE_OPERATION_SEND));
+        }
+        d["after"] = nb::cast(r.first);
+        d["beside"] = nb::cast(r.second);
+        break;
       case EXANET_TRACE_REQUESTS: d["requests"] = nb::cast(r.first); break;
       case EXANET_TRACE_COLLECTIVE: collective(rank, r, d); break;
       case EXANET_TRACE_NEIGHBOURS: neighbours(rank, r, d); break;

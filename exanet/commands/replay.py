@@ -97,7 +97,7 @@ def command(
     options = replay.Options(
         traces, machine, mapping, compute, seed=seed, jobs=jobs, alone=alone, level=level, rules=rules, collective=collective
     )
-    directory = result_directory("run", output, f"exanet-replay-{programs.stem(traces, jobs)}")
+    directory = result_directory("run", output, f"exanet-replay-{programs.stem(traces, jobs)}", quiet=quiet)
     with share_done("replay", quiet) as progress:
         found, meta = replay.replay(options, progress)
     _write(directory, found, meta, output is None, report, quiet)

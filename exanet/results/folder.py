@@ -93,7 +93,7 @@ FILES = frozenset(("report.html", "run.json", "summary.json", *(f"{name}.parquet
 
 
 def write(
-    directory: Path,
+    directory: str | os.PathLike[str],
     results: Mapping[str, Any],
     meta: Mapping[str, Any],
     *,
@@ -104,9 +104,9 @@ def write(
 
     `meta` keys: program (argv), machine (resolved dict), machine_name, ranks, map, compute, mpi, exanet_version, and whatever else is
     worth keeping of the run (started, ...), which goes to run.json; `tables` are those of to_tables(), if they are there already; `fresh`
-    as for publish(). Raises InputError when the folder cannot be
-    written.
+    as for publish(). Raises InputError when the folder cannot be written.
     """
+    directory = Path(directory)
     tables = to_tables(results, meta.get("machine", {})) if tables is None else tables
     files = {f"{name}.parquet": parquet(frame) for name, frame in tables.items()}
     files["run.json"] = json_bytes(_host_facts(results, meta))
@@ -119,8 +119,9 @@ def asked(meta: Mapping[str, Any]) -> dict[str, Any]:
     return {key: meta[key] for key in _ASKED if key in meta}
 
 
-def load(directory: Path) -> Run:
+def load(directory: str | os.PathLike[str]) -> Run:
     """Read a folder that write() made. Raises InputError when it is missing, incomplete, another command's or of another format."""
+    directory = Path(directory)
     try:
         if (found := commands(directory)) and "run" not in found:
             table = next((name for name in MARKS.get(found[0], ()) if (directory / name).exists()), "summary.json")

@@ -11,7 +11,8 @@ import contextlib
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -20,7 +21,7 @@ from typing import Any
 
 from exanet import level as levels
 from exanet import lightly, machine, progress
-from exanet._core import Simulator, collective_algorithms, failed_endpoints, offloadable, program_broadcasts
+from exanet._core import Simulator, collective_algorithms, failed_endpoints, offloadable, program_broadcasts, reduction_branches
 from exanet.directory import result_directory
 from exanet.errors import InputError
 from exanet.gateware import fabric
@@ -89,38 +90,77 @@ def run(options: Options) -> int:
         measured=factor > 0,
         pages=config["ni"].get("pages_bytes", 0) > 0,
     )
-    directory = result_directory("run", options.directory, f"exanet-run-{_program_label(options.command)}")
-    if options.record:
-        if options.record.resolve() == directory.resolve():
-            raise InputError(f"--record {options.record}: that is the folder of the results (-o); name another one")
-        from exanet.trace import folder as trace_folder
-
-        options = replace(options, record=trace_folder.prepare(options.record))
+    directory = result_directory("run", options.directory, f"exanet-run-{_program_label(options.command)}", quiet=options.quiet)
     gateware = fabric.library(config) if options.fabric == "gateware" else None
     meta = _meta(options, described, config, mpi) | {"ranks_as": "packed" if how else "processes"}
     if unpacked:
         meta["not_packed"] = unpacked
-    results, outcome = _simulate(options, config, placed, factor, mpi, gateware, how)
-    if not outcome.used_network and not outcome.reason:
-        print("exanet: the program never called MPI_Init, so nothing ran on the simulated machine", file=sys.stderr)
-        return int(outcome.exit_code)
-    if how:
-        meta |= packed.turns_on_workers(results["summary"])
-    if outcome.reason:
-        results["summary"] |= {"complete": False, "reason": outcome.reason}
-    _publish(options, directory, results, meta | {"exit_code": outcome.exit_code}, joined=outcome.used_network)
-    if outcome.reason and not outcome.used_network and options.mpi in ("mpich", "openmpi"):
-        print(f"exanet: --mpi {options.mpi} must be the MPI that the program uses; without --mpi exanet finds it", file=sys.stderr)
-    if options.record:
-        from exanet import results as run_results
-
-        try:
-            trace_folder.finish(options.record, options.ranks, run_results.asked(meta), outcome.reason)
-        except InputError as error:
-            if outcome.exit_code == 0:
-                raise
-            print(f"exanet: no trace: {error}", file=sys.stderr)  # the program's own end is reported by the exit status
+    with _recording(options, directory) as options:
+        results, outcome = _simulate(options, config, placed, factor, mpi, gateware, how)
+        if not outcome.used_network and not outcome.reason:
+            print("exanet: the program never called MPI_Init, so nothing ran on the simulated machine", file=sys.stderr)
+            return int(outcome.exit_code)
+        if how:
+            meta |= packed.turns_on_workers(results["summary"])
+        if note := _not_offloaded(options, placed, results):
+            meta["notes"] = [*meta.get("notes", ()), note]
+            if options.quiet:
+                print(f"exanet: {note}", file=sys.stderr)
+        if outcome.reason:
+            results["summary"] |= {"complete": False, "reason": outcome.reason}
+        _publish(options, directory, results, meta | {"exit_code": outcome.exit_code}, joined=outcome.used_network)
+        if outcome.reason and not outcome.used_network and options.mpi in ("mpich", "openmpi"):
+            print(f"exanet: --mpi {options.mpi} must be the MPI that the program uses; without --mpi exanet finds it", file=sys.stderr)
+        if options.record:
+            _finish_trace(options.record, options.ranks, meta, outcome)
     return int(outcome.exit_code)
+
+
+def _not_offloaded(options: Options, placed: Sequence[int], results: Mapping[str, Any]) -> str:
+    """What is to be said where --offload has done nothing; "" otherwise."""
+    if not options.offload or results["summary"].get("reductions"):
+        return ""
+    ranks = Counter(placed)
+    most = max(ranks.values())
+    need = most + (len(ranks) > 1)
+    why = "the program made no such call that they execute (docs/offload.md)"
+    if need > reduction_branches:
+        also = " and one of a node above or below" if need > most else ""
+        why = f"a unit has {reduction_branches} branches, and a node has {most} ranks{also}: place fewer ranks on a node (--map)"
+    return f"--offload {','.join(options.offload)}: the interfaces carried out no collective: {why}"
+
+
+@contextlib.contextmanager
+def _recording(options: Options, directory: Path) -> Iterator[Options]:
+    """The options with the folder that the ranks write their streams into, if they are recorded. Raises InputError."""
+    if not options.record:
+        yield options
+        return
+    if options.record.resolve() == directory.resolve():
+        raise InputError(f"--record {options.record}: that is the folder of the results (-o); name another one")
+    from exanet.trace import folder
+
+    place = folder.prepare(options.record)
+    try:
+        yield replace(options, record=place)
+    finally:
+        folder.release(place)
+
+
+def _finish_trace(place: Path, ranks: int, meta: Mapping[str, Any], outcome: Any) -> None:
+    """Raises InputError where the program has ended well and there is no trace."""
+    from exanet import results
+    from exanet.trace import folder
+
+    try:
+        trace = folder.finish_recording(place, ranks, results.asked(meta), outcome.reason)
+    except InputError as error:
+        if outcome.exit_code == 0:
+            raise
+        print(f"exanet: no trace: {error}", file=sys.stderr)  # the program's own end is reported by the exit status
+        return
+    if trace.folder not in (place, place.parent):
+        print(f"exanet: {place.parent} keeps its earlier trace, which is whole; this one is in {trace.folder}", file=sys.stderr)
 
 
 def chosen_bcast(text: str | None) -> str | None:

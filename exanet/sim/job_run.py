@@ -35,7 +35,7 @@ class Spec:
 
 def run(described: Machine, spec: Spec, output: Path | None, as_json: bool, quiet: bool) -> None:
     """Runs the jobs together, and leaves the folder. Raises InputError on what cannot be run."""
-    directory = directory_of(output, described, spec.jobs[0].partition(":")[0] + "-job")
+    directory = directory_of(output, described, spec.jobs[0].partition(":")[0] + "-job", quiet)
     jobs = [Job.parse(text) for text in spec.jobs]
     began = time.monotonic()
     options = {name: value for name, value in vars(spec).items() if name != "jobs"}

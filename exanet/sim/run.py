@@ -34,10 +34,10 @@ def loads(text: str) -> list[float]:
     return sorted(set(wanted))
 
 
-def directory_of(output: Path | None, described: Machine, what: str) -> Path:
+def directory_of(output: Path | None, described: Machine, what: str, quiet: bool) -> Path:
     """Where the results go: what -o says, or a new folder named after the machine and what runs on it."""
     named = re.sub(r"[^A-Za-z0-9._-]+", "-", matrix.label(what))
-    return result_directory("sim", output, f"exanet-sim-{described.name}-{named}")
+    return result_directory("sim", output, f"exanet-sim-{described.name}-{named}", quiet=quiet)
 
 
 def run(
@@ -51,7 +51,7 @@ def run(
     show: Show,
 ) -> None:
     """Measures each of the `offered` loads, 0 for a burst, and leaves the folder. Raises InputError on what cannot be simulated."""
-    directory = directory_of(output, described, spec.traffic)
+    directory = directory_of(output, described, spec.traffic, quiet)
     began = time.monotonic()
     points, stopped = [], ""
     try:

@@ -6,22 +6,28 @@ Files and folders are written whole or not at all.
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from exanet.errors import InputError
-from exanet.trace import folder, formats
+from exanet.trace import folder, foreign, formats
 from exanet.trace.formats import Choices, Format, LeftOut
 
 
-def convert(source: Path, target: Path, collectives: Mapping[str, str], rules: str | None = None) -> LeftOut:
+def convert(
+    source: str | os.PathLike[str], target: str | os.PathLike[str], collectives: Mapping[str, str], rules: str | None = None
+) -> LeftOut:
     """Converts a trace to the format of the file or folder `target`, or what is in another format to the trace `target`.
 
     Returns what the other format does not hold, by what that is. Raises InputError.
     """
+    source, target = Path(source), Path(target)
     wanted = formats.of_target(target)
     try:
+        if source.exists() and not folder.is_trace(source) and (refusal := foreign.refusal(source)):
+            raise InputError(refusal)
         given = None if folder.is_trace(source) else formats.of_source(source)
         if given is not None:
             left_out = _read(*given, target, wanted)
@@ -58,6 +64,9 @@ def _write(source: Path, target: Path, wanted: Format, collectives: Mapping[str,
     if wanted.is_schedule and (not trace.about.complete or trace.about.unrecorded):
         why = trace.about.reason or f"it calls {', '.join(trace.about.unrecorded)}, which is not recorded"
         raise InputError(f"{source}: the recording is not whole, so it makes no schedule: {why}")
+    if not wanted.holds_graphs and trace.has_graphs():
+        able = formats.joined(each.name for each in formats.formats().values() if each.holds_graphs)
+        raise InputError(f"{source}: it has graphs of operations, which {wanted.name} cannot hold; convert it to {able}")
     choices = Choices(collectives, trace.rules(rules))
     put = _archive if wanted.is_folder else _file
     return put(target, wanted, lambda place: wanted.write(trace, place, choices))

@@ -345,6 +345,8 @@ def extrapolate(
     parts.check_target(target, *sources)
     traces = sorted((parts.whole(source) for source in sources), key=lambda trace: -trace.about.ranks)
     counts = [trace.about.ranks for trace in traces]
+    if graphs := [trace for trace in traces if trace.has_graphs()]:
+        raise InputError(f"{graphs[0].folder}: it has graphs of operations, whose pattern is not looked for; extrapolate a recorded trace")
     if len(set(counts)) < len(counts) or len({trace.about.mpi for trace in traces}) > 1:
         raise InputError(f"{sources[0]} and {sources[1]}: give runs of different numbers of ranks, under one MPI")
     if not counts[0] < ranks <= folder.MOST_RANKS:

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folder of a trace: a stream of MPI calls a rank, which the ranks write, and what is made of them when the run has ended.
 
-Problem: ranks die, disks fill up, and two programs may be asked to record into one folder. Model: a folder is locked for the process
-that records in it; `finish` reads all streams, writes the table of calls, and trace.json last, whose presence says that the folder is
-whole. A trace that nobody could finish is finished when it is first read. Limit: a folder holds one trace, and nothing else.
+Problem: ranks die, disks fill up, two programs may be asked to record into one folder, and an earlier trace there must outlive a recording
+that comes to nothing. Model: a folder is locked for the process that records in it; `finish` reads all streams, writes the table of calls,
+and trace.json last, whose presence says that the folder is whole. Where an earlier trace is, the new one is made in `.new` within the
+folder and takes its place when it is whole: the earlier files move to `.earlier`, the new ones come, and `.earlier` goes. Whoever finds
+`.earlier` completes that. A trace that nobody could finish is finished when it is first read. Limit: a folder holds one trace, and
+nothing else.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import shutil
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,6 +38,8 @@ MOST_RANKS = 1 << 22
 
 T = TypeVar("T")
 _held: dict[Path, int] = {}  # folders that this process writes, and their locks
+_beside: dict[Path, Path] = {}  # places of new traces, and the folders of earlier ones that they will replace
+_NEW, _EARLIER = ".new", ".earlier"
 
 
 class About(BaseModel):
@@ -66,10 +72,14 @@ class Trace:
         """The rules that are asked for, or those of the MPI that recorded it: MPICH's unless that is Open MPI."""
         return asked or ("open-mpi" if self.about.mpi == "Open MPI" else "mpich")
 
-    def calls(self) -> pl.DataFrame:
-        """The table of all calls. Raises InputError."""
+    def has_graphs(self) -> bool:
+        """Whether some ranks have graphs of operations, as those of a schedule have. Raises InputError."""
+        return bool(self.calls("call")["call"].is_in([*CALLS["operation"]]).any())
+
+    def calls(self, *columns: str) -> pl.DataFrame:
+        """The table of all calls, or some of its columns. Raises InputError."""
         try:
-            return pl.read_parquet(self.folder / "calls.parquet")
+            return pl.read_parquet(self.folder / "calls.parquet", columns=list(columns) or None)
         except (OSError, pl.exceptions.PolarsError) as error:
             raise InputError(f"{self.folder / 'calls.parquet'}: {error}; record the program anew") from None
 
@@ -90,21 +100,21 @@ def ranks(folder: Path) -> int:
 
 
 def prepare(folder: Path, option: str = "--record") -> Path:
-    """Makes the folder, empty, in the place of an earlier trace, and keeps others from it until `finish` or `release`.
+    """Makes the folder, and keeps others from it until `finish` or `release`.
 
-    Returns its absolute path. Raises InputError, by the option's name.
+    Returns the absolute path of the empty folder to write to and to finish: this one, or one within it where an earlier trace is, which
+    stays until the new one is whole. Raises InputError, by the option's name.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _hold(folder, option)
-        _empty(folder, option)
+        return _place(folder.absolute(), option)
     except OSError as error:
         release(folder)
         raise InputError(f"{option} {folder}: {error.strerror}; choose another place") from None
     except InputError:
         release(folder)
         raise
-    return folder.absolute()
 
 
 def is_trace(folder: Path) -> bool:
@@ -114,18 +124,54 @@ def is_trace(folder: Path) -> bool:
 
 def check(folder: Path, option: str) -> None:
     """Raises InputError where the folder holds something else than an earlier trace; OSError."""
-    if any(folder.iterdir()) and not is_trace(folder):
+    if any(path.name != _NEW for path in folder.iterdir()) and not is_trace(folder):
         raise InputError(f"{option} {folder}: the folder holds other files; name a new one, or one with an earlier trace")
 
 
-def _empty(folder: Path, option: str) -> None:
-    """Takes an earlier trace away. Raises InputError where there is something else, or no space; OSError."""
+def _place(folder: Path, option: str) -> Path:
+    """Where a new trace is made. Raises InputError where there is something else than a trace, or no space; OSError."""
+    _complete(folder)
     check(folder, option)
-    if any(folder.iterdir()):
-        for file in (*folder.glob("rank-*.calls"), *(folder / name for name in ("trace.json", "calls.parquet"))):
-            file.unlink(missing_ok=True)
     if shutil.disk_usage(folder).free < 32 * 1024 * 1024:
         raise InputError(f"{option} {folder}: less than 32 MiB are free there; choose another place")
+    shutil.rmtree(folder / _NEW, ignore_errors=True)
+    if not is_trace(folder):
+        return folder
+    (folder / _NEW).mkdir()
+    _beside[(folder / _NEW).resolve()] = folder
+    return folder / _NEW
+
+
+def _files(folder: Path) -> list[Path]:
+    """Those of a trace, trace.json last."""
+    named = [folder / name for name in ("calls.parquet", "trace.json")]
+    return [*folder.glob("rank-*.calls"), *(file for file in named if file.exists())]
+
+
+def _replace(folder: Path, new: Path) -> None:
+    """Puts the whole trace `new` into the place of the one in the folder. Raises OSError."""
+    if new != folder / _NEW:
+        shutil.rmtree(folder / _NEW, ignore_errors=True)
+        new.rename(folder / _NEW)
+    (folder / _EARLIER).mkdir()
+    _complete(folder)
+
+
+def _complete(folder: Path) -> None:
+    """Ends a replacement that has begun, also one of a process that was killed. Raises OSError."""
+    earlier = folder / _EARLIER
+    if not earlier.is_dir():
+        return
+    # No new stream comes before all old ones are gone: streams of two traces are never mixed.
+    if (folder / _NEW / "trace.json").exists():
+        if not (earlier / ".moved").exists():
+            for file in reversed(_files(folder)):
+                file.rename(earlier / file.name)
+            (earlier / ".moved").touch()
+        for file in _files(folder / _NEW):
+            file.rename(folder / file.name)
+    shutil.rmtree(folder / _NEW, ignore_errors=True)
+    shutil.rmtree(earlier)
 
 
 def _hold(folder: Path, option: str) -> None:
@@ -163,31 +209,64 @@ def replaced(target: Path, option: str, write: Callable[[Path], T]) -> T:
 
 
 def _move(source: Path, target: Path, option: str) -> None:
-    place = prepare(target, option)
+    prepare(target, option)
     try:
-        for file in (*source.glob("rank-*.calls"), *(source / name for name in ("calls.parquet", "trace.json"))):
-            file.rename(place / file.name)
+        if is_trace(target):
+            _replace(target, source)
+        else:
+            for file in _files(source):
+                file.rename(target / file.name)
     finally:
         release(target)
 
 
+def _home(place: Path) -> Path:
+    """The folder for whose trace `prepare` gave this place."""
+    return _beside.get(place.resolve(), place)
+
+
 def release(folder: Path) -> None:
-    """Lets others record in the folder."""
-    file = _held.pop(folder.resolve(), None)
-    if file is not None:
-        os.close(file)
+    """Lets others record in the folder. What was made beside an earlier trace and is not finished goes."""
+    place = _home(folder).resolve()
+    if (file := _held.pop(place, None)) is None:
+        return
+    if _beside.pop(place / _NEW, None) is not None and not (place / _EARLIER).exists():
+        shutil.rmtree(place / _NEW, ignore_errors=True)
+    os.close(file)
 
 
 def finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str = "", option: str = "--record") -> About:
     """Makes calls.parquet and trace.json of what the ranks have written. `run` says what was run, `reason` why it ended early.
 
     `option` is the one that names the folder. A stream that is cut counts as far as it goes. Raises InputError where there is none, or one
-    is damaged.
+    is damaged; then an earlier trace is as it was.
     """
+    return finish_recording(folder, ranks, run, reason, option).about
+
+
+def finish_recording(folder: Path, ranks: int, run: Mapping[str, Any], reason: str = "", option: str = "--record") -> Trace:
+    """As `finish`. Does not replace an earlier trace that is whole by one that is not: that gets a folder of its own beside it."""
+    home = _home(folder)
     try:
-        return _finish(folder, ranks, run, reason, option)
+        about = _finish(folder, ranks, run, reason, option)
+        if home == folder:
+            return Trace(folder, about)
+        if not about.complete and _is_whole(home):
+            home = next(path for number in count(1) if not (path := home.with_name(f"{home.name}-incomplete-{number}")).exists())
+            folder.rename(home)
+        else:
+            _replace(home, folder)
+        return Trace(home, about)
+    except OSError as error:
+        raise InputError(f"{option} {home}: {error.strerror}; choose another place") from None
     finally:
         release(folder)
+
+
+def _is_whole(folder: Path) -> bool:
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        return bool(json.loads((folder / "trace.json").read_text()).get("complete"))
+    return False
 
 
 def _finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str, option: str) -> About:
@@ -246,9 +325,11 @@ def _frame(rank: int, columns: Mapping[str, Any], names: pl.Series) -> pl.DataFr
     return frame.with_columns(call).insert_column(0, pl.lit(rank, dtype=pl.Int64).alias("rank"))
 
 
-def load(folder: Path) -> Trace:
+def load(folder: str | os.PathLike[str]) -> Trace:
     """A trace. Where the run could not finish it, that is done now. Raises InputError where it is missing, or of another version."""
+    folder = Path(folder)
     try:
+        _complete(folder)
         if not (folder / "trace.json").exists() and (streams := list(folder.glob("rank-*.calls"))):
             finish(folder, len(streams), {}, "the run ended before it was finished")
         content = json.loads((folder / "trace.json").read_text())

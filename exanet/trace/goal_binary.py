@@ -25,6 +25,7 @@ _MAGIC, _USED_UP = struct.pack("<Q", 4223), struct.pack("<Q", 2342)
 _HEADER = struct.Struct("<IBB")
 _PLACE = struct.Struct("<QQ")
 _COUNTS = struct.Struct("<II")
+_ANY = (1 << 32) - 1  # in the place of a receive's peer or tag: -1
 _MOST = (1 << 32) - 1  # operations of a rank, and what they require
 _OPERATION = np.dtype(
     [
@@ -48,16 +49,18 @@ class Writer:
 
     def begin(self, rank: int) -> None:
         self._kinds, self._peers, self._sizes, self._tags = array("B"), array("I"), array("Q"), array("I")
-        self._required, self._earlier, self._later = array("I"), array("I"), array("I")
+        self._required, self._earlier, self._later, self._starts = array("I"), array("I"), array("I"), array("B")
 
-    def add(self, kind: str, size: int, peer: int, tag: int, required: Iterable[int]) -> int:
+    def add(self, kind: str, size: int, peer: int, tag: int, required: Iterable[int], begun: Iterable[int] = ()) -> int:
         """Adds an operation. Returns its number, from 1 on, by which later ones require it."""
         number = len(self._kinds)
         before = len(self._earlier)
-        for earlier in required:
-            self._earlier.append(earlier - 1)
-            self._later.append(number)
-        for column, value in ((self._kinds, KINDS[kind]), (self._peers, peer), (self._sizes, size), (self._tags, tag)):
+        for start, earlier_ones in enumerate((required, begun)):
+            for earlier in earlier_ones:
+                self._earlier.append(earlier - 1)
+                self._later.append(number)
+                self._starts.append(start)
+        for column, value in ((self._kinds, KINDS[kind]), (self._peers, peer & _ANY), (self._sizes, size), (self._tags, tag & _ANY)):
             column.append(value)
         self._required.append(len(self._earlier) - before)
         return number + 1
@@ -73,13 +76,15 @@ class Writer:
         columns = {"required": self._required, "kind": self._kinds, "peer": self._peers, "size": self._sizes, "tag": self._tags}
         for name, column in columns.items():
             operations[name] = column
-        operations["enders"] = enders = np.bincount(earlier, minlength=len(operations))
-        ends = np.cumsum(enders)
-        operations["enders_at"], operations["starters_at"] = ends - enders, ends
+        starts = np.array(self._starts, bool)
+        operations["enders"] = enders = np.bincount(earlier[~starts], minlength=len(operations))
+        operations["starters"] = starters = np.bincount(earlier[starts], minlength=len(operations))
+        ends = np.cumsum(enders + starters)
+        operations["enders_at"], operations["starters_at"] = ends - starters - enders, ends - starters
         roots = np.flatnonzero(operations["required"] == 0)
         start = self._out.tell()
         self._out.write(_COUNTS.pack(len(operations), len(roots)) + roots.astype("<u4").tobytes() + operations.tobytes())
-        self._out.write(np.array(self._later, "<u4")[np.argsort(earlier, kind="stable")].tobytes())
+        self._out.write(np.array(self._later, "<u4")[np.argsort(2 * earlier + starts, kind="stable")].tobytes())
         self._bounds.extend((start - len(_MAGIC), self._out.tell() - len(_MAGIC)))
         if len(self._bounds) == 2 * self._ranks:
             self._out.seek(len(_MAGIC) + _HEADER.size)
@@ -160,6 +165,7 @@ def rank(opened: BinaryIO, place: tuple[int, int]) -> Rank:
     if not np.array_equal(np.sort(roots), np.flatnonzero(operations["required"] == 0)):
         raise ValueError("its roots are not the operations that require nothing")
     columns: list[list[Any]] = [operations[name].tolist() for name in ("size", "peer", "tag", "cpu")]
+    columns[1:3] = ([-1 if value == _ANY else value for value in column] for column in columns[1:3])
     names = [_NAMES[kind] for kind in operations["kind"].tolist()]
     return Rank(
         list(zip(names, *columns, strict=True)), *(list(zip(*(side.tolist() for side in edges), strict=True)) for edges in (ends, starts))

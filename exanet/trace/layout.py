@@ -6,7 +6,7 @@ import struct
 from typing import NamedTuple
 
 MAGIC = b"EXNTRACE"
-VERSION = 2
+VERSION = 3
 HEADER = struct.Struct("<8sIIIIQ")
 """magic, version, mpi, rank, ranks, reserved"""
 
@@ -103,6 +103,13 @@ FIELDS: dict[str, tuple[Field, ...]] = {
         Field("peer", "peer"),
         Field("flags", "synchronise"),
         Field("ranks", "list"),
+    ),
+    "operation": (
+        Field("peer", "peer"),
+        Field("tag", "tag"),
+        Field("bytes", "number"),
+        Field("after", "list"),
+        Field("beside", "rest"),
     ),
     "ending": (),
     "name": (Field("name", "letters"),),
@@ -254,6 +261,11 @@ CALLS: dict[str, dict[str, int]] = {
         "Win_flush_local": 186,
         "Win_flush_all": 187,
         "Win_flush_local_all": 188,
+    },
+    "operation": {
+        "send": 104,
+        "receive": 105,
+        "compute": 106,
     },
     "ending": {
         "Finalize": 100,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -29,7 +30,8 @@ class Stream:
     """The calls of one rank, in their order. Times are picoseconds, peers ranks of MPI_COMM_WORLD."""
 
     def __init__(self, directory: Path, rank: int, ranks: int, *, mpi: int = 1) -> None:
-        self._file = folder.stream(directory, rank).open("wb")
+        self._path = folder.stream(directory, rank)
+        self._closed = False
         self._written = 0
         self._bytes = bytearray(HEADER.pack(MAGIC, VERSION, mpi, rank, ranks, 0))
 
@@ -48,6 +50,24 @@ class Stream:
     def wait(self, *requests: int, compute_ps: int = 0) -> None:
         """Waits for all of these."""
         self.call("Waitall", *requests, compute_ps=compute_ps)
+
+    def operation(
+        self,
+        kind: str,
+        peer: int = -2,
+        size: int = 0,
+        *,
+        tag: int = 0,
+        after: Sequence[int] = (),
+        beside: Sequence[int] = (),
+        compute_ps: int = 0,
+    ) -> None:
+        """An operation of a graph: "send", "receive" (`peer` and `tag` may be -1 for any) or "compute".
+
+        Operations that follow each other make one graph, which is over before the next call begins. Each waits for the ends of `after` and
+        the starts of `beside`, which say how many operations earlier in the graph those stand: 1 is the one before.
+        """
+        self.call(kind, peer + 2, 0 if kind == "compute" else tag + 1, size, len(after), *after, *beside, compute_ps=compute_ps)
 
     def collective(self, name: str, sent: int, received: int = 0, *, root: int = 0, element: int = 1, compute_ps: int = 0) -> None:
         """A blocking collective on MPI_COMM_WORLD without sizes by rank; reductions are by an operation of MPI's own."""
@@ -72,13 +92,17 @@ class Stream:
         return self._written + len(self._bytes)
 
     def _flush(self) -> None:
-        self._file.write(self._bytes)
+        # Opened for each chunk: there may be more ranks than a process may have open files.
+        with self._path.open("ab" if self._written else "wb") as file:
+            file.write(self._bytes)
         self._written += len(self._bytes)
         self._bytes.clear()
 
     def close(self) -> None:
-        self._flush()
-        self._file.close()
+        """Writes what is left; a second time it does nothing."""
+        if not self._closed:
+            self._flush()
+        self._closed = True
 
 
 class Writer:
@@ -87,8 +111,8 @@ class Writer:
     Raises InputError where the folder cannot be had.
     """
 
-    def __init__(self, directory: Path, ranks: int, run: Mapping[str, Any], option: str = "-o") -> None:
-        self._directory, self._run, self._option = folder.prepare(directory, option), run, option
+    def __init__(self, directory: str | os.PathLike[str], ranks: int, run: Mapping[str, Any], option: str = "-o") -> None:
+        self._directory, self._run, self._option = folder.prepare(Path(directory), option), run, option
         self.streams: Sequence[Stream] = [Stream(self._directory, rank, ranks) for rank in range(ranks)]
 
     def __enter__(self) -> Sequence[Stream]:
@@ -97,5 +121,7 @@ class Writer:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         for stream in self.streams:
             stream.close()
-        if kind is None:
+        if kind is not None:
+            folder.release(self._directory)
+        else:
             folder.finish(self._directory, len(self.streams), self._run, option=self._option)

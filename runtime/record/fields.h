@@ -184,4 +184,20 @@ static inline void exanet_put_synchronise(const struct exanet_synchronise_fields
   exanet_stream_put(fields->flags);
   exanet_put_list(&fields->ranks);
 }
+
+/* an operation of a graph, which consecutive operations make: it begins when those that it names have ended or begun, and computes for `compute_ps` */
+struct exanet_operation_fields {
+  uint64_t peer;
+  uint64_t tag;
+  uint64_t bytes;
+  struct exanet_list after;
+  struct exanet_list beside;
+};
+static inline void exanet_put_operation(const struct exanet_operation_fields *fields) {
+  exanet_stream_put(fields->peer);
+  exanet_stream_put(fields->tag);
+  exanet_stream_put(fields->bytes);
+  exanet_put_list(&fields->after);
+  exanet_put_list(&fields->beside);
+}
 #endif

@@ -299,6 +299,16 @@ def test_without_an_mpi_program_nothing_is_left(start: Start, tmp_path: Path, co
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize("command", [["/bin/true"], ["sh", "-c", "exit 7"]], ids=["true", "seven"])
+def test_an_earlier_trace_outlives_a_recording_of_nothing(start: Start, tmp_path: Path, command: list[str]) -> None:
+    with folder_writer(tmp_path / "trace", 2) as streams:
+        for each in streams:
+            each.end()
+    held = {file.name: file.read_bytes() for file in (tmp_path / "trace").iterdir()}
+    assert "nothing was recorded" in start("record", "-o", tmp_path / "trace", "--", *command).ended().errors
+    assert {file.name: file.read_bytes() for file in (tmp_path / "trace").iterdir()} == held
+
+
 @pytest.mark.parametrize(
     ("command", "place", "what"),
     [

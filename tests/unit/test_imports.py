@@ -25,7 +25,21 @@ from exanet.machine.located import Located
 PACKAGE = Path(__file__).parents[2] / "exanet"
 
 ORDER = (
-    *("errors", "renamed", "lightly", "units", "quantity", "bounds", "progress", "terminal", "directory", "memory", "files", "background"),
+    *(
+        "callable",
+        "errors",
+        "renamed",
+        "lightly",
+        "units",
+        "quantity",
+        "bounds",
+        "progress",
+        "terminal",
+        "directory",
+        "memory",
+        "files",
+        "background",
+    ),
     *("registries", "mpi", "optional"),
     *(
         "machine",
@@ -44,7 +58,7 @@ ORDER = (
         "jobs",
         "messages",
     ),
-    *("messages", "commands", "cli", "__main__"),
+    *("messages", "api", "commands", "cli", "__main__"),
 )
 """Folders and single files of the package: each may use what stands before it, and nothing behind it."""
 

@@ -259,11 +259,16 @@ HELD = {
 
 @pytest.mark.parametrize("command", ["run", "sim", "karma"])
 @pytest.mark.parametrize("held", HELD)
-def test_only_results_of_the_same_command_are_replaced(tmp_path: Path, command: str, held: str) -> None:
+def test_only_results_of_the_same_command_are_replaced(tmp_path: Path, command: str, held: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """And not without a word."""
+    assert result_directory(command, tmp_path) == tmp_path
     for name in HELD[held]:
         (tmp_path / name).write_text("")
     if command == held:
+        assert result_directory(command, tmp_path, quiet=True) == tmp_path
+        assert capsys.readouterr().err == ""
         assert result_directory(command, tmp_path) == tmp_path
+        assert "its earlier results are replaced when the new ones are whole" in capsys.readouterr().err
         return
     with pytest.raises(InputError, match=f"the folder holds results of exanet {held}; name a new one, or one .* of exanet {command}"):
         result_directory(command, tmp_path)

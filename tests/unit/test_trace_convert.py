@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import json
+import resource
 import shlex
 import struct
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -226,23 +227,98 @@ rank 1 {
 """
 
 
-def test_a_schedule_becomes_calls_that_wait_for_what_is_required(tmp_path: Path) -> None:
-    """What requires nothing goes first, so that chains do not wait for each other."""
+def test_a_schedule_becomes_a_graph_of_operations(tmp_path: Path) -> None:
     (tmp_path / "two.goal").write_text(GOAL)
     left_out = convert.convert(tmp_path / "two.goal", tmp_path / "two", {})
     assert list(left_out.values()) == [1]
     calls = folder.load(tmp_path / "two").calls()
-    assert calls.filter(calls["rank"] == 0)["call"].to_list() == [
-        "MPI_Irecv",
-        "MPI_Isend",
-        "MPI_Isend",
-        "MPI_Waitall",
-        "MPI_Waitall",
-        "MPI_Finalize",
-    ]
+    assert calls.filter(calls["rank"] == 0)["call"].to_list() == ["receive", "compute", "send", "send", "MPI_Finalize"]
     found = summary(tmp_path / "two")
     assert (found["messages"], found["bytes"]) == (3, 117)
     assert found["virtual_ps"] > 3_000_000
+    convert.convert(tmp_path / "two", tmp_path / "back.goal", {})
+    text = (tmp_path / "back.goal").read_text()
+    assert "l2: calc 3000\nl2 requires l1\n" in text and "l4: send 9b to 1 tag 2\nl4 irequires l3\n" in text
+    for name in ("back.goal", "back.bin"):
+        convert.convert(tmp_path / "two", tmp_path / name, {})
+        convert.convert(tmp_path / name, tmp_path / f"of-{Path(name).suffix[1:]}", {})
+        assert summary(tmp_path / f"of-{Path(name).suffix[1:]}")["virtual_ps"] == found["virtual_ps"]
+        assert folder.load(tmp_path / f"of-{Path(name).suffix[1:]}").calls()["call"].to_list() == calls["call"].to_list()
+    with pytest.raises(InputError, match="graphs of operations, which Perfetto cannot hold; convert it to GOAL or text"):
+        convert.convert(tmp_path / "two", tmp_path / "two.json", {})
+
+
+CHAINS = """num_ranks 2
+rank 0 {
+a: recv 8b from 1 tag 0
+b: send 8b to 1 tag 1
+b requires a
+c: recv 8b from 1 tag 2
+d: send 8b to 1 tag 3
+d requires c
+}
+rank 1 {
+s2: send 8b to 0 tag 2
+r3: recv 8b from 0 tag 3
+s0: send 8b to 0 tag 0
+s0 requires r3
+r1: recv 8b from 0 tag 1
+}
+"""
+
+
+def ended(text: str, tmp_path: Path, name: str) -> int:
+    """When the schedule is over, in picoseconds."""
+    (tmp_path / f"{name}.goal").write_text(text)
+    convert.convert(tmp_path / f"{name}.goal", tmp_path / name, {})
+    return int(summary(tmp_path / name)["virtual_ps"])
+
+
+def test_chains_of_a_rank_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    """In a line, either chain would wait for the other one: the second ends before the first can begin."""
+    assert ended(CHAINS, tmp_path, "chains") > 0
+    computing = ("a: send 8b to 1 tag 0\nb: recv 8b from 1 tag 0\nb requires a\n",
+                 "a: recv 8b from 0 tag 0\nw: calc 50000\nw requires a\nb: send 8b to 0 tag 0\nb requires w\n", "")  # fmt: skip
+    answers = ["", "", ""]
+    for turn in range(20):
+        for rank, peer, first, second in ((0, 2, "send 8b to", "recv 8b from"), (2, 0, "recv 8b from", "send 8b to")):
+            answers[rank] += f"s{turn}: {first} {peer} tag 1\nr{turn}: {second} {peer} tag 1\nr{turn} requires s{turn}\n"
+            answers[rank] += f"s{turn} requires r{turn - 1}\n" if turn else ""
+
+    def schedule(*chains: Sequence[str]) -> str:
+        return "num_ranks 3\n" + "".join(f"rank {rank} {{\n{''.join(chain[rank] for chain in chains)}}}\n" for rank in range(3))
+
+    waiting, talking = ended(schedule(computing), tmp_path, "waiting"), ended(schedule(answers), tmp_path, "talking")
+    assert talking > 0.5 * waiting > 25_000_000
+    both = ended(schedule(computing, answers), tmp_path, "both")
+    assert max(waiting, talking) <= both < 1.1 * max(waiting, talking)
+
+
+def test_a_receive_takes_any_message_and_labels_have_no_order(tmp_path: Path) -> None:
+    any_rank = "num_ranks 2\nrank 0 {\nb requires a\nb: calc 1000\na: recv 8b from -1 tag -1\n}\nrank 1 {\ns: send 8b to 0 tag 0\n}\n"
+    known = any_rank.replace("from -1 tag -1", "from 1 tag 0")
+    assert ended(any_rank, tmp_path, "any") == ended(known, tmp_path, "known")
+    for name in ("back.goal", "back.bin"):
+        convert.convert(tmp_path / "any", tmp_path / name, {})
+        convert.convert(tmp_path / name, tmp_path / f"of-{Path(name).suffix[1:]}", {})
+        assert same_streams(tmp_path / "any", tmp_path / f"of-{Path(name).suffix[1:]}")
+
+
+def test_what_waits_in_a_graph_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"rank 0 in operation 1, a message from any rank$"):
+        ended("num_ranks 1\nrank 0 {\na: recv 8b from -1 tag -1\n}\n", tmp_path, "stuck")
+
+
+def test_a_schedule_may_have_more_ranks_than_open_files(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, limits[1]))
+    try:
+        (tmp_path / "many.goal").write_text("num_ranks 300\n" + "".join(f"rank {rank} {{\ncalc 5\n}}\n" for rank in range(299)))
+        convert.convert(tmp_path / "many.goal", tmp_path / "many", {})
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    calls = folder.load(tmp_path / "many").calls()
+    assert (calls["call"] == "compute").sum() == 299 and (calls["call"] == "MPI_Finalize").sum() == 300
 
 
 @pytest.mark.parametrize(
@@ -256,6 +332,9 @@ def test_a_schedule_becomes_calls_that_wait_for_what_is_required(tmp_path: Path)
         ("num_ranks 1\nrank 0 {\nl1: send 5b to 1\n}\n", 3, "rank 1 is not one of"),
         ("num_ranks 1\nrank 0 {\nl1: calc 5\nl1: calc 5\n}\n", 4, "the label l1 is taken"),
         ("num_ranks 1\nrank 0 {\nl1: calc 5\nl1 requires l2\n}\n", 4, "has the label l2"),
+        ("num_ranks 1\nrank 0 {\nl1: send 5b to -1\n}\n", 3, "rank -1 is not one of"),
+        ("num_ranks 1\nrank 0 {\nl1: send 5b to 0 tag -1\n}\n", 3, "only a receive takes any tag"),
+        ("num_ranks 1\nnum_ranks 1\n", 2, "write one num_ranks"),
         ("num_ranks 1\nrank 0 {\nl1: calc 99999999999999\n}\n", 3, "the longest takes"),
         ("num_ranks 1\nrank 0 {\nl1: send 5b to 0 tag 4294967295\n}\n", 3, "tags go up to"),
     ],
@@ -410,16 +489,38 @@ def test_a_damaged_binary_schedule_is_read_or_refused(tmp_path: Path) -> None:
 
 
 def test_what_goal_cannot_say_is_refused(tmp_path: Path) -> None:
-    with Writer(tmp_path / "any", 2, {}) as (receiver, sender):
-        receiver.message("Recv", -1, 8)
-        receiver.end()
-        sender.message("Send", 0, 8)
-        sender.end()
-    with pytest.raises(InputError, match="rank 0, call 1, MPI_Recv: it receives from any rank"):
-        convert.convert(tmp_path / "any", tmp_path / "any.goal", {})
-    with pytest.raises(InputError, match="rank 0, call 1, MPI_Recv: it receives from any rank"):
-        convert.convert(tmp_path / "any", tmp_path / "any.bin", {})
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["any"]
+    for name, peer, tag in (("rank", -1, 0), ("tag", 1, -1)):
+        with Writer(tmp_path / name, 2, {}) as (receiver, sender):
+            receiver.message("Recv", peer, 8, tag=tag)
+            receiver.end()
+            sender.message("Send", 0, 8)
+            sender.end()
+    for file in ("tag.goal", "tag.bin"):
+        with pytest.raises(InputError, match="rank 0, call 1, MPI_Recv: it receives by any tag"):
+            convert.convert(tmp_path / "tag", tmp_path / file, {})
+    convert.convert(tmp_path / "rank", tmp_path / "rank.goal", {})
+    assert "recv 8b from -1 tag 0" in (tmp_path / "rank.goal").read_text()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rank", "rank.goal", "tag"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "what"),
+    [
+        ("a.prv", b"#Paraver (12/11/2026 at 10:00):100_ns:1(2):1:2(1:1,1:1)\n", "a trace of Paraver's"),
+        ("dumpi-2026.11.12-0000.bin", b"\x00\x01\x02", "a DUMPI trace"),
+        ("dumpi-2026.11.12.meta", b"hostname=x\n", "a DUMPI trace"),
+        ("rank-0.txt", b"0 init\n0 compute 1000\n", "a time-independent trace of SimGrid's"),
+        ("chakra.0.et", b"\x08\x01", "an execution trace of Chakra's"),
+        ("chakra.json", b'{"schema": "1.1.1-chakra.0.0.4", "nodes": []}', "an execution trace of Chakra's"),
+    ],
+)
+def test_formats_that_are_not_read_are_named(name: str, content: bytes, what: str, tmp_path: Path) -> None:
+    (tmp_path / "given").mkdir()
+    (tmp_path / "given" / name).write_bytes(content)
+    for source in (tmp_path / "given" / name, tmp_path / "given"):
+        with pytest.raises(InputError, match=f"it is {what}.*, which is not read; convert it to GOAL"):
+            convert.convert(source, tmp_path / "trace", {})
+    assert not (tmp_path / "trace").exists()
 
 
 def test_perfetto_has_a_slice_a_call_and_an_arrow_a_message(tmp_path: Path) -> None:

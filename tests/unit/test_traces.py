@@ -51,7 +51,7 @@ def header(rank: int, ranks: int, version: int = 1) -> bytes:
 
 def write(directory: Path, streams: Sequence[bytes], version: int = 1) -> Path:
     """The folder of a trace with these records by rank."""
-    directory.mkdir()
+    directory.mkdir(exist_ok=True)
     for rank, records in enumerate(streams):
         folder.stream(directory, rank).write_bytes(header(rank, len(streams), version) + records)
     return directory
@@ -175,7 +175,7 @@ def test_what_is_no_trace_is_reported(tmp_path: Path, ping: Path) -> None:
     assert "a trace of format 7; this exanet reads format 1" in refused(ping)
     (ping / "trace.json").write_text("[]")
     assert "not a trace's description" in refused(ping)
-    with pytest.raises(InputError, match="version 9, and this exanet reads versions 1 to 2"):
+    with pytest.raises(InputError, match="version 9, and this exanet reads versions 1 to 3"):
         folder.finish(write(tmp_path / "other", PING, version=9), 2, {})
     with pytest.raises(InputError, match="nothing was recorded of rank 2"):
         folder.finish(tmp_path / "other", 3, {})
@@ -256,9 +256,58 @@ def test_a_folder_with_other_files_is_not_taken(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("keep")
     with pytest.raises(InputError, match="holds other files"):
         folder.prepare(tmp_path)
-    trace = write(tmp_path / "earlier", PING)
-    assert folder.prepare(trace) == trace
-    assert list(trace.iterdir()) == []
+
+
+def test_an_earlier_trace_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
+    trace = write(tmp_path / "trace", PING)
+    folder.finish(trace, 2, {"program": ["old"]})
+    held = {file.name: file.read_bytes() for file in trace.iterdir()}
+
+    def there() -> dict[str, bytes]:
+        return {file.name: file.read_bytes() for file in trace.iterdir() if file.is_file()}
+
+    place = folder.prepare(trace)
+    assert there() == held
+    folder.release(place)  # nothing was recorded
+    assert {file.name: file.read_bytes() for file in trace.iterdir()} == held
+    place = folder.prepare(trace)
+    with pytest.raises(InputError, match="nothing was recorded of rank 0"):
+        folder.finish(place, 2, {})
+    assert {file.name: file.read_bytes() for file in trace.iterdir()} == held
+
+    write(folder.prepare(trace), [PING[0], message(SEND, 0, 100)])  # its second rank dies
+    cut = folder.finish_recording(place, 2, {}, "it was stopped")
+    assert not cut.about.complete and cut.folder == tmp_path / "trace-incomplete-1" == folder.load(cut.folder).folder
+    assert {file.name: file.read_bytes() for file in trace.iterdir()} == held
+
+    write(folder.prepare(trace), [call(FINALIZE)] * 3)
+    folder.finish(place, 3, {"program": ["new"]})
+    assert (folder.load(trace).about.ranks, folder.load(trace).about.run) == (3, {"program": ["new"]})
+    assert sorted(file.name for file in trace.iterdir()) == [
+        "calls.parquet", "rank-000000.calls", "rank-000001.calls", "rank-000002.calls", "trace.json",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("moves", range(8))
+def test_a_replacement_that_was_killed_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: int) -> None:
+    """Killed before any of its moves, the folder has the new trace, whole, when it is next read."""
+    trace = write(tmp_path / "trace", PING)
+    folder.finish(trace, 2, {"program": ["old"]})
+    place = write(folder.prepare(trace), [call(FINALIZE)] * 2)
+    rename, left = Path.rename, iter(range(moves))
+
+    def killed(source: Path, target: Path) -> Path:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return rename(source, target)
+
+    monkeypatch.setattr(Path, "rename", killed)
+    with pytest.raises(KeyboardInterrupt):
+        folder.finish(place, 2, {"program": ["new"]})
+    monkeypatch.undo()
+    read = folder.load(trace)
+    assert (read.about.run, read.about.calls, len(read.calls())) == ({"program": ["new"]}, 2, 2)
+    assert not [file for file in trace.iterdir() if file.name.startswith(".")]
 
 
 def test_a_communicator_that_no_call_has_made_is_shown_as_one(tmp_path: Path) -> None:

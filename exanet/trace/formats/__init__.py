@@ -52,6 +52,7 @@ class Format:
     remark: str = ""  # behind the suffix in the help
     is_folder: bool = False
     is_schedule: bool = False  # collectives are messages of their algorithms, so that the recording must be whole
+    holds_graphs: bool = False  # and operations of a graph, in their order or in none
     found: Callable[[Path], Path | None] = lambda place: None
     read: Callable[[Path, Path], LeftOut] | None = None
     source: str = ""  # what is read, e.g. "a GOAL schedule"

@@ -31,16 +31,18 @@ FORMAT = Format(
     read_by="LogGOPSim's txt2bin and ATLAHS",
     becomes="a [GOAL](https://htor.inf.ethz.ch/research/LogGOPSim/) schedule as text: computing in nanoseconds, and messages with "
     "what they require. Collectives are the messages of their algorithms (`--collective`, without `LLF` and `GLF`).",
-    cannot_hold="Left out are probes, messages of a rank to itself, what making communicators sends, and one-sided calls; waits for "
-    "receives from any rank or by any tag, and cancelled requests, are refused",
+    cannot_hold="Left out are probes, messages of a rank to itself, what making communicators sends, and one-sided calls; "
+    "receives by any tag, and cancelled requests, are refused",
     write=_write,
     is_schedule=True,
+    holds_graphs=True,
     read=_read,
     source="a GOAL schedule (text or binary)",
-    read_from="its calls, for `exanet replay`: sends and receives without blocking, and a wait before the first operation that "
-    "requires one. The content distinguishes text from binary. A rank has one processor (`cpu` is left out); what waits for nothing"
-    " goes first. A binary schedule whose parts do not fit each other is refused, and so is one that LogGOPSim has used up "
-    "(`--save-mem`)",
+    read_from="its operations as a graph, for `exanet replay`: an operation begins when those that it requires have ended (`requires`) or "
+    "begun (`irequires`), whatever the others do. Sends and receives go before computing, which takes the rank's one processor (`cpu` is "
+    "left out) in the order in which it became possible. A receive from rank -1 or by tag -1 takes any. The content "
+    "distinguishes text from binary. A binary schedule whose parts do not fit each other is refused, and so is one that "
+    "LogGOPSim has used up (`--save-mem`)",
     read_example="lulesh.goal",
     takes_any=True,
 )

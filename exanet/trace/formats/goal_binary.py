@@ -40,6 +40,7 @@ FORMAT = Format(
     write=_write,
     remark="GOAL, binary",
     is_schedule=True,
+    holds_graphs=True,
     found=_found,
     read=_read,
     source="a GOAL schedule (text or binary)",

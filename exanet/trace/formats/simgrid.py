@@ -29,7 +29,7 @@ FORMAT = Format(
     name="SimGrid",
     title="what SimGrid replays",
     read_by="smpirun",
-    becomes="SimGrid's time-independent format, for `smpirun -replay FOLDER.simgrid/ranks.txt`: computing for hosts of 1 Gflop/s, "
+    becomes="SimGrid's time-independent format, for `smpirun -replay ranks.txt` in that folder: computing for hosts of 1 Gflop/s, "
     "collectives as messages as in GOAL, waits by source, destination and tag.",
     cannot_hold="Left out are probes, messages of a rank to itself, what making communicators sends, and one-sided calls; a collective "
     "without blocking waits where it begins; receives from any rank or by any tag, and cancelled requests, are refused",

@@ -38,6 +38,7 @@ FORMAT = Format(
     becomes="[its text](../traces/formats.md#as-text), and from it the trace again.",
     cannot_hold="Nothing is left out",
     write=_write,
+    holds_graphs=True,
     found=_found,
     read=_read,
     source="a trace's text",
