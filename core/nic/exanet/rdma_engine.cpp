@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Carries out the RDMA engines by times: channels by destination take turns packet by packet at the router's port; a received block or transfer
-// leads to an acknowledgement, which goes before data. Model and limits: rdma_engine.hpp; rate control: rdma_pacing.cpp.
+// leads to an acknowledgement, which goes before data, as read requests do. Model and limits: rdma_engine.hpp; rate control: rdma_pacing.cpp.
 #include "core/nic/exanet/rdma_engine.hpp"
 
 #include <algorithm>
@@ -69,6 +69,7 @@ void RdmaEngine::post(const RdmaTransfer& t) {
                                  .ready_at = begins,
                                  .user = t.user,
                                  .acknowledged = t.acknowledged,
+                                 .request = t.part == RdmaTransfer::Part::kRequest,
                                  .own_streams = !t.reads_memory || memory_.streams(t.own.memory),
                                  .target_streams = memory_.streams(t.target.memory),
                                  .own_memory = t.own.memory,
@@ -86,6 +87,12 @@ void RdmaEngine::post(const RdmaTransfer& t) {
   if (context_.zero_cost) {
     context_.events.schedule(now, on_complete_, id);
     return;
+  }
+  if (own.request) {
+    EXANET_CHECK(t.bytes == 0 && !t.acknowledged && !t.reads_memory, "a read request is one packet", now.ps(), t.src,
+                 t.bytes);
+    nodes_[t.src].requests.push_back(id);
+    return void(context_.events.schedule(begins, on_ready_, t.src));
   }
   if (!context_.keeps_order && !is_multicast(t.dst)) order_.sent(context_.node_of(t.src), context_.node_of(t.dst), id);
   if (t.reads_memory) own.ready_at = read_time(own);
@@ -140,10 +147,25 @@ void RdmaEngine::inject_acks(Node& node) {
   }
 }
 
+void RdmaEngine::inject_requests(NodeId node_id, Time now) {
+  Node& node = nodes_[node_id];
+  while (!node.blocked && !node.requests.empty()) {
+    const std::uint32_t id = node.requests.front();
+    Transfer& t = transfers_[id];
+    if (t.ready_at > now) return;
+    const Packet packet{t.src, t.dst, 0, kRdmaPort, 0, kDataPacket | id};
+    if (!context_.network->inject(packet)) return void(node.blocked = true);
+    context_.count(packet);
+    t.begun = true;
+    node.requests.pop_front();
+  }
+}
+
 void RdmaEngine::inject(NodeId node_id, Time now) {
   Node& node = nodes_[node_id];
   if (paced_) send_control(node_id, now);
   inject_acks(node);
+  inject_requests(node_id, now);
   std::size_t passed = 0;  // channels in a row that had nothing to send
   while (!node.blocked && passed < node.channels.size()) {
     if (node.turn >= node.channels.size()) node.turn = 0;
@@ -214,7 +236,7 @@ void RdmaEngine::data_arrives(const Packet& packet, Time injected, Time tail) {
     t.written =
         max(t.written, memory_.of(t.target_memory).write({t.dst, t.target + t.received, packet.payload_bytes}, tail));
   t.received += packet.payload_bytes;
-  if (paced_) [[unlikely]]
+  if (paced_ && !t.request) [[unlikely]]
     note(id, packet, injected, tail);
   const bool ordered = context_.keeps_order;
   if (!ordered) t.tail = max(t.tail, tail);
@@ -230,14 +252,14 @@ void RdmaEngine::data_arrives(const Packet& packet, Time injected, Time tail) {
 
 // All of it is there, or lost: the last word is written once what was sent before it is there, too.
 inline void RdmaEngine::write(Transfer& t, std::uint32_t id, Time now) {
-  if (paced_) paced_transfers_[id].report = report_on(id);
+  if (paced_ && !transfers_[id].request) paced_transfers_[id].report = report_on(id);
   const auto last = [&](std::uint32_t whole) {
     const Transfer& w = transfers_[whole];
     const Time there =
         w.target_streams ? memory_.of(w.target_memory).write({w.dst, w.target, w.bytes}, now) : max(w.written, now);
     context_.events.schedule(there, on_complete_, whole);
   };
-  if (context_.keeps_order) return last(id);
+  if (context_.keeps_order || t.request) return last(id);
   order_.arrived(context_.node_of(t.src), context_.node_of(t.dst), id, t.status,
                  [&](std::uint32_t whole, Status) { last(whole); });
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The RDMA engines: transfers cut into packets, grouped into blocks that the far end acknowledges, with a window of blocks in flight.
 //
-// Transfers between the same two nodes start and arrive in the order in which they were given, whatever their kind, which is what one-sided
-// ordering needs; between different destinations an engine takes turns packet by packet. RDMA requests (reads, atomics) are transfers too, so
-// they cannot overtake a put. Acknowledgements go before data. Where nodes have several rails and a policy spreads a pair over them, transfers on
-// different rails start independently and arrive in order.
+// Transfers between the same two nodes start and arrive in the order in which they were given, which is what the ordering of atomics needs;
+// between different destinations an engine takes turns packet by packet. Read requests are control: a packet each that goes before data, is in
+// no order with the transfers before it, and does not wait for a rate control. Acknowledgements go before both. Where nodes have several rails and
+// a policy spreads a pair over them, transfers on different rails start independently and arrive in order.
 //
 // A transfer to several nodes goes once, as any other, but that nobody acknowledges its blocks: it is complete at each
 // node when all of it is there, and at its source when its last packet is in the network.
@@ -87,6 +87,7 @@ class RdmaEngine {
     std::uint64_t user;
     bool acknowledged, begun = false;
     bool completed = false;  // at its destination
+    bool request;  // of a read
     bool own_streams, target_streams;  // else each packet asks its memory
     std::uint8_t own_memory, target_memory;  // kinds
     Status status = Status::kOk, ack_status = Status::kOk;  // of the data, and of their acknowledgements
@@ -105,6 +106,7 @@ class RdmaEngine {
   };  // transfers to one destination, in order, at least one
   struct Node {
     std::deque<Packet> acks;  // waiting for space
+    std::deque<std::uint32_t> requests;  // not yet sent; they get ready in the order in which they came
     std::vector<Channel> channels;  // those with work
     std::size_t turn = 0;
     bool blocked = false;  // data ...
@@ -115,6 +117,7 @@ class RdmaEngine {
   std::uint32_t allocate();
   void inject(NodeId node, Time now);
   void inject_acks(Node& node);
+  void inject_requests(NodeId node, Time now);
   bool sendable(NodeId node, const Transfer& t, Time now);
   void took(NodeId node, Transfer& t, const Packet& packet, Time now);
   bool leave(Node& node, std::size_t channel);
