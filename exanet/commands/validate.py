@@ -17,12 +17,14 @@ from exanet.commands import single
 def command(
     only: Annotated[str | None, typer.Option("--only", metavar="ID,...", help="Measure only these rows.")] = None,
     long: Annotated[bool, typer.Option("--long", help="Also measure rows that take minutes: large networks.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 also if a row is off, by any reading, or was skipped.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Measure published figures again, on simulated machines and in the gateware.
 
     A prediction passes if it is within 5 %; otherwise it is off, and its cause is given. Rows without their tool are
-    skipped. The exit code is 1 if a row fails, 2 if nothing could be measured, 0 otherwise.
+    skipped. Where a source can be read in two ways, both readings are printed. The exit code is 1 if a row fails, 2 if
+    nothing could be measured, 0 otherwise.
     """
     from rich.console import Console
 
@@ -45,7 +47,7 @@ def command(
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
     else:
         table.show(rows)
-    raise typer.Exit(table.status_of(rows))
+    raise typer.Exit(table.status_of(rows, strict))
 
 
 app = single.app(command)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from exanet.karma import interface_model
-from exanet.karma.driver import OWN, TARGET, Driver
+from exanet.karma.driver import OWN, PAGE, TARGET, Driver
 from exanet.karma.interface import Bench, Event, What
 from exanet.karma.interface_model import Seen
 
@@ -132,30 +132,41 @@ def transfer(count: int, *, read: bool, pages: Pages, line_cycles: int, memory_c
         return {"read": read, "bytes": count, "pages": pages} | _stages(driver, _READ if read else _WRITE, before)
 
 
-def phases(handing: Callable[[Driver], object], moment: Moment, *, count: int = PHASES) -> list[int]:
-    """Cycles from the last store of what is handed over to a moment, in each phase of the interface's turns, alone."""
-    found = []
-    with Bench(2) as bench:
-        driver = Driver(bench)
-        for phase in range(count):
-            bench.run(QUIET_CYCLES + (phase - bench.cycle - QUIET_CYCLES) % count)
-            driver.operations.clear()
-            bench.record()
-            handing(driver)
-            bench.run(QUIET_CYCLES)
-            events = bench.events()
-            found.append(moment.cycle(events) - driver.handed_over(events)[0])
+def phases(driver: Driver, handing: Callable[[int], object], moment: Moment) -> list[int]:
+    """Cycles from the last store of what `handing` hands over, given the phase, to a moment; each phase of the interface's turns alone."""
+    found, bench = [], driver.bench
+    for phase in range(PHASES):
+        bench.run(QUIET_CYCLES + (phase - bench.cycle - QUIET_CYCLES) % PHASES)
+        driver.operations.clear()
+        bench.record()
+        handing(phase)
+        bench.run(QUIET_CYCLES)
+        events = bench.events()
+        found.append(moment.cycle(events) - driver.handed_over(events)[0])
     return found
 
 
-def first_reads() -> list[int]:
-    """From a descriptor's last store to the first read of memory."""
-    return phases(lambda driver: driver.transfer(0, 1, 64), Moment("", What.READ_ADDRESS, 0))
+def first_reads(pages: Pages = "none") -> list[int]:
+    """From a descriptor's last store to the first read of data, by phase; "miss": each transfer is the first to its page."""
+    with Bench(2) as bench:
+        driver = Driver(bench, translate=pages != "none")
+        for node, address in ((0, OWN), (1, TARGET)):
+            driver.map_transfers(node, address, PAGE * PHASES)
+        step = PAGE if pages == "miss" else 0
+        if pages == "hit":
+            driver.until_ended(0, driver.transfer(0, 1, 64))
+
+        def handing(phase: int) -> None:
+            driver.transfer(0, 1, 64, own=OWN + step * phase, target=TARGET + step * phase)
+
+        return phases(driver, handing, Moment("", What.READ_ADDRESS, 0))
 
 
 def message_headers() -> list[int]:
     """From the last store of a message of 16 bytes to its header at the router."""
-    return phases(lambda driver: driver.message(0, 1, bytes(16)), Moment("", What.HEADER_IN, 0, MESSAGES))
+    with Bench(2) as bench:
+        driver = Driver(bench)
+        return phases(driver, lambda _: driver.message(0, 1, bytes(16)), Moment("", What.HEADER_IN, 0, MESSAGES))
 
 
 def store_cycles() -> list[int]:

@@ -59,6 +59,8 @@ def _steps(line_cycles: int, memory_cycles: int) -> list[tuple[str, Callable[[],
             for pages in stages.PAGES
         ),
         ("first_read_cycles", stages.first_reads),
+        ("first_read_hit_cycles", partial(stages.first_reads, "hit")),
+        ("first_read_walk_cycles", partial(stages.first_reads, "miss")),
         ("message_header_cycles", stages.message_headers),
         ("descriptor_stores_cycles", stages.store_cycles),
         *(("packetizer", partial(streams.packetizer, payload)) for payload in streams.PACKETIZER_BYTES),
@@ -104,21 +106,23 @@ def beside(found: dict[str, Any]) -> list[tuple[str, str, str, str]]:
     messages = {of["bytes"]: of for of in found["messages"]}
     write = next(of for of in found["transfers"] if not of["read"] and of["bytes"] == 64 and of["pages"] == "none")
     rate = {of["payload_bytes"]: of["cycles_a_packet"] for of in found["packetizer"]}
+    known, walked = max(found["first_read_hit_cycles"]), max(found["first_read_walk_cycles"])
     reads, headers = found["first_read_cycles"], found["message_header_cycles"]
     stored, whole = since_store(messages[16], "in its mailbox"), since_store(write, "in the other memory")
     inside = interface_cycles(messages[PROTOTYPE_BYTES])
     stores = max(found["descriptor_stores_cycles"][:-1])
     return [
-        ("R33", "4 stores of 64 bits, one a cycle; 10 cycles to the first read of memory", f"one in {stores} cycle; {_span(reads)} cycles",
-         "ours at the interface's bus; the last of a range is where a look for repetitions has just begun"),
+        ("R33", "4 stores of 64 bits, one a cycle; 10 cycles to the first read of memory", f"one in {stores} cycle; {known} cycles",
+         f"ours is the engine's read, its page in the TLB ({max(reads)} cycles without translation, {walked} with a walk); theirs "
+         "is the first access to a page, its walk within the ten cycles or behind them"),
         ("R34", "< 12 cycles from processor to interface", f"{_span(headers)} cycles to the header of 16 B at the router",
          "theirs has the core's own store; ours begins where the bus takes it"),
         ("R35", "72 cycles, 20 of them in the transceivers", f"{stored} cycles, {found['line_cycles']} of them on the line",
          f"ours ends in memory, {found['memory_cycles']} cycles before memory's answer, and has no processor's store and load in it"),
         ("R36", "RDMA < 0.5 µs", f"{whole} cycles, {whole * CYCLE_NS / 1000:.2f} µs at 156.25 MHz, {whole / 100:.2f} µs at 100 MHz",
          f"64 B from memory to memory, of {found['memory_cycles']} cycles for the read; what theirs begins and ends with is not stated"),
-        ("R38", "a packet in 4 cycles", ", ".join(f"{size} B in {cycles:g}" for size, cycles in rate.items()),
-         "size of theirs is not stated"),
+        ("R38", "RDMA: a packet in 4 cycles", f"writes of 64 B: one in {found['small_writes']['cycles_a_write']:.2f} cycles",
+         f"size of theirs is not stated. Messages: {', '.join(f'{size} B in {cycles:g}' for size, cycles in rate.items())}"),
         ("P04", "0.47 µs of 1.3 µs in interface and library", f"{inside} cycles, {inside * CYCLE_NS / 1000:.2f} µs, in both interfaces",
          f"{PROTOTYPE_BYTES} B; stores, memory, load and library are the rest (docs/calibration.md)"),
         ("R44", "32 B of payload in a completion", "up to 64 B in a message sent when its transfer has ended, 8 B in a fence",

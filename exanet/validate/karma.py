@@ -100,8 +100,8 @@ def _show_latency(console: Console, found: dict[str, Any]) -> None:
         table.add_row(f"{size} B", *(f"{trips[line, hops, size]:.0f}" for line, hops in columns))
     console.print(table)
     console.print(
-        "published: one hop below 1000 ns for a small packet (K08). Theirs has the processor's stores and loads in it; ours is answered by "
-        "the far board's generator.\n"
+        "published: one hop below 1000 ns for a small packet (K08). Theirs has stores and loads of both processors in it, 922 ns by K06 "
+        "and K07; ours has none, because the far board's generator answers.\n"
     )
 
 

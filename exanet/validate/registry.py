@@ -23,13 +23,25 @@ Kind = Literal["calibrated", "constructed", "predicted", "bound", "shape", "besi
 rows fixed; ours is to be no worse; an order is to hold; or what it depends on was not published, so that ours has no verdict."""
 
 Verdict = Literal["passed", "off", "failed", "skipped", "beside"]
-"""`off`: a prediction that misses by more than it may, by as much as is known, for a cause that is stated. `skipped`: a tool is missing."""
+"""`off`: a prediction or a bound that is missed by as much as is known, for a cause that is stated. `skipped`: a tool is missing."""
 
 PREDICTED_WITHIN = 0.05
 """Share of the published value by which a prediction may miss it: one figure for all rows."""
 
 DRIFT = 0.01
 """Share of the published value by which the known deviation of a row that is off may change before the row fails."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A second way in which the source can be read: ours and the published value under it, in the row's unit.
+
+    A row's verdict is that of its first reading. `verdict` of a further reading is shown beside it, and counted apart.
+    """
+
+    text: str
+    ours: float
+    published: float
 
 
 @dataclass(frozen=True)
@@ -41,11 +53,12 @@ class Measured:
     holds: bool | None = None  # shapes and bounds only
     text: str = ""  # shown in place of the number
     data: Any = None  # whatever else was measured, for --json
+    readings: tuple[Reading, ...] = ()  # further ways to read the source
 
 
 @dataclass(frozen=True)
 class Off:
-    """A prediction that misses: by which share of the published value, and why."""
+    """A prediction or a bound that is missed: by which share of the published value, and why."""
 
     error: float
     cause: str
@@ -67,7 +80,7 @@ class Experiment:
     kind: Kind
     measure: Callable[[Runner], Measured]
     tolerance: Tolerance | None = None  # of calibrated and constructed rows
-    off: Off | None = None  # of predicted rows
+    off: Off | None = None  # of predicted rows and bounds
     needs: tuple[str, ...] = ()  # keys of optional.TOOLS
     long: bool = False  # takes minutes: measured when it is named, or with --long
 
@@ -84,13 +97,20 @@ class Experiment:
         """Words on the finding."""
         if self.kind == "beside":
             return "beside"
-        if found.holds is not None:
-            return "passed" if found.holds else "failed"
-        assert self.allowed is not None
-        error = self.error(found.value, float(published))
-        if abs(error) <= self.allowed * (1 + 1e-12):
+        if found.holds or (found.holds is None and self._within(found.value, float(published))):
             return "passed"
-        return "off" if self.off and abs(error - self.off.error) <= DRIFT + 1e-12 else "failed"
+        if self.off is None:
+            return "failed"
+        return "off" if abs(self.error(found.value, float(published)) - self.off.error) <= DRIFT + 1e-12 else "failed"
+
+    def reading_verdict(self, reading: Reading) -> Verdict:
+        """Verdict on a further reading. A bound is one from above: ours is to be no more than the published value."""
+        holds = reading.ours <= reading.published if self.kind == "bound" else self._within(reading.ours, reading.published)
+        return "passed" if holds else "off"
+
+    def _within(self, ours: float, published: float) -> bool:
+        assert self.allowed is not None
+        return abs(self.error(ours, published)) <= self.allowed * (1 + 1e-12)
 
 
 _experiments: dict[str, Experiment] = {}
@@ -111,8 +131,8 @@ def experiment(
     """
     if (tolerance is not None) != (kind in ("calibrated", "constructed")):
         raise ValueError(f"{row}: calibrated and constructed rows have a tolerance with its reason, others none")
-    if off is not None and (kind != "predicted" or abs(off.error) <= PREDICTED_WITHIN):
-        raise ValueError(f"{row}: predictions alone are off, by more than {PREDICTED_WITHIN:.0%}")
+    if off is not None and (kind not in ("predicted", "bound") or abs(off.error) <= PREDICTED_WITHIN):
+        raise ValueError(f"{row}: predictions and bounds alone are off, by more than {PREDICTED_WITHIN:.0%}")
 
     def register(measure: Callable[[Runner], Measured]) -> Callable[[Runner], Measured]:
         if row in _experiments:

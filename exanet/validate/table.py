@@ -14,10 +14,13 @@ from exanet.validate.registry import Experiment, Kind, Verdict, experiments, pub
 from exanet.validate.runner import RunFailed, Runner
 
 
-def status_of(rows: list[dict[str, Any]]) -> int:
-    """The exit status: 1 if a row failed, 2 if all were skipped, else 0."""
+def status_of(rows: list[dict[str, Any]], strict: bool = False) -> int:
+    """The exit status: 1 if a row failed (`strict`: or is off by any reading, or was skipped), 2 if all were skipped, else 0."""
     verdicts = {row["verdict"] for row in rows}
-    return 1 if "failed" in verdicts else 2 if verdicts == {"skipped"} else 0
+    if verdicts == {"skipped"}:
+        return 2
+    readings = {reading["verdict"] for row in rows for reading in row["readings"]}
+    return 1 if "failed" in verdicts or (strict and (verdicts & {"off", "skipped"} or "off" in readings)) else 0
 
 
 def select(only: str | None, long: bool = False) -> dict[str, Experiment]:
@@ -59,6 +62,7 @@ def measure(row: Experiment, runner: Runner) -> dict[str, Any]:
         "shown": "",
         "error": None,
         "data": None,
+        "readings": [],
     }
     if missing := optional.missing(row.needs):
         return {**out, "verdict": "skipped", "remark": "; ".join(missing)}
@@ -74,6 +78,13 @@ def measure(row: Experiment, runner: Runner) -> dict[str, Any]:
     return {
         **out, "ours": found.value, "shown": found.text, "error": error, "verdict": verdict, "cause": cause, "remark": found.remark,
         "data": found.data,
+        "readings": [
+            {
+                "text": one.text, "ours": one.ours, "published": one.published, "error": row.error(one.ours, one.published),
+                "verdict": row.reading_verdict(one),
+            }
+            for one in found.readings
+        ],
     }  # fmt: skip
 
 
@@ -88,6 +99,10 @@ def show(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         verdict = f"[{_COLOURS[row['verdict']]}]{'' if row['verdict'] == 'beside' else row['verdict']}[/]"
         table.add_row(row["id"], row["quantity"], _published(row), _ours(row), _error(row), _allowed(row), row["kind"], verdict)
+        for one in row["readings"]:
+            verdict = f"[{_COLOURS[one['verdict']]}]{one['verdict']}[/]"
+            figures = (f"{one['published']:.4g} {row['unit']}", f"{one['ours']:.4g} {row['unit']}", _error(one))
+            table.add_row("", f"  or: {one['text']}", *figures, _allowed(row), "", verdict)
     console = terminal.console()
     console.print(table)
     console.print()
@@ -106,7 +121,9 @@ def summary(rows: list[dict[str, Any]]) -> str:
     passed = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
     if passed:
         counted[0] += f" ({passed})"
-    return f"{len(rows)} rows: {', '.join(counted)}."
+    off = sum(row["verdict"] == "passed" and any(one["verdict"] == "off" for one in row["readings"]) for row in rows)
+    readings = f" {off} of those that passed are off by another reading of their source." if off else ""
+    return f"{len(rows)} rows: {', '.join(counted)}.{readings}"
 
 
 def _published(row: dict[str, Any]) -> str:

@@ -118,6 +118,8 @@ def test_a_write_takes_the_cycles_of_the_documents(found: Found) -> None:
     assert found["descriptor_stores_cycles"][:-1] == [1, 1, 1]
     reads = found["first_read_cycles"]
     assert (reads.count(8), max(reads), len(reads)) == (45, 9, 48), "docs/karma.md says so"
+    known, walked = found["first_read_hit_cycles"], found["first_read_walk_cycles"]
+    assert [max(known), max(walked), len(known), len(walked)] == [10, 97, 48, 48], "docs/karma.md says so"
     assert set(found["message_header_cycles"]) == {10}
 
 

@@ -9,7 +9,7 @@ one another either: KARMA'17 found a round trip of less than a microsecond for o
 from __future__ import annotations
 
 from exanet.validate.fit import line
-from exanet.validate.registry import Measured, Off, experiment
+from exanet.validate.registry import Measured, Off, Reading, experiment
 from exanet.validate.runner import RunFailed, Runner
 
 MACHINE = "trenz-2x2"
@@ -72,4 +72,5 @@ def slope(runner: Runner) -> Measured:
         f"store-and-forward at the interface, one after another: {shown} = {sum(parts.values()) / 1000:.2f} ns/B; the wire alone would "
         f"give 0.8. Line over sizes: R² = {fitted.r2:.4f}",
         data={"parts_ns_per_byte": {what: ps / 1000 for what, ps in parts.items()}, "r2": fitted.r2},
+        readings=(Reading("(E02 - E01) over 240 B: E01 is of less than 16 B", fitted.slope, 800 / 240),),
     )

@@ -18,11 +18,16 @@ from exanet.karma.interface import LINE_CYCLES, MEMORY_CYCLES
 from exanet.karma.stages import Row
 from exanet.optional import VERILATED
 from exanet.validate.interface import interface_cycles, since_store
-from exanet.validate.registry import Measured, Tolerance, experiment
+from exanet.validate.registry import Measured, Off, Reading, Tolerance, experiment
 from exanet.validate.runner import RunFailed, Runner
 
 _LAYOUT = Tolerance(0.0, "the widths of three fields of a header")
 _FIXED = Tolerance(0.001, "the figure fixes constants of the machine, which are whole cycles")
+_SMALL_WRITES = Off(
+    0.815,
+    "a write of 64 B is four words of payload, a header and a footer: 6 cycles at the port even without an idle cycle. Four cycles a "
+    "packet of 16 B words leave 32 B of payload",
+)
 _NEIGHBOURS = (0, 1)
 
 T = TypeVar("T")
@@ -49,13 +54,17 @@ def _write() -> Row:
 
 @experiment("R33", kind="bound", needs=VERILATED)
 def descriptor(runner: Runner) -> Measured:
-    stores, reads = _run(stages.store_cycles), _run(stages.first_reads)
+    stores = _run(stages.store_cycles)
+    reads = {pages: _run(lambda pages=pages: stages.first_reads(pages)) for pages in stages.PAGES}  # type: ignore[misc]
+    most = {pages: max(cycles) for pages, cycles in reads.items()}
     return Measured(
-        max(reads),
-        f"the most of {len(reads)} phases; {min(reads)} in {reads.count(min(reads))} of them, the others where a look for what is to be "
-        "sent again has just begun. The four stores are taken one a cycle",
-        holds=stores[:-1] == [1, 1, 1] and max(reads) <= 10,
+        most["hit"],
+        f"to the engine's first read, its page in the TLB, the most of {len(reads['hit'])} phases; {most['none']} without translation. The "
+        "four stores are taken one a cycle. Figure 23 shows the first access to a page: whether the walk lies within the ten cycles or "
+        "behind them, in the IOMMU, is not stated",
+        holds=stores[:-1] == [1, 1, 1] and most["hit"] <= 10,
         data={"cycles": reads, "stores": stores},
+        readings=(Reading("with the walk for the first access to a page", most["miss"], 10),),
     )
 
 
@@ -104,12 +113,17 @@ def rdma(runner: Runner) -> Measured:
     )
 
 
-@experiment("R38", kind="bound", needs=VERILATED)
+@experiment("R38", kind="bound", off=_SMALL_WRITES, needs=VERILATED)
 def packet_rate(runner: Runner) -> Measured:
+    writes = _run(lambda: streams.small_writes(memory_cycles=MEMORY_CYCLES))["cycles_a_write"]
     rates = {payload: _run(lambda payload=payload: streams.packetizer(payload))["cycles_a_packet"] for payload in streams.PACKETIZER_BYTES}  # type: ignore[misc]
     shown = ", ".join(f"{payload} B in {cycles:g}" for payload, cycles in rates.items())
     return Measured(
-        rates[16], f"{shown}: no idle word. The size of theirs is not stated; ours holds up to 32 B", holds=max(rates[16], rates[32]) <= 4
+        writes,
+        f"RDMA writes of 64 B, 64 under way. The size of theirs is not stated. Messages, each a packet of the packetizer: {shown}",
+        holds=writes <= 4,
+        data={"write_cycles": writes, "message_cycles": rates},
+        readings=(Reading("messages of 32 B by the packetizer", rates[32], 4),),
     )
 
 
