@@ -150,7 +150,7 @@ TEST_CASE("network interfaces: a read request does not wait for the data to its 
       nic->doorbell(0);
       while (!queue.empty()) queue.run_one();
       CHECK(nic->active() == 0);
-      // Behind what the routers on its way hold, which is less than a hundredth of the data.
+      INFO(seen.at.at(kRequest).ps() << " of " << seen.at.at(kData).ps());
       CHECK((seen.at.at(kRequest) - Time::us(1)) * 50 < seen.at.at(kData));
     }
   }

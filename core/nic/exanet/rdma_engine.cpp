@@ -21,6 +21,14 @@ RdmaEngine::RdmaEngine(NicContext& context, std::size_t nodes)
       context.events.add_handler([](void* self, Time now, std::uint32_t node,
                                     std::uint64_t) { static_cast<RdmaEngine*>(self)->port_.request(node, now); },
                                  this);
+  on_request_ = context.events.add_handler(
+      [](void* self, Time now, std::uint32_t id, std::uint64_t) {
+        RdmaEngine& engine = *static_cast<RdmaEngine*>(self);
+        Transfer& t = engine.transfers_[id];
+        t.begun = true;
+        engine.queue_control({t.src, t.dst, 0, kRdmaPort, 1, kDataPacket | id}, now);
+      },
+      this);
   on_complete_ = context.events.add_handler(
       [](void* self, Time now, std::uint32_t id, std::uint64_t) { static_cast<RdmaEngine*>(self)->complete(id, now); },
       this);
@@ -91,8 +99,7 @@ void RdmaEngine::post(const RdmaTransfer& t) {
   if (own.request) {
     EXANET_CHECK(t.bytes == 0 && !t.acknowledged && !t.reads_memory, "a read request is one packet", now.ps(), t.src,
                  t.bytes);
-    nodes_[t.src].requests.push_back(id);
-    return void(context_.events.schedule(begins, on_ready_, t.src));
+    return void(context_.events.schedule(begins, on_request_, id));
   }
   if (!context_.keeps_order && !is_multicast(t.dst)) order_.sent(context_.node_of(t.src), context_.node_of(t.dst), id);
   if (t.reads_memory) own.ready_at = read_time(own);
@@ -118,7 +125,7 @@ std::uint64_t RdmaEngine::unsent(NodeId node) const {
 }
 
 void RdmaEngine::ready(NodeId node, std::uint8_t priority, Time now) {
-  (priority != 0 ? nodes_[node].acks_blocked : nodes_[node].blocked) = false;
+  (priority != 0 ? nodes_[node].control_blocked : nodes_[node].blocked) = false;
   port_.request(node, now);
 }
 
@@ -138,34 +145,19 @@ std::uint32_t RdmaEngine::next_payload(const Transfer& t) const {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(t.bytes - t.sent, std::min(max_payload_, t.send_left)));
 }
 
-void RdmaEngine::inject_acks(Node& node) {
-  while (!node.acks_blocked && !node.acks.empty()) {
-    if (context_.network->inject(node.acks.front()))
-      node.acks.pop_front();
+void RdmaEngine::inject_control(Node& node) {
+  while (!node.control_blocked && !node.control.empty()) {
+    if (context_.network->inject(node.control.front()))
+      node.control.pop_front();
     else
-      node.acks_blocked = true;
-  }
-}
-
-void RdmaEngine::inject_requests(NodeId node_id, Time now) {
-  Node& node = nodes_[node_id];
-  while (!node.blocked && !node.requests.empty()) {
-    const std::uint32_t id = node.requests.front();
-    Transfer& t = transfers_[id];
-    if (t.ready_at > now) return;
-    const Packet packet{t.src, t.dst, 0, kRdmaPort, 0, kDataPacket | id};
-    if (!context_.network->inject(packet)) return void(node.blocked = true);
-    context_.count(packet);
-    t.begun = true;
-    node.requests.pop_front();
+      node.control_blocked = true;
   }
 }
 
 void RdmaEngine::inject(NodeId node_id, Time now) {
   Node& node = nodes_[node_id];
   if (paced_) send_control(node_id, now);
-  inject_acks(node);
-  inject_requests(node_id, now);
+  inject_control(node);
   std::size_t passed = 0;  // channels in a row that had nothing to send
   while (!node.blocked && passed < node.channels.size()) {
     if (node.turn >= node.channels.size()) node.turn = 0;
@@ -363,13 +355,13 @@ void RdmaEngine::send_ack(std::uint32_t id, std::uint32_t report, Time now) {
   ++t.acks_sent;
   Packet ack{t.dst, t.src, 0, kRdmaPort, 1, kAckPacket | id};
   if (report != 0) attach(ack, report);
-  queue_ack(ack, now);
+  queue_control(ack, now);
 }
 
-void RdmaEngine::queue_ack(const Packet& ack, Time now) {
-  context_.count(ack);
-  nodes_[ack.src].acks.push_back(ack);
-  port_.request(ack.src, now);
+void RdmaEngine::queue_control(const Packet& packet, Time now) {
+  context_.count(packet);
+  nodes_[packet.src].control.push_back(packet);
+  port_.request(packet.src, now);
 }
 
 void RdmaEngine::complete(std::uint32_t id, Time now) {
