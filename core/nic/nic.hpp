@@ -10,7 +10,8 @@
 //   may be used. What fails completes as often as what does not, when the interface at its source gives it up; a
 //   transfer of which only acknowledgements fail has kOk at its destination.
 // - Messages between two nodes arrive in the order in which they were posted; transfers too where the interface is ordered, else it takes turns
-//   between all of them packet by packet. Between different destinations it always does.
+//   between all of them packet by packet. Between different destinations it always does. A read request is in no order with
+//   other transfers, and does not wait for their data.
 // - Where the interface multicasts(), a destination may be several nodes (core/topology/multicast.hpp): the descriptor
 //   then leads to a completion at each node that its packets reach, in no order with other descriptors, and a transfer
 //   to one at its source when its last packet has left. Nothing acknowledges it.

@@ -24,8 +24,12 @@ def command(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of sentences.")] = False,
 ) -> None:
-    """Prove that a machine's routing is free of deadlock. Otherwise print the cycle of channels and exit with 1."""
+    """Prove that a machine's routing is free of deadlock. Otherwise print the cycle of channels and exit with 1.
+
+    Warn of a router that is slower than its links.
+    """
     with lightly.imports():
+        from exanet.machine import facts
         from exanet.machine.deadlock import check
         from exanet.machine.variant import variant
         from exanet.progress import share_done
@@ -33,6 +37,9 @@ def command(
     described = variant(machine, topology, routing, failed or [])
     with share_done(f"routes on {described.name}", False) as progress:
         verdict = check(described, channels=channels, progress=progress)
+    slow = facts.slow_router(described)
+    if slow is not None:
+        typer.echo(f"warning: {described.name}: {slow}", err=True)
     if as_json:
         typer.echo(json.dumps({"machine": described.name, **vars(verdict), "free_of_deadlock": not verdict.cycle}, indent=2))
     else:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from exanet import _core, cli, machine, sim
 from exanet.errors import InputError
-from exanet.machine import deadlock
+from exanet.machine import deadlock, facts
 
 SHORT = sim.TrafficSpec(warm_up_ps=5_000_000, measure_ps=20_000_000)
 
@@ -125,3 +125,23 @@ def test_an_interrupt_ends_it() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         deadlock.check(machine.load("torus-512"), progress=interrupt)
+
+
+@pytest.mark.parametrize(("rate", "slow"), [("10 Gb/s", False), ("128 Gb/s", False), ("800 Gb/s", True)])
+def test_a_router_slower_than_its_links_is_warned_of_with_what_it_uses(tmp_path: Path, rate: str, slow: bool) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_text(f"extends: torus-2x2x2\nname: own\nrouter: {{clock: 1 GHz}}\nlinks: {{link: {{rate: {rate}}}}}\n")
+    for command in ("check", "machines"):
+        shown = run(command, str(file), "--json")
+        assert json.loads(shown.stdout)
+        assert ("slower than its links" in shown.stderr) == slow
+    if slow:
+        # A packet has 18 words of a nanosecond each, and 38 of 64 bit at 80 ps on the link, which pauses for one in 33.
+        share = 38 * 0.080 * 33 / 32 / 18
+        assert f"used to {share:.0%} at most" in shown.stderr and "128 Gb/s" in shown.stderr
+        assert 0.8 * share < sim.simulate(machine.load(file), offered=0.9, spec=SHORT)["accepted_load"] < 1.01 * share
+
+
+@pytest.mark.parametrize("name", machine.names())
+def test_no_machine_of_ours_has_a_router_slower_than_its_links(name: str) -> None:
+    assert facts.slow_router(machine.load(name)) is None

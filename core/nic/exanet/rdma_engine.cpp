@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Carries out the RDMA engines by times: channels by destination take turns packet by packet at the router's port; a received block or transfer
-// leads to an acknowledgement, which goes before data. Model and limits: rdma_engine.hpp; rate control: rdma_pacing.cpp.
+// leads to an acknowledgement, which goes before data, as read requests do. Model and limits: rdma_engine.hpp; rate control: rdma_pacing.cpp.
 #include "core/nic/exanet/rdma_engine.hpp"
 
 #include <algorithm>
@@ -21,6 +21,14 @@ RdmaEngine::RdmaEngine(NicContext& context, std::size_t nodes)
       context.events.add_handler([](void* self, Time now, std::uint32_t node,
                                     std::uint64_t) { static_cast<RdmaEngine*>(self)->port_.request(node, now); },
                                  this);
+  on_request_ = context.events.add_handler(
+      [](void* self, Time now, std::uint32_t id, std::uint64_t) {
+        RdmaEngine& engine = *static_cast<RdmaEngine*>(self);
+        Transfer& t = engine.transfers_[id];
+        t.begun = true;
+        engine.queue_control({t.src, t.dst, 0, kRdmaPort, 1, kDataPacket | id}, now);
+      },
+      this);
   on_complete_ = context.events.add_handler(
       [](void* self, Time now, std::uint32_t id, std::uint64_t) { static_cast<RdmaEngine*>(self)->complete(id, now); },
       this);
@@ -69,6 +77,7 @@ void RdmaEngine::post(const RdmaTransfer& t) {
                                  .ready_at = begins,
                                  .user = t.user,
                                  .acknowledged = t.acknowledged,
+                                 .request = t.part == RdmaTransfer::Part::kRequest,
                                  .own_streams = !t.reads_memory || memory_.streams(t.own.memory),
                                  .target_streams = memory_.streams(t.target.memory),
                                  .own_memory = t.own.memory,
@@ -86,6 +95,11 @@ void RdmaEngine::post(const RdmaTransfer& t) {
   if (context_.zero_cost) {
     context_.events.schedule(now, on_complete_, id);
     return;
+  }
+  if (own.request) {
+    EXANET_CHECK(t.bytes == 0 && !t.acknowledged && !t.reads_memory, "a read request is one packet", now.ps(), t.src,
+                 t.bytes);
+    return void(context_.events.schedule(begins, on_request_, id));
   }
   if (!context_.keeps_order && !is_multicast(t.dst)) order_.sent(context_.node_of(t.src), context_.node_of(t.dst), id);
   if (t.reads_memory) own.ready_at = read_time(own);
@@ -111,7 +125,7 @@ std::uint64_t RdmaEngine::unsent(NodeId node) const {
 }
 
 void RdmaEngine::ready(NodeId node, std::uint8_t priority, Time now) {
-  (priority != 0 ? nodes_[node].acks_blocked : nodes_[node].blocked) = false;
+  (priority != 0 ? nodes_[node].control_blocked : nodes_[node].blocked) = false;
   port_.request(node, now);
 }
 
@@ -131,19 +145,19 @@ std::uint32_t RdmaEngine::next_payload(const Transfer& t) const {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(t.bytes - t.sent, std::min(max_payload_, t.send_left)));
 }
 
-void RdmaEngine::inject_acks(Node& node) {
-  while (!node.acks_blocked && !node.acks.empty()) {
-    if (context_.network->inject(node.acks.front()))
-      node.acks.pop_front();
+void RdmaEngine::inject_control(Node& node) {
+  while (!node.control_blocked && !node.control.empty()) {
+    if (context_.network->inject(node.control.front()))
+      node.control.pop_front();
     else
-      node.acks_blocked = true;
+      node.control_blocked = true;
   }
 }
 
 void RdmaEngine::inject(NodeId node_id, Time now) {
   Node& node = nodes_[node_id];
   if (paced_) send_control(node_id, now);
-  inject_acks(node);
+  inject_control(node);
   std::size_t passed = 0;  // channels in a row that had nothing to send
   while (!node.blocked && passed < node.channels.size()) {
     if (node.turn >= node.channels.size()) node.turn = 0;
@@ -214,7 +228,7 @@ void RdmaEngine::data_arrives(const Packet& packet, Time injected, Time tail) {
     t.written =
         max(t.written, memory_.of(t.target_memory).write({t.dst, t.target + t.received, packet.payload_bytes}, tail));
   t.received += packet.payload_bytes;
-  if (paced_) [[unlikely]]
+  if (paced_ && !t.request) [[unlikely]]
     note(id, packet, injected, tail);
   const bool ordered = context_.keeps_order;
   if (!ordered) t.tail = max(t.tail, tail);
@@ -230,14 +244,14 @@ void RdmaEngine::data_arrives(const Packet& packet, Time injected, Time tail) {
 
 // All of it is there, or lost: the last word is written once what was sent before it is there, too.
 inline void RdmaEngine::write(Transfer& t, std::uint32_t id, Time now) {
-  if (paced_) paced_transfers_[id].report = report_on(id);
+  if (paced_ && !transfers_[id].request) paced_transfers_[id].report = report_on(id);
   const auto last = [&](std::uint32_t whole) {
     const Transfer& w = transfers_[whole];
     const Time there =
         w.target_streams ? memory_.of(w.target_memory).write({w.dst, w.target, w.bytes}, now) : max(w.written, now);
     context_.events.schedule(there, on_complete_, whole);
   };
-  if (context_.keeps_order) return last(id);
+  if (context_.keeps_order || t.request) return last(id);
   order_.arrived(context_.node_of(t.src), context_.node_of(t.dst), id, t.status,
                  [&](std::uint32_t whole, Status) { last(whole); });
 }
@@ -341,13 +355,13 @@ void RdmaEngine::send_ack(std::uint32_t id, std::uint32_t report, Time now) {
   ++t.acks_sent;
   Packet ack{t.dst, t.src, 0, kRdmaPort, 1, kAckPacket | id};
   if (report != 0) attach(ack, report);
-  queue_ack(ack, now);
+  queue_control(ack, now);
 }
 
-void RdmaEngine::queue_ack(const Packet& ack, Time now) {
-  context_.count(ack);
-  nodes_[ack.src].acks.push_back(ack);
-  port_.request(ack.src, now);
+void RdmaEngine::queue_control(const Packet& packet, Time now) {
+  context_.count(packet);
+  nodes_[packet.src].control.push_back(packet);
+  port_.request(packet.src, now);
 }
 
 void RdmaEngine::complete(std::uint32_t id, Time now) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The RDMA engines: transfers cut into packets, grouped into blocks that the far end acknowledges, with a window of blocks in flight.
 //
-// Transfers between the same two nodes start and arrive in the order in which they were given, whatever their kind, which is what one-sided
-// ordering needs; between different destinations an engine takes turns packet by packet. RDMA requests (reads, atomics) are transfers too, so
-// they cannot overtake a put. Acknowledgements go before data. Where nodes have several rails and a policy spreads a pair over them, transfers on
-// different rails start independently and arrive in order.
+// Transfers between the same two nodes start and arrive in the order in which they were given, which is what the ordering of atomics needs;
+// between different destinations an engine takes turns packet by packet. Read requests are control, as acknowledgements are: a packet each
+// of the class that has priority, in no order with the transfers before it, which does not wait for a rate control. Where nodes have several rails and
+// a policy spreads a pair over them, transfers on different rails start independently and arrive in order.
 //
 // A transfer to several nodes goes once, as any other, but that nobody acknowledges its blocks: it is complete at each
 // node when all of it is there, and at its source when its last packet is in the network.
@@ -87,6 +87,7 @@ class RdmaEngine {
     std::uint64_t user;
     bool acknowledged, begun = false;
     bool completed = false;  // at its destination
+    bool request;  // of a read
     bool own_streams, target_streams;  // else each packet asks its memory
     std::uint8_t own_memory, target_memory;  // kinds
     Status status = Status::kOk, ack_status = Status::kOk;  // of the data, and of their acknowledgements
@@ -104,17 +105,17 @@ class RdmaEngine {
     std::uint32_t first, last;
   };  // transfers to one destination, in order, at least one
   struct Node {
-    std::deque<Packet> acks;  // waiting for space
+    std::deque<Packet> control;  // acknowledgements, requests of reads and a rate control's packets, waiting for space
     std::vector<Channel> channels;  // those with work
     std::size_t turn = 0;
     bool blocked = false;  // data ...
-    bool acks_blocked = false;  // ... and acknowledgements, which have priority
+    bool control_blocked = false;  // ... and control, which has priority
     Time wake_at = Time::never();  // the next look for the sake of a rate control
   };
 
   std::uint32_t allocate();
   void inject(NodeId node, Time now);
-  void inject_acks(Node& node);
+  void inject_control(Node& node);
   bool sendable(NodeId node, const Transfer& t, Time now);
   void took(NodeId node, Transfer& t, const Packet& packet, Time now);
   bool leave(Node& node, std::size_t channel);
@@ -125,7 +126,7 @@ class RdmaEngine {
   std::uint32_t next_payload(const Transfer& t) const;
   Time read_time(const Transfer& t) const;
   void send_ack(std::uint32_t id, std::uint32_t report, Time now);
-  void queue_ack(const Packet& ack, Time now);
+  void queue_control(const Packet& packet, Time now);
   void ack_arrived(std::uint32_t id, Time now);
   bool fills_next_block(Transfer& t, const Packet& packet) const;
   bool fills_block(Transfer& t, const Packet& packet) const;
@@ -155,7 +156,7 @@ class RdmaEngine {
   std::vector<Paced> paced_transfers_;
   Pool<Report, &Report::next> reports_;  // on their way
   PortClock port_;
-  std::uint32_t on_ready_, on_complete_, on_block_, on_ack_, on_copy_, on_sent_, on_wake_ = 0;
+  std::uint32_t on_ready_, on_request_, on_complete_, on_block_, on_ack_, on_copy_, on_sent_, on_wake_ = 0;
 };
 
 }  // namespace exanet

@@ -63,7 +63,7 @@ void RdmaEngine::send_report(std::uint32_t report, Time now) {
   const Report& its = reports_[report - 1];
   Packet ack{its.dst, its.src, 0, kRdmaPort, 1, kAckPacket | kNoTransfer};
   attach(ack, report);
-  queue_ack(ack, now);
+  queue_control(ack, now);
 }
 
 void RdmaEngine::heard(const Packet& ack, Time now) {
@@ -93,7 +93,7 @@ void RdmaEngine::send_control(NodeId node, Time now) {
     packet.notes = control->report ? Packet::kReport : std::uint8_t{0};
     packet.stamp = control->stamp;
     context_.count(packet);
-    nodes_[node].acks.push_back(packet);
+    nodes_[node].control.push_back(packet);
   }
   wake(node, paced_->wake(node));
 }

@@ -60,6 +60,7 @@ FlowNic::FlowNic(const NicSetup& setup)
   on_ready_ = events.add_handler(
       [](void* self, Time, std::uint32_t id, std::uint64_t) {
         FlowNic& nic = *static_cast<FlowNic*>(self);
+        if (nic.transfers_[id].request) return nic.send_whole(id);
         const auto channel = nic.channels_.find(pair_of(nic.transfers_[id]));
         if (channel != nic.channels_.end()) nic.begin_due(channel->second);
       },
@@ -131,9 +132,10 @@ void FlowNic::post(const RdmaTransfer& t) {
   if (t.reads_memory) ready = memory_.of(t.own.memory).read({t.src, t.own.address, t.bytes}, ready + cost.translation);
   const std::uint32_t id = taken(free_transfers_, transfers_.size());
   if (id == transfers_.size()) transfers_.emplace_back();
-  transfers_[id] = {t.src, t.dst, t.bytes, t.acknowledged, false, false, Status::kOk, ready, t.user, t.target};
+  transfers_[id] = {t.src,       t.dst, t.bytes, t.acknowledged, t.part == RdmaTransfer::Part::kRequest, false, false,
+                    Status::kOk, ready, t.user,  t.target};
   if (context_.zero_cost) return void(context_.events.schedule(now, on_complete_, id));
-  channels_[pair_of(transfers_[id])].transfers.push_back(id);
+  if (!transfers_[id].request) channels_[pair_of(transfers_[id])].transfers.push_back(id);
   context_.events.schedule(ready, on_ready_, id);
 }
 
@@ -149,9 +151,9 @@ void FlowNic::begin_due(Channel& channel) {
 
 void FlowNic::begin(Channel& channel, std::uint32_t id) {
   Transfer& t = transfers_[id];
-  t.begun = true;
   const std::uint64_t packets = packets_of(t.bytes);
-  if (packets == 1) return schedule(send(t.src, t.dst, static_cast<std::uint32_t>(t.bytes)), on_arrived_, id);
+  if (packets == 1) return send_whole(id);
+  t.begun = true;
   context_.packets += packets;
   context_.payload_bytes += t.bytes;
   links_.carry(t.src, t.dst, packets, t.bytes);
@@ -160,6 +162,13 @@ void FlowNic::begin(Channel& channel, std::uint32_t id) {
   if (transfer_of_.size() <= flow) transfer_of_.resize(flow + 1);
   transfer_of_[flow] = id;
   expect_flows();
+}
+
+// As one packet.
+void FlowNic::send_whole(std::uint32_t id) {
+  Transfer& t = transfers_[id];
+  t.begun = true;
+  schedule(send(t.src, t.dst, static_cast<std::uint32_t>(t.bytes)), on_arrived_, id);
 }
 
 void FlowNic::expect_flows() {
@@ -200,17 +209,21 @@ void FlowNic::take_arrivals(Time now) {
 void FlowNic::arrived(std::uint32_t id, Status status, Time now) {
   transfers_[id].arrived = true;
   transfers_[id].status = status;
+  if (transfers_[id].request) return write(id, now);
   const auto found = channels_.find(pair_of(transfers_[id]));
   Channel& channel = found->second;
   for (; !channel.transfers.empty() && transfers_[channel.transfers.front()].arrived; channel.transfers.pop_front()) {
-    const std::uint32_t due = channel.transfers.front();
-    const Transfer& t = transfers_[due];
-    const Time there =
-        t.status == Status::kOk ? memory_.of(t.target.memory).write({t.dst, t.target.address, t.bytes}, now) : now;
-    context_.events.schedule(there, on_complete_, due);
+    write(channel.transfers.front(), now);
     --channel.begun;
   }
   if (channel.transfers.empty()) channels_.erase(found);
+}
+
+void FlowNic::write(std::uint32_t id, Time now) {
+  const Transfer& t = transfers_[id];
+  const Time there =
+      t.status == Status::kOk ? memory_.of(t.target.memory).write({t.dst, t.target.address, t.bytes}, now) : now;
+  context_.events.schedule(there, on_complete_, id);
 }
 
 void FlowNic::complete(std::uint32_t id, Time now) {

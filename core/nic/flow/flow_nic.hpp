@@ -4,7 +4,7 @@
 // Problem: a first answer for a program whose bulk data takes millions of packets. Model: what fits one packet (messages, requests, acknowledgements)
 // takes what a packet takes in an empty network, behind the packets sent before it (FlowLinks); a longer transfer is a flow at its max-min fair rate
 // (FlowSimulator), and is there when its last bit has passed the bottleneck and then the rest of the way. Transfers between two nodes go one after the
-// other, as they do in an engine.
+// other, as they do in an engine; read requests wait for none of them, as there.
 //
 // Limits: no queues but at the sender, so packets do not wait behind transfers nor transfers behind packets; routes that look at queues
 // are rejected; the window of blocks of a transfer limits nothing; a change of rates is up to a nanosecond late. Nothing retransmits what a link that
@@ -54,7 +54,7 @@ class FlowNic final : public Nic {
   struct Transfer {
     NodeId src, dst;
     std::uint64_t bytes;
-    bool acknowledged, begun, arrived;
+    bool acknowledged, request, begun, arrived;
     Status status;
     Time ready_at;
     std::uint64_t user;
@@ -75,10 +75,12 @@ class FlowNic final : public Nic {
   void links_changed(Time now);
   void begin_due(Channel& channel);
   void begin(Channel& channel, std::uint32_t id);
+  void send_whole(std::uint32_t id);
   void expect_flows();
   void move_flows(Time now);
   void take_arrivals(Time now);
   void arrived(std::uint32_t id, Status status, Time now);
+  void write(std::uint32_t id, Time now);
   void complete(std::uint32_t id, Time now);
   void acknowledged(std::uint32_t id, Status status, Time now);
 

@@ -71,7 +71,8 @@ int exanet_peek(struct exanet_ni *ni, uint16_t ep, exanet_addr from, uint64_t ta
 int exanet_cancel(struct exanet_ni *ni, uint16_t ep, uint64_t cookie);
 
 /* RDMA. `remote` is an address (or offset) in the region `key` of rank `to`. Completes when the end-to-end acknowledgement is back
- * (put) or the data is in memory (get); with -EACCES, touching nothing, when the region does not allow it. */
+ * (put) or the data is in memory (get); with -EACCES, touching nothing, when the region does not allow it. A get may overtake a put:
+ * it sees what was complete before it. */
 int exanet_put(struct exanet_ni *ni, uint16_t ep, exanet_addr to, const void *buf, size_t len, uint64_t remote,
                uint64_t key, uint64_t data, uint32_t flags, uint64_t cookie);
 int exanet_get(struct exanet_ni *ni, uint16_t ep, exanet_addr to, void *buf, size_t len, uint64_t remote, uint64_t key,
