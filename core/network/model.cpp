@@ -15,7 +15,7 @@ NetworkModel::NetworkModel(const Topology& topology, const NetworkConfig& config
 Time NetworkModel::zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_bytes, Time at) const {
   const std::uint32_t words = (payload_bytes + word_bytes_ - 1) / word_bytes_;
   std::vector<std::uint8_t> links;
-  zero_load_route(topology_, src, dst, words, draw_of(src, dst, at),
+  zero_load_route(topology_, src, dst, words, draw_of(src, dst, at, 0),
                   [&](NodeId node, Hop hop) { links.push_back(topology_.link_class(node, hop.port)); });
   return zero_load_->packet_time(links, words, at);
 }

@@ -4,8 +4,8 @@
 //
 // No deadlock: the topology's own routes remain as an escape in channels of their own (Duato 1993, 1996). A packet takes the adaptive channel only where it
 // sees space for itself, else it asks for the escape; while it is blocked it looks again, so that it never waits for an adaptive channel for good.
-// From the escape it may go back to adaptive channels. It gets there: each hop of either kind is one nearer where the topology's own routes are
-// shortest ones.
+// From the escape it may go back to adaptive channels. It gets there: after each hop of either kind the topology's own route is shorter than before
+// (Topology::minimal_ports), also where routes lead round what has failed, which need not be shortest ones.
 
 #include "core/config/error.hpp"
 #include "core/routing/registry.hpp"
@@ -32,6 +32,10 @@ class MinimalAdaptive final : public Routing {
     topology_.minimal_ports(r.at, r.dst, ports);
     std::uint32_t least = UINT32_MAX;
     Hop best = topology_.next_hop(r.at, r.dst);
+    if (ports.count == 1) {  // queues need not be looked at, which may be long
+      const Hop only{ports.port[0], adaptive_};
+      return view.has_credit(r.at, only) ? only : best;
+    }
     for (std::uint32_t i = 0; i < ports.count; ++i) {  // from a port of the packet's own, so that equal ones share
       const Hop hop{ports.port[(i + r.draw) % ports.count], adaptive_};
       if (!view.has_credit(r.at, hop)) continue;
@@ -57,9 +61,12 @@ class MinimalAdaptive final : public Routing {
 namespace routings {
 
 RoutingKind adaptive() {
-  return {"adaptive",
+  return {
+      .name = "adaptive",
+      .help =
           "the shortest one with the least queued before it, hop by hop; the topology's own where there is no space",
-          [](const Topology& t) -> std::unique_ptr<Routing> { return std::make_unique<MinimalAdaptive>(t); }};
+      .make = [](const Topology& t) -> std::unique_ptr<Routing> { return std::make_unique<MinimalAdaptive>(t); },
+      .chooses = true};
 }
 
 }  // namespace routings

@@ -180,11 +180,13 @@ std::vector<Channel> find_multicast_cycle(const Topology& topology, const Topolo
 
 namespace {
 
-// Calls visit(at) for each node from which packets to `dst` go on, when they take any minimal port, or next_hop()'s. `seen` has, by node, the last
-// destination for which it was called.
+using Ports = void (Topology::*)(NodeId, NodeId, PortList&) const;
+
+// Calls visit(at) for each node from which packets to `dst` go on, when they take any of `these` ports, or next_hop()'s. `seen` has, by node, the
+// last destination for which it was called.
 template <typename Visit>
-void each_on_minimal_routes(const Topology& topology, const std::vector<NodeId>& ends, NodeId dst,
-                            std::vector<NodeId>& seen, const Visit& visit) {
+void each_on_routes(const Topology& topology, Ports these, const std::vector<NodeId>& ends, NodeId dst,
+                    std::vector<NodeId>& seen, const Visit& visit) {
   std::vector<NodeId> open;
   const auto reach = [&](NodeId node) {
     if (node == dst || seen[node] == dst) return;
@@ -197,7 +199,7 @@ void each_on_minimal_routes(const Topology& topology, const std::vector<NodeId>&
     open.pop_back();
     visit(at);
     PortList ports;
-    topology.minimal_ports(at, dst, ports);
+    (topology.*these)(at, dst, ports);
     ports.add(topology.next_hop(at, dst).port);
     for (std::uint32_t i = 0; i < ports.count; ++i) reach(topology.neighbour(at, ports.port[i]).node);
   }
@@ -205,19 +207,19 @@ void each_on_minimal_routes(const Topology& topology, const std::vector<NodeId>&
 
 }  // namespace
 
-std::vector<Channel> find_minimal_cycle(const Topology& topology, const CheckProgress& progress) {
+std::vector<Channel> find_equal_cycle(const Topology& topology, const CheckProgress& progress) {
   ChannelGraph graph(topology, topology.virtual_channels());
   const std::vector<NodeId> ends = representative_endpoints(topology);
   std::vector<NodeId> seen(topology.node_count(), kNoNode);
   const auto channels_at = [&](NodeId at, NodeId dst, const auto& each) {
     const std::uint8_t vc = topology.next_hop(at, dst).vc;
     PortList ports;
-    topology.minimal_ports(at, dst, ports);
+    topology.equal_ports(at, dst, ports);
     for (std::uint32_t i = 0; i < ports.count; ++i) each(Hop{ports.port[i], vc});
   };
   for (std::size_t number = 0; number < ends.size(); report_share(progress, number++, ends.size())) {
     const NodeId dst = ends[number];
-    each_on_minimal_routes(topology, ends, dst, seen, [&](NodeId at) {
+    each_on_routes(topology, &Topology::equal_ports, ends, dst, seen, [&](NodeId at) {
       channels_at(at, dst, [&](Hop hop) {
         const NodeId beyond = topology.neighbour(at, hop.port).node;
         if (beyond == dst) return;
@@ -234,7 +236,7 @@ std::vector<Channel> find_escape_cycle(const Topology& topology, const CheckProg
   std::vector<NodeId> seen(topology.node_count(), kNoNode);
   for (std::size_t number = 0; number < ends.size(); report_share(progress, number++, ends.size())) {
     const NodeId dst = ends[number];
-    each_on_minimal_routes(topology, ends, dst, seen, [&](NodeId at) {
+    each_on_routes(topology, &Topology::minimal_ports, ends, dst, seen, [&](NodeId at) {
       const Hop escape = topology.next_hop(at, dst);
       const NodeId beyond = topology.neighbour(at, escape.port).node;
       if (beyond != dst)

@@ -67,8 +67,8 @@ std::vector<Channel> find_multicast_cycle(const Topology& topology, const Topolo
 std::vector<Channel> find_multicast_cycle(const Topology& topology, const Topology& trees,
                                           const std::vector<std::pair<NodeId, NodeId>>& packets);
 
-// Of all minimal routes together, each in next_hop()'s channels.
-std::vector<Channel> find_minimal_cycle(const Topology& topology, const CheckProgress& progress = {});
+// Of all routes by equal_ports() together, each in next_hop()'s channels.
+std::vector<Channel> find_equal_cycle(const Topology& topology, const CheckProgress& progress = {});
 
 // Both the route that next_hop() says and all minimal ones lead on, but only next_hop()'s channels can be waited for: the check of an escape.
 std::vector<Channel> find_escape_cycle(const Topology& topology, const CheckProgress& progress = {});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spreads packets over a topology's shortest routes without looking at queues: a way of its own for each pair of endpoints, drawn once (as a switch does
-// that hashes addresses), or for each packet (spraying). For topologies whose ports on shortest routes may be taken in any combination, as up a fat tree.
+// that hashes addresses), or for each packet (spraying). For topologies whose equal ports may be taken in any combination, as up a fat tree.
 //
-// No deadlock: the dependencies of all shortest routes together have no cycle on these topologies, which find_cycle() shows.
+// No deadlock: the dependencies of all these routes together have no cycle on these topologies, which find_cycle() shows.
 #include "core/config/error.hpp"
 #include "core/routing/registry.hpp"
 
@@ -13,10 +13,11 @@ namespace {
 class DrawnRoutes final : public Routing {
  public:
   DrawnRoutes(const Topology& topology, bool each_packet) : topology_(topology), each_packet_(each_packet) {
-    if (!topology.any_minimal_port())
+    if (!topology.any_equal_port())
       throw ConfigError("topology.routing",
-                        "this routing is for fat trees, whose ports up are all alike; here packets that choose "
-                        "freely could wait for each other in a cycle: choose another, e.g. adaptive, or valiant");
+                        "this routing is for fat trees, graphs and what else has several routes that are alike; here "
+                        "packets that choose freely could wait for each other in a cycle: choose another, e.g. "
+                        "adaptive, or valiant");
   }
 
   std::uint8_t virtual_channels() const override { return topology_.virtual_channels(); }
@@ -28,13 +29,13 @@ class DrawnRoutes final : public Routing {
     if (state == 0) state = static_cast<std::uint32_t>(Random(r.at, r.dst).next()) | 1u;
     const Hop own = topology_.next_hop(r.at, r.dst);
     PortList ports;
-    topology_.minimal_ports(r.at, r.dst, ports);
+    topology_.equal_ports(r.at, r.dst, ports);
     if (ports.count == 1) return own;
     return {ports.port[Random(each_packet_ ? r.draw : state, r.at).below(ports.count)], own.vc};
   }
 
   std::vector<Channel> find_cycle(const CheckProgress& progress) const override {
-    return find_minimal_cycle(topology_, progress);
+    return find_equal_cycle(topology_, progress);
   }
 
  private:
@@ -47,13 +48,19 @@ class DrawnRoutes final : public Routing {
 namespace routings {
 
 RoutingKind random_route() {
-  return {"random", "one of the shortest, drawn once for each pair of endpoints; on fat trees",
-          [](const Topology& t) -> std::unique_ptr<Routing> { return std::make_unique<DrawnRoutes>(t, false); }};
+  return {.name = "random",
+          .help = "one of the shortest, drawn once for each pair of endpoints; on fat trees and graphs",
+          .make = [](const Topology& t) -> std::unique_ptr<Routing> { return std::make_unique<DrawnRoutes>(t, false); },
+          .chooses = true};
 }
 
 RoutingKind spray() {
-  return {"spray", "one of the shortest, drawn for each packet, so that packets overtake each other; on fat trees",
-          [](const Topology& t) -> std::unique_ptr<Routing> { return std::make_unique<DrawnRoutes>(t, true); }};
+  return {
+      .name = "spray",
+      .help =
+          "one of the shortest, drawn for each packet, so that packets overtake each other; on fat trees and graphs",
+      .make = [](const Topology& t) -> std::unique_ptr<Routing> { return std::make_unique<DrawnRoutes>(t, true); },
+      .chooses = true};
 }
 
 }  // namespace routings

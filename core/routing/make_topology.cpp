@@ -5,6 +5,7 @@
 // states of links, exclude what they could not know of.
 #include "core/routing/make_topology.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -47,11 +48,16 @@ std::unique_ptr<Topology> blaming(const char* path, const Make& make) {
 }
 
 std::unique_ptr<Topology> without_failed(std::unique_ptr<Topology> topology, const std::vector<std::string>& failed,
-                                         bool own_routes) {
+                                         const std::string& routing) {
+  const auto& kinds = routing_kinds();
+  const auto kind = std::ranges::find_if(kinds, [&](const RoutingKind& k) { return routing == k.name; });
+  const Detours detours = routing == kUpDown                     ? Detours::kUpDown
+                          : kind != kinds.end() && kind->chooses ? Detours::kSeveral
+                                                                 : Detours::kOwn;
   FaultPlan plan;
   for (const std::string& what : failed) plan.fail(*topology, what);
   const LinkStates states = plan.states_at(*topology, Time());
-  return make_rerouted(std::move(topology), states, own_routes);
+  return make_rerouted(std::move(topology), states, detours);
 }
 
 // `topology` without what has failed, as often as there are rails, and with the routing that the machine says.
@@ -74,7 +80,7 @@ std::unique_ptr<Topology> routed(std::unique_ptr<Topology> topology, const Topol
   }
   if (routing == kUpDown || !spec.failed.empty())
     topology = blaming(spec.failed.empty() ? "topology.routing" : "topology.failed",
-                       [&] { return without_failed(std::move(topology), spec.failed, routing != kUpDown); });
+                       [&] { return without_failed(std::move(topology), spec.failed, routing); });
   topology = with_rails(std::move(topology), spec.rails);
   if (own) return topology;
   return blaming("topology.routing", [&] { return std::make_unique<Routed>(std::move(topology), routing); });

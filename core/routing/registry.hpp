@@ -21,6 +21,8 @@ struct RoutingKind {
   const char* help;  // the route that a packet takes, as a clause
   // Throws ConfigError, saying what to do, when it is not made for this topology, which outlives it. nullptr: the topology's own.
   std::unique_ptr<Routing> (*make)(const Topology& topology);
+  bool chooses =
+      false;  // among several ports of the topology, at each router: routes round what has failed then have them, too
 };
 
 // Those that a topology brings itself first.

@@ -7,6 +7,11 @@
 // own way is intact. Once on an intact way it stays on it, so packets change from the channel of up*/down* to those of
 // the own routes and never back: both are free of cycles, and no cycle leads through both.
 //
+// For routings that choose among ports there are as many as are left. Where the topology's equal ports may be taken in any combination (up a fat
+// tree), a way is intact as long as any of these leads to an intact one, so packets on it still take the own channels in any of the own
+// combinations; those of up*/down* are any that are equally long. minimal_ports() are all ports behind which the route of next_hop() is shorter than
+// here: a packet that takes such a port at each hop, or next_hop()'s, comes nearer each time (core/routing/adaptive.cpp).
+//
 // With the routing "up-down" all packets take up*/down* routes, in one virtual channel.
 //
 // One that follows states of links works its tables out anew with each change. Limits: tables, so at most 8192 routers;
@@ -20,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/engine/random.hpp"
 #include "core/faults/plan.hpp"
 #include "core/topology/route_tables.hpp"
 #include "core/topology/wrapped.hpp"
@@ -32,8 +38,13 @@ constexpr std::uint32_t kNoRouter = 0xffffffffu;
 
 class Rerouted final : public WrappedTopology {
  public:
-  Rerouted(std::unique_ptr<Topology> inner, const LinkStates& states, bool own_routes, bool follows)
-      : WrappedTopology(std::move(inner)), own_routes_(own_routes), follows_(follows), states_(states) {
+  Rerouted(std::unique_ptr<Topology> inner, const LinkStates& states, Detours detours, bool follows)
+      : WrappedTopology(std::move(inner)),
+        own_routes_(detours != Detours::kUpDown),
+        several_(detours == Detours::kSeveral),
+        any_(several_ && inner_->any_equal_port()),
+        follows_(follows),
+        states_(states) {
     work_out();
   }
 
@@ -50,13 +61,24 @@ class Rerouted final : public WrappedTopology {
   std::uint8_t virtual_channels() const override {
     return static_cast<std::uint8_t>(own_routes_ ? inner_->virtual_channels() + 1 : 1);
   }
-  void minimal_ports(NodeId at, NodeId dst, PortList& out) const override { Topology::minimal_ports(at, dst, out); }
+  bool any_equal_port() const override { return any_; }
+  void equal_ports(NodeId at, NodeId dst, PortList& out) const override {
+    if (!any_ || is_last_hop(at, dst)) return out.add(next_hop(at, dst).port);
+    if (intact(at, dst)) return intact_ports(at, dst, out);
+    tables_.equal(links_, router_[at], router_[dst], out);
+  }
+  void minimal_ports(NodeId at, NodeId dst, PortList& out) const override {
+    if (!several_ || is_last_hop(at, dst)) return out.add(next_hop(at, dst).port);
+    const std::vector<PortRef>& ports = links_[router_[at]];
+    for (std::size_t port = 0; port < ports.size(); ++port)
+      if (ports[port].node != kNoNode && length(ports[port].node, dst) < length(router_[at], dst))
+        out.add(static_cast<std::uint16_t>(port));
+  }
 
   Hop next_hop(NodeId at, NodeId dst) const override {
+    if (is_last_hop(at, dst)) return {inner_->next_hop(at, dst).port, 0};
     const std::uint32_t here = router_[at], there = router_[dst];
-    if (here == there || here == kNoRouter || there == kNoRouter || switch_of(*inner_, at) != kNoNode)
-      return {inner_->next_hop(at, dst).port, 0};
-    if (own_routes_ && intact_[std::size_t{here} * inner_->endpoint_count() + dst]) return inner_->next_hop(at, dst);
+    if (own_routes_ && intact(at, dst)) return any_ ? intact_hop(at, dst) : inner_->next_hop(at, dst);
     return {tables_.towards(here, there).port, static_cast<std::uint8_t>(own_routes_ ? inner_->virtual_channels() : 0)};
   }
 
@@ -72,16 +94,51 @@ class Rerouted final : public WrappedTopology {
   void keep_largest_part();
   Adjacency graph() const;
   void find_intact();
+  void find_intact_combinations();
+  void find_lengths();
+
+  // No table is asked: the only link of an endpoint, the one to it from its router, or one into a part that is cut off.
+  bool is_last_hop(NodeId at, NodeId dst) const {
+    const std::uint32_t here = router_[at], there = router_[dst];
+    return here == there || here == kNoRouter || there == kNoRouter || switch_of(*inner_, at) != kNoNode;
+  }
+  std::size_t route_of(std::uint32_t router, NodeId dst) const {
+    return std::size_t{router} * inner_->endpoint_count() + dst;
+  }
+  bool intact(NodeId at, NodeId dst) const { return intact_[route_of(router_[at], dst)]; }
+  std::uint16_t length(std::uint32_t router, NodeId dst) const { return length_[route_of(router, dst)]; }
+  // Whether the port's link works, and an intact way leads on behind it.
+  bool leads_on(NodeId at, std::uint16_t port, NodeId dst) const {
+    const std::uint32_t beyond = links_[router_[at]][port].node;
+    return beyond != kNoNode && (beyond == router_[dst] || intact_[route_of(beyond, dst)]);
+  }
+  void intact_ports(NodeId at, NodeId dst, PortList& out) const {
+    PortList own;
+    inner_->equal_ports(at, dst, own);
+    for (std::uint32_t i = 0; i < own.count; ++i)
+      if (leads_on(at, own.port[i], dst)) out.add(own.port[i]);
+  }
+  Hop intact_hop(NodeId at, NodeId dst) const {
+    Hop hop = inner_->next_hop(at, dst);
+    if (leads_on(at, hop.port, dst)) return hop;
+    PortList left;
+    intact_ports(at, dst, left);
+    hop.port = left.port[Random(at, dst).below(left.count)];
+    return hop;
+  }
   PortRef working(NodeId node, std::uint16_t port) const {
     return states_.works(*inner_, node, port) ? inner_->neighbour(node, port) : PortRef{};
   }
 
-  bool own_routes_, follows_;
+  bool own_routes_, several_, any_, follows_;
   LinkStates states_;
   std::vector<std::uint32_t> router_;  // by node: the number of its router in the tables
   std::vector<NodeId> routers_;
+  Adjacency links_;  // by router
   RouteTables tables_;
   std::vector<bool> intact_;  // [router][endpoint]
+  std::vector<std::uint16_t>
+      length_;  // [router][endpoint], with several ports: links between routers on next_hop()'s route
 };
 
 void Rerouted::work_out() {
@@ -92,9 +149,14 @@ void Rerouted::work_out() {
     throw std::invalid_argument("routes round failures and up*/down* are tables for at most " +
                                 std::to_string(kMostRouters) + " routers; this machine has " +
                                 std::to_string(routers_.size()));
-  if (!tables_.find_up_down(graph()))
+  links_ = graph();
+  if (!tables_.find_up_down(links_))
     throw std::invalid_argument("what has failed cuts the network in parts: let less of it fail");
-  if (own_routes_) find_intact();
+  if (any_)
+    find_intact_combinations();
+  else if (own_routes_)
+    find_intact();
+  if (several_) find_lengths();
 }
 
 void Rerouted::number_routers() {
@@ -181,15 +243,66 @@ void Rerouted::find_intact() {
   }
 }
 
+// A way is intact where any of the own equal ports leads to an intact one; such ports never lead in a cycle.
+void Rerouted::find_intact_combinations() {
+  const std::uint32_t endpoints = inner_->endpoint_count();
+  intact_.assign(routers_.size() * endpoints, false);
+  enum : char { kUnknown, kLookedAt, kKnown };
+  std::vector<char> state(routers_.size());
+  std::vector<std::uint32_t> open;
+  for (NodeId dst = 0; dst < endpoints; ++dst) {
+    const std::uint32_t there = router_[dst];
+    if (there == kNoRouter) continue;
+    std::fill(state.begin(), state.end(), static_cast<char>(kUnknown));
+    state[there] = kKnown;
+    intact_[route_of(there, dst)] = true;
+    for (std::uint32_t start = 0; start < routers_.size(); ++start)
+      for (open = {start}; !open.empty();) {
+        const std::uint32_t here = open.back();
+        PortList ports;
+        if (state[here] != kKnown) inner_->equal_ports(routers_[here], dst, ports);
+        bool waits = false, found = state[here] == kKnown && intact_[route_of(here, dst)];
+        for (std::uint32_t i = 0; i < ports.count; ++i) {
+          const std::uint32_t beyond = links_[here][ports.port[i]].node;
+          if (beyond == kNoRouter) continue;
+          if (state[beyond] == kUnknown) state[beyond] = kLookedAt, open.push_back(beyond), waits = true;
+          found = found || (state[beyond] == kKnown && intact_[route_of(beyond, dst)]);
+        }
+        if (waits) continue;
+        state[here] = kKnown;
+        intact_[route_of(here, dst)] = found;
+        open.pop_back();
+      }
+  }
+}
+
+void Rerouted::find_lengths() {
+  const std::uint32_t endpoints = inner_->endpoint_count();
+  length_.assign(routers_.size() * endpoints, 0);
+  std::vector<std::uint32_t> path;
+  for (NodeId dst = 0; dst < endpoints; ++dst) {
+    if (router_[dst] == kNoRouter) continue;
+    for (std::uint32_t start = 0; start < routers_.size(); ++start) {
+      path.clear();
+      std::uint32_t here = start;
+      for (; here != router_[dst] && length(here, dst) == 0;
+           here = links_[here][next_hop(routers_[here], dst).port].node)
+        path.push_back(here);
+      std::uint16_t behind = length(here, dst);
+      for (; !path.empty(); path.pop_back()) length_[route_of(path.back(), dst)] = ++behind;
+    }
+  }
+}
+
 }  // namespace
 
-std::unique_ptr<Topology> make_rerouted(std::unique_ptr<Topology> inner, const LinkStates& states, bool own_routes) {
-  return std::make_unique<Rerouted>(std::move(inner), states, own_routes, false);
+std::unique_ptr<Topology> make_rerouted(std::unique_ptr<Topology> inner, const LinkStates& states, Detours detours) {
+  return std::make_unique<Rerouted>(std::move(inner), states, detours, false);
 }
 
 std::unique_ptr<Topology> make_following(std::unique_ptr<Topology> inner, bool own_routes) {
   const LinkStates whole(*inner);
-  return std::make_unique<Rerouted>(std::move(inner), whole, own_routes, true);
+  return std::make_unique<Rerouted>(std::move(inner), whole, own_routes ? Detours::kOwn : Detours::kUpDown, true);
 }
 
 }  // namespace exanet

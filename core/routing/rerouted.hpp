@@ -8,9 +8,14 @@
 
 namespace exanet {
 
-// `inner` without what does not work, by up*/down* routes where its own ones are broken, or, unless `own_routes`, by
-// those alone. Throws std::invalid_argument, saying what to do, when that cuts the network in parts.
-std::unique_ptr<Topology> make_rerouted(std::unique_ptr<Topology> inner, const LinkStates& states, bool own_routes);
+enum class Detours {
+  kOwn,  // the topology's own routes, and up*/down* where these are broken
+  kSeveral,  // the same for routings that choose among ports: minimal_ports() and equal_ports() have what is left of them
+  kUpDown,  // up*/down* alone
+};
+
+// `inner` without what does not work. Throws std::invalid_argument, saying what to do, when that cuts the network in parts.
+std::unique_ptr<Topology> make_rerouted(std::unique_ptr<Topology> inner, const LinkStates& states, Detours detours);
 
 // The same, all of whose links are there, and whose routes follow states of links (Topology::follow). Routes lead to
 // every endpoint of the largest part that is left; to others they are those of `inner`.

@@ -34,9 +34,11 @@ struct RouteRequest {
   std::uint64_t draw;  // a random number of this packet's own, the same at each router
 };
 
-// A packet's own random number: the same at each router, however the network is divided.
-inline std::uint64_t draw_of(NodeId src, NodeId dst, Time injected) {
-  return Random(std::uint64_t{src} << 32 | dst, static_cast<std::uint64_t>(injected.ps())).next();
+// A packet's own random number: the same at each router, however the network is divided. `number`: its place among those that its injection
+// port has taken at the same time, as a message's packets are.
+inline std::uint64_t draw_of(NodeId src, NodeId dst, Time injected, std::uint16_t number) {
+  const std::uint64_t first = Random(std::uint64_t{src} << 32 | dst, static_cast<std::uint64_t>(injected.ps())).next();
+  return number == 0 ? first : Random(first, number).next();
 }
 
 class Routing {

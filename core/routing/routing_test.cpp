@@ -190,3 +190,35 @@ TEST_CASE("routes up a fat tree: other topologies are refused") {
     CHECK(complaint(with({"xgft", {4, 4, 1, 2}}, name)).empty());
   }
 }
+
+TEST_CASE("adaptive routing still adapts when a link has failed") {
+  const TopologySpec cube{"torus", {4, 4, 4}};
+  const auto carried = [&](const std::string& routing, const std::vector<std::string>& failed) {
+    return measure(with(cube, routing, failed), "permutation", 0.9).accepted_load;
+  };
+  const double whole = carried("adaptive", {}), failed = carried("adaptive", {"links:1:1"}),
+               minimal = carried("", {"links:1:1"});
+  MESSAGE("adaptive " << whole << ", with a failed link " << failed << ", minimal " << minimal);
+  CHECK(failed > 0.93 * whole);
+  CHECK(failed > 1.1 * minimal);
+}
+
+TEST_CASE("what is drawn up a degraded fat tree is drawn among all that is left, and nothing goes astray") {
+  for (const char* name : {"random", "spray", "adaptive"}) {
+    CAPTURE(name);
+    const TopologySpec tree = with({"fat-tree", {4, 4, 4}}, name, {"links:3:5"});
+    const auto topology = make_topology(tree);
+    CHECK(find_dependency_cycle(*topology).empty());
+    const double own = measure(with(tree, ""), "permutation", 1).accepted_load,
+                 drawn = measure(tree, "permutation", 1).accepted_load;
+    MESSAGE(name << " " << drawn << ", own " << own);
+    if (name != std::string("random")) CHECK(drawn > 1.1 * own);
+    std::uint32_t several = 0;  // decisions of 20 routes that have more than one port
+    for (NodeId src = 0; src < topology->endpoint_count(); ++src) {
+      PortList ports;
+      topology->minimal_ports(topology->neighbour(src, 0).node, (src + 16) % 64, ports);
+      several += ports.count > 1;
+    }
+    CHECK(several > 48);
+  }
+}

@@ -62,7 +62,7 @@ class FatTree final : public Topology {
   std::uint32_t endpoint_count() const override { return endpoints_; }
   std::uint16_t rails() const override { return static_cast<std::uint16_t>(levels_[0].up); }
   std::uint8_t virtual_channels() const override { return 1; }
-  bool any_minimal_port() const override { return true; }  // up, and then down
+  bool any_equal_port() const override { return true; }  // up, and then down
   std::uint8_t link_class(NodeId, std::uint16_t) const override { return 0; }
 
   std::uint16_t port_count(NodeId node) const override {

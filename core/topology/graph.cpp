@@ -2,11 +2,20 @@
 // Any graph, as a file says it: each vertex is a router with endpoints of its own (none, one, or more), each edge a link. Endpoints are
 // numbered router by router.
 //
-// Routing is by shortest routes with distance classes where the graph is at most `kWidest` links wide, and up*/down* on one virtual channel
-// where it is wider (core/topology/route_tables.hpp).
+// Routing is by shortest routes with distance classes where the graph is at most `kWidest` links wide. Where it is wider, it is by shortest
+// routes in one virtual channel if those close no cycle, else by up*/down* in one (core/topology/route_tables.hpp).
+//
+// Parallel links and other ports that are equally good are all used: the endpoints of a router, as destinations, take them in turn, beginning
+// with one that a hash draws for both routers. So a flow has one route, and what a router sends to all endpoints of another is spread evenly.
+//
+// Two halves of the graph are looked for when somebody asks (core/topology/halves.hpp).
+#include <algorithm>
 #include <cmath>
+#include <map>
+#include <mutex>
 #include <stdexcept>
 
+#include "core/topology/halves.hpp"
 #include "core/topology/registry.hpp"
 #include "core/topology/route_tables.hpp"
 
@@ -43,8 +52,13 @@ class GraphTopology final : public Topology {
     if (!shortest_ && widest == kWidestAtAll)
       throw std::invalid_argument("the graph is in several parts, or more than " + std::to_string(kWidestAtAll) +
                                   " links wide, too wide for shortest routes: take the routing up-down");
+    std::vector<std::uint32_t> ends;
+    for (std::uint32_t r = 0; r < names_.size(); ++r)
+      if (hosts(r) > 0) ends.push_back(r);
+    if (!shortest_) shortest_ = tables_.find_shortest_in_one_channel(links_, ends);
     if (!shortest_ && !tables_.find_up_down(links_))
       throw std::invalid_argument("the graph is in several parts: link them, or take all but one out");
+    list_choices(ends);
   }
 
   std::uint32_t node_count() const override { return endpoints_ + static_cast<std::uint32_t>(names_.size()); }
@@ -73,7 +87,11 @@ class GraphTopology final : public Topology {
     if (at < endpoints_) return {0, 0};
     const std::uint32_t here = at - endpoints_, there = router_of_[dst];
     if (here == there) return {static_cast<std::uint16_t>(dst - first_host_[here]), 0};
-    const Hop hop = tables_.towards(here, there);
+    Hop hop = tables_.towards(here, there);
+    if (const std::uint32_t choice = choice_[std::size_t{here} * names_.size() + there]; choice != 0) {
+      const std::vector<std::uint16_t>& ports = choices_[choice];
+      hop.port = ports[(dst - first_host_[there]) % ports.size()];
+    }
     return {static_cast<std::uint16_t>(hosts(here) + hop.port), hop.vc};
   }
 
@@ -85,7 +103,14 @@ class GraphTopology final : public Topology {
       out.port[i] = static_cast<std::uint16_t>(out.port[i] + hosts(here));
   }
 
-  bool routes_by_switch() const override { return true; }
+  bool any_equal_port() const override { return true; }
+  void equal_ports(NodeId at, NodeId dst, PortList& out) const override {
+    const std::uint32_t here = at - endpoints_, there = router_of_[dst], first = out.count;
+    if (at < endpoints_ || here == there) return out.add(next_hop(at, dst).port);
+    tables_.equal(links_, here, there, out);
+    for (std::uint32_t i = first; i < out.count; ++i)
+      out.port[i] = static_cast<std::uint16_t>(out.port[i] + hosts(here));
+  }
 
   std::string node_name(NodeId node) const override {
     if (node >= endpoints_) return names_[node - endpoints_];
@@ -116,12 +141,36 @@ class GraphTopology final : public Topology {
     xyz[2] = 0;
   }
 
-  // By the order of the file.
   bool upper_half(NodeId node) const override {
-    return (node < endpoints_ ? router_of_[node] : node - endpoints_) >= names_.size() / 2;
+    std::call_once(halved_, [this] { upper_ = find_halves(links_, host_counts()); });
+    return upper_[node < endpoints_ ? router_of_[node] : node - endpoints_];
   }
 
  private:
+  // Of each pair of routers between which there are several, beginning with the one of the tables.
+  void list_choices(const std::vector<std::uint32_t>& ends) {
+    choice_.assign(names_.size() * names_.size(), 0);
+    choices_.resize(1);
+    std::map<std::vector<std::uint16_t>, std::uint32_t> known;
+    for (const std::uint32_t there : ends)
+      for (std::uint32_t here = 0; here < names_.size(); ++here) {
+        PortList equal;
+        if (here != there) tables_.equal(links_, here, there, equal);
+        if (equal.count < 2) continue;
+        std::vector<std::uint16_t> ports(equal.port, equal.port + equal.count);
+        std::ranges::rotate(ports, std::ranges::find(ports, tables_.towards(here, there).port));
+        const auto [place, added] = known.try_emplace(ports, static_cast<std::uint32_t>(choices_.size()));
+        if (added) choices_.push_back(std::move(ports));
+        choice_[std::size_t{here} * names_.size() + there] = place->second;
+      }
+  }
+
+  std::vector<std::uint32_t> host_counts() const {
+    std::vector<std::uint32_t> counts;
+    for (std::uint32_t r = 0; r < names_.size(); ++r) counts.push_back(hosts(r));
+    return counts;
+  }
+
   std::uint32_t hosts(std::uint32_t router) const { return first_host_[router + 1] - first_host_[router]; }
 
   std::vector<std::string> names_;
@@ -129,6 +178,10 @@ class GraphTopology final : public Topology {
   std::vector<std::uint32_t> router_of_;  // by endpoint
   Adjacency links_;
   RouteTables tables_;
+  std::vector<std::uint32_t> choice_;  // [here][there]: of choices_, 0 where the tables' port is the only one
+  std::vector<std::vector<std::uint16_t>> choices_;
+  mutable std::once_flag halved_;
+  mutable std::vector<bool> upper_;  // by router
   std::uint32_t endpoints_ = 0;
   bool shortest_ = false;
 };

@@ -85,6 +85,7 @@ class Jellyfish final : public HostedTopology {
   }
 
   std::uint8_t virtual_channels() const override { return tables_.virtual_channels(); }
+  bool any_equal_port() const override { return true; }  // each hop lowers the distance class
 
  protected:
   PortRef beyond(std::uint32_t here, std::uint16_t port) const override { return links_[here][port]; }

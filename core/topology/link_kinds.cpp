@@ -26,7 +26,6 @@ class Classed final : public WrappedTopology {
   Classed(std::unique_ptr<Topology> inner, LinkClasses classes)
       : WrappedTopology(std::move(inner)), classes_(std::move(classes)) {}
   std::uint8_t link_class(NodeId node, std::uint16_t port) const override { return classes_[node][port]; }
-  bool any_minimal_port() const override { return inner_->any_minimal_port(); }
   const Routing* routing() const override { return inner_->routing(); }
   bool multicasts() const override { return inner_->multicasts(); }
   Copies copies(NodeId at, std::uint16_t from, NodeId src, NodeId to) const override {

@@ -53,7 +53,10 @@ class Railed final : public WrappedTopology {
     if (at >= endpoints_) return inner_->minimal_ports(in_plane(at), dst, out);
     for (std::uint32_t plane = 0; plane < planes_; ++plane) out.add(static_cast<std::uint16_t>(plane));
   }
-  bool any_minimal_port() const override { return inner_->any_minimal_port(); }
+  void equal_ports(NodeId at, NodeId dst, PortList& out) const override {
+    if (at >= endpoints_) return inner_->equal_ports(in_plane(at), dst, out);
+    minimal_ports(at, dst, out);
+  }
 
   std::uint8_t link_class(NodeId node, std::uint16_t port) const override {
     return inner_->link_class(in_plane(node), in_plane(node, port));

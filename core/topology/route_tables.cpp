@@ -12,6 +12,7 @@ namespace exanet {
 namespace {
 
 constexpr std::uint32_t kFar = 0xffffffffu;
+constexpr std::uint64_t kMostSteps = 1u << 30;  // a second or so
 
 // Distances to `there`; kFar where no way leads.
 std::vector<std::uint32_t> distances_to(const Adjacency& graph, std::uint32_t there) {
@@ -64,6 +65,8 @@ bool RouteTables::find_up_down(const Adjacency& graph) {
   routers_ = static_cast<std::uint32_t>(graph.size());
   classes_ = false;
   distance_.clear();
+  length_.assign(std::size_t{routers_} * routers_, 0);
+  down_.assign(length_.size(), false);
   port_.assign(std::size_t{routers_} * routers_, 0);
   // The root is a router with the most links.
   std::uint32_t root = 0;
@@ -74,7 +77,9 @@ bool RouteTables::find_up_down(const Adjacency& graph) {
     if (links(r) > links(root)) root = r;
   const std::vector<std::uint32_t> level = distances_to(graph, root);
   if (std::ranges::find(level, kFar) != level.end()) return false;
-  std::vector<std::uint32_t> order(routers_), place(routers_);  // from the root downwards
+  std::vector<std::uint32_t> order(routers_);  // from the root downwards
+  place_.resize(routers_);
+  std::vector<std::uint32_t>& place = place_;
   std::iota(order.begin(), order.end(), 0u);
   std::ranges::stable_sort(order, {}, [&](std::uint32_t r) { return level[r]; });
   for (std::uint32_t i = 0; i < routers_; ++i) place[order[i]] = i;
@@ -108,10 +113,96 @@ bool RouteTables::find_up_down(const Adjacency& graph) {
         best.push_back(static_cast<std::uint16_t>(port));
       }
       if (!down[here]) length[here] = least + 1;
-      port_[std::size_t{here} * routers_ + there] = one_of(best, here, there);
+      const std::size_t pair = std::size_t{here} * routers_ + there;
+      port_[pair] = one_of(best, here, there);
+      length_[pair] = static_cast<std::uint16_t>(length[here]);
+      down_[pair] = down[here];
     }
+    down_[std::size_t{there} * routers_ + there] = true;
   }
   return true;
+}
+
+bool RouteTables::find_shortest_in_one_channel(const Adjacency& graph, const std::vector<std::uint32_t>& ends) {
+  std::uint64_t steps = 0;  // from one link to the next, if all were on shortest routes to all ends
+  for (const auto& ports : graph) steps += std::uint64_t{ports.size()} * ports.size() * ends.size();
+  if (steps > kMostSteps || !find_shortest(graph, 255) || closes_cycle(graph, ends)) return false;
+  classes_ = false;
+  return true;
+}
+
+// Whether packets on shortest routes to `ends` can wait for each other in a cycle, in one channel.
+bool RouteTables::closes_cycle(const Adjacency& graph, const std::vector<std::uint32_t>& ends) const {
+  std::vector<std::uint32_t> first(1);  // by router: the number of its first link
+  for (const auto& ports : graph) first.push_back(first.back() + static_cast<std::uint32_t>(ports.size()));
+  std::vector<std::vector<bool>> follows(routers_);  // by router: [link in][link out], some route takes both
+  for (std::uint32_t r = 0; r < routers_; ++r) follows[r].resize(graph[r].size() * graph[r].size());
+  std::vector<std::uint32_t> nearer, further;
+  for (const std::uint32_t there : ends)
+    for (std::uint32_t r = 0; r < routers_; ++r) {
+      nearer.clear(), further.clear();
+      for (std::uint32_t port = 0; port < graph[r].size(); ++port) {
+        const std::uint32_t far = graph[r][port].node;
+        if (far == kNoNode) continue;
+        const int step = distance_[std::size_t{far} * routers_ + there] - distance_[std::size_t{r} * routers_ + there];
+        if (step < 0) nearer.push_back(port);
+        if (step > 0) further.push_back(port);
+      }
+      for (const std::uint32_t in : further)
+        for (const std::uint32_t out : nearer) follows[r][in * graph[r].size() + out] = true;
+    }
+  // Takes away links that wait for none of those left, as long as there are any (Kahn 1962): a cycle remains.
+  std::vector<std::uint32_t> waits(first.back()), free;  // by link, as its sender numbers it
+  std::uint32_t left = 0;
+  for (std::uint32_t r = 0; r < routers_; ++r)
+    for (std::uint32_t port = 0; port < graph[r].size(); ++port) {
+      const PortRef far = graph[r][port];
+      if (far.node == kNoNode) continue;
+      const std::size_t ports = graph[far.node].size();
+      for (std::size_t out = 0; out < ports; ++out) waits[first[r] + port] += follows[far.node][far.port * ports + out];
+      ++left;
+      if (waits[first[r] + port] == 0) free.push_back(first[r] + port);
+    }
+  while (!free.empty()) {
+    const std::uint32_t link = free.back();
+    free.pop_back();
+    --left;
+    const auto sender = static_cast<std::uint32_t>(std::ranges::upper_bound(first, link) - first.begin() - 1);
+    for (std::uint32_t in = 0; in < graph[sender].size(); ++in) {
+      if (!follows[sender][in * graph[sender].size() + (link - first[sender])]) continue;
+      const PortRef before = graph[sender][in];
+      if (--waits[first[before.node] + before.port] == 0) free.push_back(first[before.node] + before.port);
+    }
+  }
+  return left > 0;
+}
+
+void RouteTables::minimal(const Adjacency& graph, std::uint32_t here, std::uint32_t there, PortList& out) const {
+  const auto shorter = [&](const auto& length) {
+    const std::uint32_t own = length[std::size_t{here} * routers_ + there];
+    for (std::size_t port = 0; port < graph[here].size(); ++port) {
+      const std::uint32_t next = graph[here][port].node;
+      if (next != kNoNode && length[std::size_t{next} * routers_ + there] < own)
+        out.add(static_cast<std::uint16_t>(port));
+    }
+  };
+  if (distance_.empty())
+    shorter(length_);
+  else
+    shorter(distance_);
+}
+
+void RouteTables::equal(const Adjacency& graph, std::uint32_t here, std::uint32_t there, PortList& out) const {
+  if (!distance_.empty()) return minimal(graph, here, there, out);
+  const std::size_t own = std::size_t{here} * routers_ + there;
+  for (std::size_t port = 0; port < graph[here].size(); ++port) {
+    const std::uint32_t next = graph[here][port].node;
+    if (next == kNoNode) continue;
+    const std::size_t far = std::size_t{next} * routers_ + there;
+    const bool lower = place_[next] > place_[here];
+    if (lower == down_[own] && (!lower || down_[far]) && length_[far] + 1u == length_[own])
+      out.add(static_cast<std::uint16_t>(port));
+  }
 }
 
 }  // namespace exanet

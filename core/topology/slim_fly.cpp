@@ -119,6 +119,8 @@ class SlimFly final : public HostedTopology {
       throw std::invalid_argument("this slim-fly is wider than two links: choose another q");
   }
 
+  bool any_equal_port() const override { return true; }  // each hop lowers the distance class
+
  protected:
   PortRef beyond(std::uint32_t here, std::uint16_t port) const override { return links_[here][port]; }
   Hop towards(std::uint32_t here, std::uint32_t there) const override { return tables_.towards(here, there); }

@@ -77,9 +77,10 @@ class Topology {
   virtual Hop route(NodeId at, std::uint16_t /*from*/, NodeId dst) const { return next_hop(at, dst); }
   virtual void minimal_ports(NodeId at, NodeId dst, PortList& out) const {
     out.add(next_hop(at, dst).port);
-  }  // on a way no longer
-  // Any of minimal_ports() may be taken at each router, in next_hop()'s channel: all such routes together close no cycle.
-  virtual bool any_minimal_port() const { return false; }
+  }  // behind each of which next_hop()'s routes are shorter than from here
+  // Any of equal_ports() may be taken at each router, in next_hop()'s channel: all such routes together close no cycle.
+  virtual bool any_equal_port() const { return false; }
+  virtual void equal_ports(NodeId at, NodeId dst, PortList& out) const { minimal_ports(at, dst, out); }
   virtual bool shortest() const { return true; }  // no way of fewer links than next_hop()'s
   virtual std::uint8_t virtual_channels() const { return 2; }  // next_hop() answers channels below this
   // Small machines that have a cycle of dependencies if this one has; none: not known.

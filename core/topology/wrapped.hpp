@@ -19,6 +19,8 @@ class WrappedTopology : public Topology {
   bool routes_by_port() const override { return inner_->routes_by_port(); }
   Hop route(NodeId at, std::uint16_t from, NodeId dst) const override { return inner_->route(at, from, dst); }
   void minimal_ports(NodeId at, NodeId dst, PortList& out) const override { inner_->minimal_ports(at, dst, out); }
+  bool any_equal_port() const override { return inner_->any_equal_port(); }
+  void equal_ports(NodeId at, NodeId dst, PortList& out) const override { inner_->equal_ports(at, dst, out); }
   bool shortest() const override { return inner_->shortest(); }
   std::uint8_t virtual_channels() const override { return inner_->virtual_channels(); }
   std::uint8_t link_class(NodeId node, std::uint16_t port) const override { return inner_->link_class(node, port); }

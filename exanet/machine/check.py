@@ -32,7 +32,6 @@ from exanet.machine.schema import (
     link_kinds,
     other_routes,
     topology_needs,
-    topology_of,
 )
 from exanet.units import UnitError
 
@@ -287,11 +286,6 @@ def _topology_problems(model: MachineFile) -> Problems:
                 yield ("topology", "shape", "value"), f"{nodes} nodes; the global address reaches {_MAX_NODES}, make it smaller"
         except _core.ConfigError as error:
             yield from _problems_of(error)
-    if kind == "graph" and model.topology.routing == "adaptive" and _one_route_a_pair(model):
-        yield (
-            ("topology", "routing"),
-            "this graph's own routes are up*/down*, one a pair: adaptive routing has nothing to choose from: use ugal-l, or valiant",
-        )
     if model.hardware is not None and not 1 <= model.hardware.cores_per_node.value <= 4096:
         yield ("hardware", "cores_per_node"), "must be from 1 to 4096"
     wanted = LINK_KINDS[kind]
@@ -302,15 +296,6 @@ def _topology_problems(model: MachineFile) -> Problems:
     for name in wanted:
         if name not in model.links:
             yield ("links",), f"a {kind} needs links of the kind '{name}'; add it"
-
-
-def _one_route_a_pair(model: MachineFile) -> bool:
-    """Of a graph: shortest routes take a virtual channel for each link of its width, up*/down* ones a single channel."""
-    try:
-        own = _core.topology_needs({**topology_of(model), "routing": "minimal"})
-    except ValueError:
-        return False  # reported with the shape
-    return bool(own["virtual_channels"] == 1)
 
 
 def _refused(look: Callable[[dict[str, Any]], None], model: MachineFile) -> Problems:

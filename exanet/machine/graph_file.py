@@ -3,12 +3,16 @@
 
 A list of edges has one link a line, two names of routers apart by blanks or a comma, and the link's kind behind them where it is not the
 usual one; `NAME endpoints NUMBER` gives a router endpoints of its own. Text behind `#` is ignored. In GraphML a node's data named
-`endpoints` and an edge's named `link_kind`, or their defaults, say the same, and direction, weights and all else are ignored. A router
-without a number of its own has the machine file's. Errors name file and line.
+`endpoints` and an edge's named `link_kind`, or their defaults, say the same; weights and all else are ignored. A router without a number of
+its own has the machine file's. Errors name file and line.
+
+Links are duplex. Two directed edges, one each way, are one link, and so is a directed edge alone, unless such edges close a ring that leads
+round one way only: no description of duplex links has one, so it is refused.
 """
 
 from __future__ import annotations
 
+import graphlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -145,6 +149,8 @@ class _Reader:
         self.data_is = ""  # a value of keys
         self.known: set[str] = set()
         self.edges: list[tuple[str, str, int]] = []
+        self.all_directed = False  # edges that say nothing
+        self.directed: set[int] = set()  # places of edges
         self.kinds: dict[int, str] = {}  # by the place of an edge
         self.found_graph = False
 
@@ -167,6 +173,7 @@ class _Reader:
             if self.found_graph:
                 raise _Bad(self.line, "a second graph; give a file with one graph")
             self.found_graph = True
+            self.all_directed = attributes.get("edgedefault") == "directed"
         elif element == "node":
             self.node = self._attribute(attributes, "id")
             if self.node in self.known:
@@ -174,16 +181,18 @@ class _Reader:
             self.known.add(self.node)
             self.graph.router(self.node)
         elif element == "edge":
+            if attributes.get("directed", "true" if self.all_directed else "false") in ("true", "1"):
+                self.directed.add(len(self.edges))
             self.edges.append((self._attribute(attributes, "source"), self._attribute(attributes, "target"), self.line))
             self.edge = True
         elif element == "hyperedge":
             raise _Bad(self.line, "a hyperedge; a link joins two routers")
         elif element == "default" and self.in_key:
             self.data, self.data_is = "", self.in_key
-        elif element == "data" and self.keys.get(attributes.get("key", "")) == (
-            "endpoints" if self.node else "link_kind" if self.edge else None
-        ):
-            self.data, self.data_is = "", self.keys[attributes["key"]]
+        elif element == "data":
+            says = self.keys.get(attributes.get("key", ""), "")
+            if (says == "endpoints" and self.node) or (says == "link_kind" and self.edge):  # of the graph itself nothing is heeded
+                self.data, self.data_is = "", says
 
     def _attribute(self, attributes: dict[str, str], name: str) -> str:
         if name not in attributes:
@@ -226,10 +235,40 @@ def _graphml(content: bytes) -> Graph:
         raise _Bad(error.lineno, f"no well-formed XML: {expat.ErrorString(error.code)}") from None
     if not reader.found_graph:
         raise _Bad(1, "there is no <graph> in it; give a GraphML file, or one link a line")
-    for number, (a, b, line) in enumerate(reader.edges):  # nodes may stand behind the edges that name them
+    for a, b, line in reader.edges:  # nodes may stand behind the edges that name them
         for end in (a, b):
             if end not in reader.known:
                 raise _Bad(line, f"there is no node '{end}'; an edge names two nodes of the file")
-        reader.graph.link(a, b, line, reader.kinds.get(number, reader.default_kind))
+    backward = _second_ways(reader)
+    for number, (a, b, line) in enumerate(reader.edges):
+        if number not in backward:
+            reader.graph.link(a, b, line, reader.kinds.get(number, reader.default_kind))
     reader.graph.endpoints = {name: reader.default if own is None else own for name, own in reader.graph.endpoints.items()}
     return reader.graph
+
+
+def _second_ways(reader: _Reader) -> set[int]:
+    """Places of the directed edges that are the other direction of an earlier one. Raises _Bad on a ring of edges without such a one."""
+    alone: dict[tuple[str, str, str], list[int]] = {}  # by both ends and the link's kind
+    second = set()
+    for number in sorted(reader.directed):
+        a, b, _ = reader.edges[number]
+        kind = reader.kinds.get(number, reader.default_kind)
+        if other := alone.get((b, a, kind)):
+            other.pop(0)
+            second.add(number)
+        else:
+            alone.setdefault((a, b, kind), []).append(number)
+    one_way: dict[str, set[str]] = {}
+    for (a, b, _), numbers in alone.items():
+        if numbers and a != b:  # a link to itself is refused as that
+            one_way.setdefault(a, set()).add(b)
+    try:
+        graphlib.TopologicalSorter(one_way).prepare()
+    except graphlib.CycleError as error:
+        ring = error.args[1][::-1]  # a node precedes the one that it follows there
+        line = next(line for a, b, line in reader.edges if (a, b) == (ring[0], ring[1]))
+        shown = " -> ".join(ring if len(ring) <= 6 else [*ring[:5], "...", ring[-1]])
+        say = "links are duplex: give an edge each way, or one undirected edge for each link"
+        raise _Bad(line, f"directed edges lead round one way only, {shown}: {say}") from None
+    return second

@@ -117,8 +117,8 @@ class Topology(Strict):
     routing: Text | None = Field(
         default=None,
         description="A routing other than the topology's own: up-down, valiant, ugal-l, ugal-g, par, adaptive; random and spray for a fat "
-        "tree, shortest for a graph (docs/simulate.md). If it needs more virtual channels than the router has, the router gets "
-        "them, and its FIFOs are divided among them.",
+        "tree, graph, jellyfish or slim fly, shortest for a graph (docs/simulate.md). If it needs more virtual channels than the router "
+        "has, the router gets them, and its FIFOs are divided among them.",
     )
     rails: Count | None = Field(
         default=None,

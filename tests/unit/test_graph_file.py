@@ -9,8 +9,8 @@ import pytest
 
 from exanet import machine, sim
 from exanet.errors import InputError
+from exanet.machine import deadlock, graph_file, located
 from exanet.machine import facts as machines
-from exanet.machine import graph_file, located
 
 # As networkx.write_graphml writes a graph whose nodes have the attribute `endpoints`, or none.
 GRAPHML = """<?xml version='1.0' encoding='utf-8'?>
@@ -84,6 +84,12 @@ def test_a_ring_of_routers_carries_traffic(tmp_path: Path) -> None:
         ("<graphml><graph>\n<hyperedge/></graph></graphml>", 2, "a hyperedge"),
         ("<graphml>\n<key id='r' for='edge' attr.name='rate'/><graph/></graphml>", 2, "links have no rate of their own here"),
         ("<graphml>\n<key id='r' attr.name='Latency'/><graph/></graphml>", 2, "links have no Latency of their own here"),
+        (
+            "<graphml><graph edgedefault='directed'><node id='a'/><node id='b'/><node id='c'/>\n<edge source='a' target='b'/>"
+            "<edge source='b' target='c'/><edge source='c' target='a'/></graph></graphml>",
+            2,
+            "directed edges lead round one way only",
+        ),
         ("<!DOCTYPE x [\n<!ENTITY a 'b'>]><graphml/>", 2, "needs no entities"),
     ],
 )
@@ -95,13 +101,40 @@ def test_what_is_no_graph_is_refused_with_its_line(tmp_path: Path, content: str,
     assert message in said
 
 
-def test_adaptive_routing_is_refused_where_there_is_one_route_a_pair(tmp_path: Path) -> None:
+@pytest.mark.parametrize("routing", ["adaptive", "random", "spray"])
+def test_routings_that_choose_are_proved_on_wide_graphs(tmp_path: Path, routing: str) -> None:
     ring = "\n".join(f"r{i} r{(i + 1) % 8}" for i in range(8))  # wider than two links, so up*/down*
     described(tmp_path, ring)
-    with pytest.raises(InputError, match="adaptive routing has nothing to choose from: use ugal-l, or valiant"):
-        machine.load(tmp_path / "m.yaml", located.values({"topology.routing": "adaptive"}, "command line"))
-    described(tmp_path, "a b\nb c\nc d\nd a\n")  # two routes between opposite corners
-    machine.load(tmp_path / "m.yaml", located.values({"topology.routing": "adaptive"}, "command line"))
+    chosen = machine.load(tmp_path / "m.yaml", located.values({"topology.routing": routing}, "command line"))
+    assert deadlock.check(chosen).cycle == []
+
+
+_GRAPHML = "<graphml><graph edgedefault='{0}'>{1}</graph></graphml>"
+_ABC = "".join(f"<node id='{name}'/>" for name in "abc")
+
+
+def _edges(*pairs: str, more: str = "") -> str:
+    return "".join(f"<edge source='{pair[0]}' target='{pair[1]}'{more}/>" for pair in pairs)
+
+
+def test_data_of_the_whole_graph_is_ignored(tmp_path: Path) -> None:
+    (tmp_path / "named").write_text(_GRAPHML.format("undirected", "<data key='d0'>x</data>" + _ABC + _edges("ab", "bc")))
+    assert graph_file.read(tmp_path / "named").links == [(0, 1), (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("edges", "links"),
+    [
+        (_edges("ab", "ba", "bc"), [(0, 1), (1, 2)]),
+        (_edges("ab", "ab", "ba", "ba", "bc"), [(0, 1), (0, 1), (1, 2)]),
+        (_edges("ab", "bc", "cb", "ba"), [(0, 1), (1, 2)]),
+        (_edges("ab", "bc", "ca", more=" directed='false'"), [(0, 1), (1, 2), (2, 0)]),
+        (_edges("ab", "ac", "bc"), [(0, 1), (0, 2), (1, 2)]),  # no ring that leads round
+    ],
+)
+def test_a_directed_edge_each_way_is_one_duplex_link(tmp_path: Path, edges: str, links: list[tuple[int, int]]) -> None:
+    (tmp_path / "directed").write_text(_GRAPHML.format("directed", _ABC + edges))
+    assert graph_file.read(tmp_path / "directed").links == links
 
 
 def test_a_machine_names_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -25,6 +25,20 @@ inline std::uint32_t checked_payload_words(const Packet& packet, std::uint32_t e
   return words;
 }
 
+// Numbers the packets that an injection port takes at one time (draw_of()).
+class Numbering {
+ public:
+  std::uint16_t next(Time now) {
+    number_ = now == last_ ? static_cast<std::uint16_t>(number_ + 1) : std::uint16_t{0};
+    last_ = now;
+    return number_;
+  }
+
+ private:
+  Time last_ = Time::never();
+  std::uint16_t number_ = 0;
+};
+
 // Calls ready() as often as packets of this class have been refused.
 inline void call_ready(const PacketSink& sink, std::uint32_t refused, NodeId node, std::uint8_t intra_port,
                        std::uint8_t priority, Time now) {

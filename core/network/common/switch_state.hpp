@@ -49,13 +49,14 @@ struct PacketInFlight {
   Packet packet;
   Time injected;
   std::uint32_t next_free;
+  std::uint16_t number = 0;  // among those that its port took at the same time (draw_of())
   std::uint32_t route = 0;  // what routing wants to remember of it
 };
 
 // State of a packet that routing asks for at a router.
 inline RouteRequest request_of(const PacketInFlight& in_flight, NodeId at, std::uint32_t payload_words) {
   const Packet& packet = in_flight.packet;
-  return {at, packet.dst, payload_words, draw_of(packet.src, packet.dst, in_flight.injected)};
+  return {at, packet.dst, payload_words, draw_of(packet.src, packet.dst, in_flight.injected, in_flight.number)};
 }
 
 // Takes a packet out of its partition's records and hands it to the sink: its last word has left at `now`.
@@ -106,6 +107,7 @@ struct Queue {
 // An intra-tile port and class, as the network interface sees it.
 struct InjectionPort {
   Time busy_until;  // of the port: words are still being written; kept in its class 0
+  Numbering numbering;  // the same
   std::array<std::uint32_t, 2> refused_of{};  // by priority
   std::int32_t need = 0;
 

@@ -44,7 +44,7 @@ bool Part::inject(const Packet& packet) {
   Entry entry{};
   entry.request = start + net_.timing_.endpoint_pipeline;
   entry.tail_in = injection_port->busy_until + net_.timing_.endpoint_pipeline;
-  entry.packet = packets_.add({packet, now, kNone});
+  entry.packet = packets_.add({packet, now, kNone, injection_port->numbering.next(now)});
   entry.dst = packet.dst;
   entry.payload_bytes = packet.payload_bytes;
   entry.words = words;

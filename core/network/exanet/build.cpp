@@ -214,6 +214,7 @@ void State::build_ports(const NetworkConfig& config) {
   if (topology_.routing() != nullptr && topology_.routing()->adaptive()) {
     decisions_.resize(inputs_.size());
     decision_lists_.resize(nodes);
+    behind_.resize(inputs_.size());
   }
   if (most > mask_words_ * 64) {
     mask_words_ = (most + 63) / 64;
@@ -232,6 +233,10 @@ void State::build_ports(const NetworkConfig& config) {
     inputs_[priority_offset_ + i] = inputs_[i];
     inputs_[priority_offset_ + i].priority = kPriority;
     inputs_[priority_offset_ + i].place = static_cast<std::uint16_t>(inputs_[i].place + mask_words_ * 64);
+  }
+  for (std::size_t i = 0; i < behind_.size(); ++i) {
+    behind_[i].words = behind_words_.size();
+    behind_words_.resize(behind_words_.size() + topology_.port_count(inputs_[i].node));
   }
 }
 
@@ -324,7 +329,8 @@ void ExanetNetwork::finish(std::size_t part, Time now) { state_->parts_[part]->f
 std::uint64_t ExanetNetwork::memory_bytes() const {
   const State& s = *state_;
   std::uint64_t sum = capacity_bytes(s.part_of_, s.first_output_, s.first_input_, s.outputs_, s.stats_, s.far_outputs_,
-                                     s.pools_, s.inputs_, s.injection_ports_, s.wide_, s.decisions_, s.decision_lists_);
+                                     s.pools_, s.inputs_, s.injection_ports_, s.wide_, s.decisions_, s.decision_lists_,
+                                     s.behind_, s.behind_words_);
   for (const auto& part : s.parts_) {
     sum += capacity_bytes(part->packets_, part->returns_);
     part->mail_.each([&](const Mail& mail) { sum += capacity_bytes(mail.arrivals, mail.credits); });

@@ -64,6 +64,7 @@ bool Part::inject(const Packet& packet) {
   taken.marked = 0;
   taken.stuffed = static_cast<std::uint8_t>(packet.magic_lower + (net_.stuffs_halves_ ? packet.magic_upper : 0)) & 0x7f;
   taken.copies = taken.copies_vc = taken.copies_due = 0;
+  if (routing_ != nullptr) taken.number = port.numbering.next(now);
   if (carries_notes_) [[unlikely]]
     keep_notes(index, {packet.stamp, packet.notes});
   plan(taken, bulk);
@@ -345,6 +346,7 @@ void Part::grant(Time now, Output& output, std::uint32_t output_index, std::uint
   }
   input.idle_at = left + router_.input_gap;
   input.front = next;
+  if (adaptive_) uncount_front(input);
   return_credit(input, words, left);
   if (next != kNone) register_front(input);
 }

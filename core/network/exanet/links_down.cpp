@@ -43,6 +43,7 @@ void Part::lose_on_line(Time now, std::uint32_t far_input) {
     else
       packets_[before].next = kNone;
     input.last = before;
+    if (adaptive_) count_again(input);
     CreditPool& pool = pools_[input.pool];
     while (index != kNone) {
       const std::uint32_t next = packets_[index].next;
@@ -80,6 +81,7 @@ void Part::read_out(Input& input, Time left, Status why) {
   const std::uint32_t index = input.front, words = input.front_words;
   input.idle_at = left + router_.input_gap;
   input.front = packets_[index].next;
+  if (adaptive_) uncount_front(input);
   report_lost(index, why);
   return_credit(input, words, left);
   if (input.front != kNone) register_front(input);

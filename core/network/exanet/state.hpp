@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/engine/pool.hpp"
+#include "core/network/common/injection.hpp"
 #include "core/network/common/mailboxes.hpp"
 #include "core/network/exanet/exanet_network.hpp"
 #include "core/network/queue_actions/queue_action.hpp"
@@ -56,7 +57,11 @@ struct alignas(64) PacketInFlight {
   std::uint8_t marked : 1 = 0;  // a link has seen wrong bits
   std::uint8_t stuffed : 7 = 0;  // line words more than its length says: those of Magic, which a line sends twice
   // Outputs of this router, a bit each, to which a multicast packet has yet to go; its channels behind them; and those where it is due.
-  std::uint16_t copies = 0, copies_vc = 0, copies_due = 0;
+  std::uint16_t copies = 0, copies_vc = 0;
+  union {
+    std::uint16_t copies_due = 0;
+    std::uint16_t number;  // of a packet to one node: among those that its port took at the same time (draw_of())
+  };
 };
 static_assert(sizeof(PacketInFlight) == 64);
 
@@ -142,9 +147,17 @@ static_assert(sizeof(Output) == 64);
 // An intra-tile port, as its network interface sees it.
 struct InjectionPort {
   Time busy_until;  // words are still being written
+  Numbering numbering;
   Time offers_at = kNotScheduled;  // an event to look at the space, if somebody waits and a time is known
   std::uint32_t refused[2] = {};  // by class: calls of ready() that are due
   std::uint16_t need[2] = {};  // payload words of the largest refused packet
+};
+
+// What stands in an input behind its front, as far as it has been counted: routing asks for it at each decision, and it may be long. A packet counts
+// from when its header is there, for the port to which the topology's own way leads.
+struct Behind {
+  std::size_t words = 0;  // its place in behind_words_
+  std::uint32_t counted = kNone;  // the last packet counted; none: nothing behind the front
 };
 
 // The slots of the network interface behind an intra-tile output.
@@ -246,6 +259,8 @@ struct State {
   std::vector<InjectionPort> injection_ports_;  // intra-tile ports of each node
   std::vector<Decision> decisions_;  // of the inputs; empty where routing does not look
   std::vector<DecisionList> decision_lists_;  // of the nodes; the same
+  std::vector<Behind> behind_;  // of the inputs; the same
+  std::vector<std::uint32_t> behind_words_;  // of each input, by inter-tile port of its router
   std::uint32_t mask_words_ = 2;  // of waiting inputs of a class
   // Of a wide fabric, in which some router has more than kFewInputs: for each output a mask of so many words.
   std::uint32_t wide_words_ = 0;
@@ -332,6 +347,9 @@ struct Part {
   void register_front(Input& input);
   void ask(Input& input, std::uint32_t output_index, std::uint8_t vc, Time from);
   class View;  // steering.cpp, with what follows
+  std::uint32_t words_behind(Time now, std::uint32_t input_index, std::uint16_t port);
+  void uncount_front(const Input& input);
+  void count_again(const Input& input);
   void steer(Input& input);
   void decide(Time now, Input& input);
   void schedule_decision(Time at, std::uint32_t input_index);

@@ -8,6 +8,8 @@
 // decisions come first, in the order of its inputs, and then its grants: the order of events within an instant does not matter, nor
 // how the nodes are divided among threads. All decisions of an instant are known before it begins. Who looks at other routers' queues (UGAL-G)
 // does depend on that order, and is refused in parts.
+#include <algorithm>
+
 #include "core/engine/random.hpp"
 #include "core/network/exanet/state.hpp"
 
@@ -69,21 +71,15 @@ class Part::View final : public CongestionView {
     const std::uint32_t index = part_.net_.first_output_[node] + port;
     const Output& output = part_.outputs_[index];
     std::uint32_t words = 0;
-    const auto count = [&](const Input& input) {
+    const auto count = [&](std::uint32_t input_index) {
+      const Input& input = part_.inputs_[input_index];
       if (vc != kAnyChannel && input.front_vc != vc) return;
-      words += input.front_words;
-      for (std::uint32_t e = part_.packets_[input.front].next; e != kNone && part_.packets_[e].time <= now_;
-           e = part_.packets_[e].next) {
-        const auto& later = part_.packets_[e];
-        if (later.dst != node && part_.topology_.next_hop(node, later.dst).port == port)
-          words += part_.router_.payload_words(later.payload_bytes);
-      }
+      words += input.front_words + part_.words_behind(now_, input_index, port);
     };
-    part_.each_waiting(output, index, kBulk, [&](std::uint32_t i) { count(part_.inputs_[output.first_input + i]); });
+    part_.each_waiting(output, index, kBulk, [&](std::uint32_t i) { count(output.first_input + i); });
     if (part_.priority_offset_ != 0)
-      part_.each_waiting(output, index, kPriority, [&](std::uint32_t i) {
-        count(part_.inputs_[output.first_input + part_.priority_offset_ + i]);
-      });
+      part_.each_waiting(output, index, kPriority,
+                         [&](std::uint32_t i) { count(output.first_input + part_.priority_offset_ + i); });
     return words;
   }
 
@@ -91,6 +87,40 @@ class Part::View final : public CongestionView {
   Time now_;
   std::uint8_t priority_;
 };
+
+// Of the packets behind the front those whose own way leads to the port. Each is counted once.
+std::uint32_t Part::words_behind(Time now, std::uint32_t input_index, std::uint16_t port) {
+  const Input& input = inputs_[input_index];
+  Behind& behind = net_.behind_[input_index];
+  std::uint32_t* const words = net_.behind_words_.data() + behind.words;
+  for (std::uint32_t e = packets_[behind.counted == kNone ? input.front : behind.counted].next;
+       e != kNone && packets_[e].time <= now; e = packets_[e].next) {
+    const PacketInFlight& later = packets_[e];
+    if (later.dst != input.node)
+      words[topology_.next_hop(input.node, later.dst).port] += router_.payload_words(later.payload_bytes);
+    behind.counted = e;
+  }
+  return words[port];
+}
+
+// The packet behind a front that has gone is the front now.
+void Part::uncount_front(const Input& input) {
+  Behind& behind = net_.behind_[static_cast<std::size_t>(&input - inputs_)];
+  if (behind.counted == kNone) return;
+  const PacketInFlight& front = packets_[input.front];
+  if (front.dst != input.node)
+    net_.behind_words_[behind.words + topology_.next_hop(input.node, front.dst).port] -=
+        router_.payload_words(front.payload_bytes);
+  if (behind.counted == input.front) behind.counted = kNone;
+}
+
+// Packets have been taken out of an input.
+void Part::count_again(const Input& input) {
+  Behind& behind = net_.behind_[static_cast<std::size_t>(&input - inputs_)];
+  behind.counted = kNone;
+  std::fill_n(net_.behind_words_.begin() + static_cast<std::ptrdiff_t>(behind.words), topology_.port_count(input.node),
+              0u);
+}
 
 void Part::steer(Input& input) {
   const Time now = events_.now();
@@ -102,7 +132,7 @@ void Part::steer(Input& input) {
 void Part::decide(Time now, Input& input) {
   PacketInFlight& in_flight = packets_[input.front];
   const RouteRequest request{input.node, in_flight.dst, input.front_words,
-                             draw_of(in_flight.src, in_flight.dst, in_flight.injected)};
+                             draw_of(in_flight.src, in_flight.dst, in_flight.injected, in_flight.number)};
   const Hop hop = routing_->choose(request, in_flight.route, View(*this, now, input.priority));
   ask(input, input.first_output + hop.port, hop.vc, max(now, input.request));
 }

@@ -35,7 +35,7 @@ bool Part::inject(const Packet& packet) {
   ++in_flight_;
   const Time start = max(now, injection_port->busy_until);
   injection_port->busy_until = start + net_.timing_.crossbar_word * words;
-  const std::uint32_t in_flight = packets_.add({packet, now, kNone});
+  const std::uint32_t in_flight = packets_.add({packet, now, kNone, injection_port->numbering.next(now)});
   for (std::int32_t flit = 0; flit < words; ++flit)
     receive({start + net_.timing_.crossbar_word * flit + net_.timing_.endpoint_pipeline, port, lane, flit == 0,
              static_cast<std::uint16_t>(words)},
