@@ -67,7 +67,7 @@ app = typer.Typer(
     name="exanet",
     help="Run unmodified MPI programs on a simulated ExaNet machine.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},  # the commands have it from here
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

@@ -85,15 +85,27 @@ class Progress:
 
 @contextmanager
 def share_done(what: str, quiet: bool) -> Iterator[Callable[[float], None]]:
-    """A function that shows the share done on the terminal, if there is one; the line is gone afterwards."""
+    """A function that shows the share done: by a line of the terminal, which is gone afterwards, or else by a line every few seconds.
+
+    A Ctrl-C is said, too.
+    """
     shown = sys.stderr.isatty() and not quiet
+    last = time.monotonic()
 
     def show(share: float) -> None:
+        nonlocal last
         if shown:
             print(f"\r\x1b[Kexanet: {what}, {share:.0%}", end="", file=sys.stderr, flush=True)
+        elif not quiet and time.monotonic() - last >= _PLAIN_EVERY_S:
+            last = time.monotonic()
+            print(f"exanet: {what}, {share:.0%}", file=sys.stderr, flush=True)
 
     try:
         yield show
+    except KeyboardInterrupt:
+        if not quiet:
+            print(f"{_CLEAR if shown else ''}exanet: interrupted by Ctrl-C: {what}", file=sys.stderr, flush=True)
+        raise
     finally:
         if shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

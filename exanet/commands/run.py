@@ -60,6 +60,12 @@ RanksAs = Annotated[
 ]
 
 
+EXAMPLES = """\
+  exanet run -m exanest -n 16 -- ./program input.txt
+  exanet run -m exanest -n 16 --map round-robin --compute off -- python ring.py
+  exanet run -m ./machine.yaml -n 64 --record trace -- lmp -in in.lj"""
+
+
 def command(
     machine: MachineOption,
     ranks: Ranks,
@@ -115,4 +121,4 @@ def command(
 
 
 # Everything behind the first word that is no option belongs to the program, its options too.
-app = single.app(command, allow_interspersed_args=False)
+app = single.app(command, examples=EXAMPLES, allow_interspersed_args=False)

@@ -9,8 +9,9 @@ from typing import Any
 import typer
 
 
-def app(command: Callable[..., None], **settings: Any) -> typer.Typer:
-    """The app; `settings` are those of the command's context."""
+def app(command: Callable[..., None], *, examples: str = "", **settings: Any) -> typer.Typer:
+    """The app; `settings` are those of the command's context, `examples` lines that its help ends with."""
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    alone.command(context_settings=settings)(command)
+    epilog = f"\b\nExamples:\n{examples}" if examples else None
+    alone.command(context_settings=settings, epilog=epilog)(command)
     return alone

@@ -138,8 +138,8 @@ def _after_last_call(summary: Mapping[str, Any], ranks: pl.DataFrame) -> str:
     longest = int((ranks["virtual_ps"] - ranks["last_call_ps"]).max())  # type: ignore[arg-type]
     return (
         f"After their last MPI call and before MPI_Finalize: {_percent(summary['after_last_call_percent'])} of all ranks' time, at "
-        f"most {time_text(longest)} of one. That is a program's end, such as an interpreter's, and part of the virtual time above; a program "
-        "that calls MPI_Finalize itself (in Python, MPI.Finalize()) leaves it out."
+        f"most {time_text(longest)} of one. That is a program's end, such as an interpreter's, and part of the virtual time above; a "
+        "program that calls MPI_Finalize itself (in Python, MPI.Finalize()) leaves it out."
     )
 
 

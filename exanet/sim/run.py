@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -50,10 +51,20 @@ def run(
     quiet: bool,
     show: Show,
 ) -> None:
-    """Measures each of the `offered` loads, 0 for a burst, and leaves the folder. Raises InputError on what cannot be simulated."""
+    """Measures each of the `offered` loads, 0 for a burst, and leaves the folder. Raises InputError on what cannot be simulated.
+
+    An interrupt leaves the loads that have been measured, if there are any.
+    """
     directory = directory_of(output, described, spec.traffic)
     began = time.monotonic()
-    points = list(_points(described, offered, spec, threads, quiet))
+    points: list[dict[str, Any]] = []
+    try:
+        points.extend(_points(described, offered, spec, threads, quiet))
+    except KeyboardInterrupt:
+        if points:
+            directory = sim_results.write(directory, described, spec, points, threads, time.monotonic() - began, fresh=output is None)
+            print(f"exanet: {len(points)} of {len(offered)} loads had been measured; they are in {directory}", file=sys.stderr)
+        raise
     directory = sim_results.write(directory, described, spec, points, threads, time.monotonic() - began, fresh=output is None)
     if as_json:
         print(json.dumps([figures(point) for point in points], indent=2))

@@ -81,7 +81,9 @@ class _Progress:
             return
         self._done = done
         made = done - self._first
-        left = f", about {(now - self._began) / made * (self._total - done):.0f} s left" if made and done < self._total else ""
+        # As many as there are workers end at about the same time: until then it would be too much by as many times.
+        known = made >= max(there, 1) and done < self._total
+        left = f", about {(now - self._began) / made * (self._total - done):.0f} s left" if known else ""
         at_work = f"{there} workers" if there or done == self._total else "waiting for workers"
         line = f"exanet: {done} of {self._total} runs, {failed} failed, {at_work}, {now - self._began:.0f} s{left}"
         print(f"\r\x1b[K{line}" if self._terminal else line, end="" if self._terminal else "\n", file=sys.stderr, flush=True)

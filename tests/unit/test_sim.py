@@ -281,6 +281,21 @@ def test_a_command_that_is_interrupted_ends_with_130_and_says_nothing(tmp_path: 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_interrupt_leaves_the_loads_that_have_been_measured(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", BEGUN, "sim", "load", "-m", "trenz-2x2", "-o", str(tmp_path / "r"), "--load", "0.1,0.9"]
+    command += ["--warm-up", "1 us", "--measure", "40 ms"]
+    piped: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=tmp_path, start_new_session=True, **piped) as running:
+        assert running.stdout and [running.stdout.readline() for _ in range(2)] == ["begun\n"] * 2
+        time.sleep(0.2)
+        os.killpg(running.pid, signal.SIGINT)
+        _, errors = running.communicate(timeout=300)
+    assert running.returncode == 130
+    assert "exanet: interrupted by Ctrl-C: load 0.9, 2 of 2" in errors
+    assert f"exanet: 1 of 2 loads had been measured; they are in {tmp_path / 'r'}" in errors
+    assert pl.read_parquet(tmp_path / "r" / "points.parquet")["load"].to_list() == [0.1]
+
+
 def test_files_are_the_same_for_any_number_of_threads(tmp_path: Path) -> None:
     for threads in (1, 2, 3):
         assert run(tmp_path / str(threads), "--threads", str(threads), "--warm-up", "auto").exit_code == 0
