@@ -62,7 +62,7 @@ RanksAs = Annotated[
 
 EXAMPLES = """\
   exanet run -m exanest -n 16 -- ./program input.txt
-  exanet run -m exanest -n 16 --map round-robin --compute off -- python ring.py
+  exanet run -m exanest -n 16 --map round-robin --compute off -- python examples/solver.py
   exanet run -m ./machine.yaml -n 64 --record trace -- lmp -in in.lj"""
 
 
