@@ -30,13 +30,22 @@ LONGEST_NAME = 26
 
 
 def show(
-    results: Mapping[str, Any], meta: Mapping[str, Any], console: Console, *, tables: Mapping[str, pl.DataFrame] | None = None
+    results: Mapping[str, Any],
+    meta: Mapping[str, Any],
+    console: Console,
+    *,
+    tables: Mapping[str, pl.DataFrame] | None = None,
+    reason_shown: bool = False,
 ) -> None:
-    """Print the run's summary; `tables` as of results.write(). An incomplete run says so, and why, in the first line."""
+    """Print the run's summary; `tables` as of results.write(). An incomplete run says so, and why, in the first line.
+
+    With `reason_shown` the user has read why just before.
+    """
     tables = run_results.to_tables(results, meta.get("machine", {})) if tables is None else tables
     summary = run_results.summarize(results, meta, tables)
     if not summary["complete"]:
-        console.print(f"[bold red]incomplete: {escape(summary['reason'] or 'the run was stopped')}[/]", soft_wrap=True)
+        why = "the figures are those up to that end" if reason_shown else escape(summary["reason"] or "the run was stopped")
+        console.print(f"[bold red]incomplete: {why}[/]", soft_wrap=True)
     console.print(_headline(summary, float(results["summary"].get("wall_s", 0.0))), highlight=False)
     if meta.get("ranks_as") == "packed":
         console.print(f"ranks packed in one address space{_turns_on_workers(meta)}", highlight=False, soft_wrap=True)

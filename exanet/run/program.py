@@ -111,7 +111,7 @@ def run(options: Options) -> int:
         meta |= packed.turns_on_workers(results["summary"])
     if outcome.reason:
         results["summary"] |= {"complete": False, "reason": outcome.reason}
-    _publish(options, directory, results, meta | {"exit_code": outcome.exit_code})
+    _publish(options, directory, results, meta | {"exit_code": outcome.exit_code}, reason_shown=bool(outcome.reason))
     if options.record:
         from exanet import results as run_results
 
@@ -279,7 +279,7 @@ def _import_results(options: Options) -> None:
             import exanet.results.summary  # noqa: F401
 
 
-def _publish(options: Options, directory: Path, results: dict[str, Any], meta: dict[str, Any]) -> None:
+def _publish(options: Options, directory: Path, results: dict[str, Any], meta: dict[str, Any], reason_shown: bool) -> None:
     """Writes the folder, and the report into it, and shows the table on the terminal, if that is asked for."""
     from exanet import results as run_results
 
@@ -293,7 +293,7 @@ def _publish(options: Options, directory: Path, results: dict[str, Any], meta: d
 
         # The ranks' own output stays alone on stdout, so that it can be compared with that of a native run.
         console = Console(file=sys.stderr)
-        summary.show(results, meta, console, tables=tables)
+        summary.show(results, meta, console, tables=tables, reason_shown=reason_shown)
     file = directory / "summary.json"
     if options.report:
         from exanet.results import report
