@@ -60,6 +60,12 @@ RanksAs = Annotated[
 ]
 
 
+EXAMPLES = """\
+  exanet run -m exanest -n 16 -- ./program input.txt
+  exanet run -m exanest -n 16 --map round-robin --compute off -- python examples/solver.py
+  exanet run -m ./machine.yaml -n 64 --record trace -- lmp -in in.lj"""
+
+
 def command(
     machine: MachineOption,
     ranks: Ranks,
@@ -79,13 +85,7 @@ def command(
     offload: Offload = None,
     ranks_as: RanksAs = "auto",
 ) -> None:
-    """Run a program on a simulated machine. Exits with the program's code.
-
-    \b
-    exanet run -m exanest -n 64 -- ./solver input
-    exanet run -m exanest -n 16 --map round-robin --compute off -- python ring.py
-    exanet run -m fat-tree-1024 -n 256 --record trace -o results -- ./solver input
-    """
+    """Run a program on a simulated machine. Exits with the program's code."""
     with lightly.imports():
         from exanet.gateware.fabric import FABRICS
         from exanet.mpi import detect
@@ -121,4 +121,4 @@ def command(
 
 
 # Everything behind the first word that is no option belongs to the program, its options too.
-app = single.app(command, allow_interspersed_args=False)
+app = single.app(command, examples=EXAMPLES, allow_interspersed_args=False)

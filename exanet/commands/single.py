@@ -26,10 +26,14 @@ def _first_sentence(text: str) -> str:
     return " ".join(text.split("\n\n")[0].split()).partition(". ")[0].removesuffix(".") + "."
 
 
-def app(command: Callable[..., None], **settings: Any) -> typer.Typer:
-    """The app, which `exanet` reads when the command is asked for; `settings` are those of the command's context."""
+def app(command: Callable[..., None], *, examples: str = "", **settings: Any) -> typer.Typer:
+    """The app, which `exanet` reads when the command is asked for.
+
+    `settings` are those of the command's context, `examples` lines that its help ends with.
+    """
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    alone.command(context_settings=SETTINGS | settings)(command)
+    epilog = f"\b\nExamples:\n{examples}" if examples else None
+    alone.command(context_settings=SETTINGS | settings, epilog=epilog)(command)
     return alone
 
 

@@ -28,7 +28,8 @@ from exanet.mpi import elf
 
 CHOICES = ("auto", "mpich", "openmpi", "none")
 WRAPPERS = {"env", "nice", "nohup", "numactl", "stdbuf", "taskset", "time", "timeout", "valgrind", "strace", "ltrace", "perf"}
-LAUNCHERS = {"mpirun", "mpiexec", "mpiexec.hydra", "mpirun.openmpi", "mpirun.mpich", "orterun", "prterun", "srun"}
+LAUNCHERS = {"mpirun", "mpiexec", "orterun", "prterun", "prun", "srun", "aprun", "jsrun"}
+"""They also have names with an ending, such as mpirun.openmpi."""
 _MPICH_SONAME = re.compile(r"libmpi(ch)?\.so\.12|libmpi_abi\.so\.\d+")
 _OPENMPI_SONAME = re.compile(r"libmpi\.so\.(\d+)")
 _STATIC_MARK = re.compile(rb"MPICH Version:|Open MPI v\d|\0MPI_Init\0|MPIR_Err_create_code")
@@ -69,9 +70,7 @@ def find_program(name: str) -> Path:
 
 def detect(command: Sequence[str], choice: str = "auto") -> Mpi:
     """The MPI of the program that COMMAND starts. Raises InputError with one clear message."""
-    if Path(command[0]).name in LAUNCHERS:
-        name = Path(command[0]).name
-        raise InputError(f"exanet run starts the ranks itself, as many as -n says: leave out {name} and its options")
+    _check_launcher(command)
     program = find_program(command[0])
     if elf.is_elf(program):
         _check_choice(_check_machine(program), choice)
@@ -82,6 +81,19 @@ def detect(command: Sequence[str], choice: str = "auto") -> Mpi:
     if choice == "openmpi":
         return _open_mpi_on_path()
     return _follow(list(command), depth=0)
+
+
+def _check_launcher(command: Sequence[str]) -> None:
+    """Raises InputError on `mpirun -n 4 ./program`, whose ranks would not be the run's, also behind a wrapper."""
+    for at, word in enumerate(command):
+        name = Path(word).name
+        if name.partition(".")[0] in LAUNCHERS:
+            raise InputError(
+                f"program {word!r} is a launcher, and `exanet run` starts the ranks itself; write the program alone behind --, "
+                "and how many ranks with -n, e.g. exanet run -m exanest -n 4 -- ./program"
+            )
+        if name not in WRAPPERS and not (at and (word.startswith("-") or "=" in word)):
+            return
 
 
 def _check_machine(program: Path) -> elf.Executable:

@@ -73,6 +73,9 @@ _OPEN_MPI_5 = {
     "smsc": "^cma,knem,xpmem",
 }
 
+_FALSE = {"0", "no", "false", "off", ""}
+"""What MPICH takes for off, in lower case."""
+
 _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 """Where Open MPI looks for its folder, in this order; then /tmp (opal_tmp_directory())."""
 
@@ -89,18 +92,44 @@ def environment(mpi: Mpi, *, region: str, status: str, library: Path, base: Mapp
         env["LD_LIBRARY_PATH"] = ":".join(part for part in (env.get("LD_LIBRARY_PATH", ""), str(mpi.search)) if part)
     # One core a rank, as the machine has them: a program that starts threads does so because it was asked to.
     env.setdefault("OMP_NUM_THREADS", "1")
+    return env | _forced(mpi, own)
+
+
+def _forced(mpi: Mpi, own: Mapping[str, str]) -> dict[str, str]:
+    """What an MPI needs so that it uses the simulated network and no other, whatever the user's own environment says."""
     if mpi.kind == "mpich":
-        env |= _MPICH
-    elif mpi.kind == "openmpi":
-        settings = _OPEN_MPI | (_OPEN_MPI_4 if mpi.version < 5 else _OPEN_MPI_5)
-        if mpi.version < 5 and own.get("OMPI_MCA_pml") == "ob1":
-            settings |= _OPEN_MPI_4_OB1
-        env |= {f"OMPI_MCA_{name}": value for name, value in settings.items()}
-        # The key-value store of Open MPI's launcher, in its own memory rather than in shared files.
-        env["PMIX_MCA_gds"] = "hash"
-        if mpi.version >= 5:
-            env |= {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "PRTE_MCA_prte_silence_shared_fs": "1"}
-    return env
+        return _MPICH
+    if mpi.kind != "openmpi":
+        return {}
+    settings = _OPEN_MPI | (_OPEN_MPI_4 if mpi.version < 5 else _OPEN_MPI_5)
+    if mpi.version < 5 and own.get("OMPI_MCA_pml") == "ob1":
+        settings |= _OPEN_MPI_4_OB1
+    forced = {f"OMPI_MCA_{name}": value for name, value in settings.items()}
+    # The key-value store of Open MPI's launcher, in its own memory rather than in shared files.
+    forced["PMIX_MCA_gds"] = "hash"
+    if mpi.version >= 5:
+        forced |= {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "PRTE_MCA_prte_silence_shared_fs": "1"}
+    return forced
+
+
+def replaced(mpi: Mpi, base: Mapping[str, str] | None = None) -> list[str]:
+    """A sentence for each setting of the user's that the run replaces. Raises InputError for one that no run can obey."""
+    own = os.environ if base is None else base
+    for prefix in ("MPIR_CVAR", "MPICH", "MPIR_PARAM") if mpi.kind == "mpich" else ():
+        name = f"{prefix}_ASYNC_PROGRESS"
+        if own.get(name, "").lower() not in _FALSE:
+            raise InputError(
+                f"{name}={own[name]}: MPICH's thread for progress polls for ever, and in virtual time a rank that polls is one that waits; "
+                "unset it for this run"
+            )
+    forced = _forced(mpi, own)
+    return [f"{name}={own[name]} is replaced by {forced[name]}" for name in sorted(forced) if own.get(name, forced[name]) != forced[name]]
+
+
+def waits_for_progress(mpi: Mpi, base: Mapping[str, str] | None = None) -> bool:
+    """Whether a rank that waits in a call leaves what others want of its windows undone (mtl/ofi with osc/pt2pt)."""
+    own = os.environ if base is None else base
+    return mpi.kind == "openmpi" and _forced(mpi, own).get("OMPI_MCA_osc") == "pt2pt"
 
 
 def check_temporary_folder() -> None:

@@ -79,6 +79,7 @@ def run(options: Options) -> int:
         raise InputError("--offload: a program without MPI has no collectives; leave the option out")
     if options.bcast and "bcast" in options.offload:
         raise InputError("--collective bcast and --offload bcast: a broadcast goes either way; leave one of them out")
+    replaced = settings.replaced(mpi)
     if mpi.kind == "openmpi":
         settings.check_temporary_folder()
     how, unpacked = packed.resolve(
@@ -92,6 +93,8 @@ def run(options: Options) -> int:
     )
     directory = result_directory("run", options.directory, f"exanet-run-{_program_label(options.command)}", quiet=options.quiet)
     gateware = fabric.library(config) if options.fabric == "gateware" else None
+    for each in replaced:
+        print(f"exanet: {each}, so that all goes over the simulated network", file=sys.stderr)
     meta = _meta(options, described, config, mpi) | {"ranks_as": "packed" if how else "processes"}
     if unpacked:
         meta["not_packed"] = unpacked
@@ -245,7 +248,13 @@ def _simulate(
             order=simulator.order_path,
         )
         supervisor = supervise.Supervisor(
-            simulator, session, ranks=options.ranks, program=options.command[0], progress=shown, mpirun=mpi.kind == "openmpi"
+            simulator,
+            session,
+            ranks=options.ranks,
+            program=options.command[0],
+            progress=shown,
+            mpirun=mpi.kind == "openmpi",
+            waits_for_progress=settings.waits_for_progress(mpi),
         )
         began = time.monotonic()
         outcome = supervisor.run(meanwhile=lambda: _import_results(options))

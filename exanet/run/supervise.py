@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from exanet.progress import Progress
 from exanet.run.launch import Event, HostEnded, LauncherEnded, RankAborted, RankEnded, RankFault, Session
-from exanet.run.watchdog import DeadlockWatch, Watchdog, by_call, want_of_buffering
+from exanet.run.watchdog import DeadlockWatch, Watchdog, by_call, want_of_buffering, want_of_progress
 
 _POLL_S = 0.2
 _GRACE_S = 1.0  # between asking the ranks to end and ending them
@@ -62,7 +62,17 @@ class Outcome:
 class Supervisor:
     """One run, from the start of its ranks to the end of the last. Call `run` once, from the main thread."""
 
-    def __init__(self, simulator: Simulator, session: Session, *, ranks: int, program: str, progress: Progress, mpirun: bool) -> None:
+    def __init__(
+        self,
+        simulator: Simulator,
+        session: Session,
+        *,
+        ranks: int,
+        program: str,
+        progress: Progress,
+        mpirun: bool,
+        waits_for_progress: bool = False,
+    ) -> None:
         self._simulator = simulator
         self._session = session
         self._ranks = ranks
@@ -71,6 +81,7 @@ class Supervisor:
         self._watchdog = Watchdog(progress.note)
         self._deadlock = DeadlockWatch(progress.note)
         self._mpirun = mpirun
+        self._waits_for_progress = waits_for_progress  # its library does, in passive-target communication
         self._mpirun_aborts = False  # a rank has ended in a way that mpirun ends the others for
         self._asked_since: float | None = None
         self._thread = threading.Thread(target=self._simulate, name="simulator", daemon=True)
@@ -141,7 +152,7 @@ class Supervisor:
                 if deadlock := self._deadlock.look(progress, self._simulator.rank_states):
                     self._simulator.stop(deadlock)
                     self._thread.join(_SETTLE_S)
-                    self._fail(deadlock + self._want_of_buffering(), 1)
+                    self._fail(deadlock + self._advice(), 1)
             else:
                 self._press(time.monotonic())
 
@@ -203,15 +214,15 @@ class Supervisor:
         """Why the simulator has ended the run; of a deadlock also who waits where."""
         reason = str(self._simulator.results()["summary"]["reason"])
         waiting = by_call([str(state.get("mpi_call") or "") for state in self._simulator.rank_states()])
-        return f"{reason}: {waiting}{self._want_of_buffering()}" if reason.startswith("deadlock") and waiting else reason
+        return f"{reason}: {waiting}{self._advice()}" if reason.startswith("deadlock") and waiting else reason
 
-    def _want_of_buffering(self) -> str:
-        """Advice when ranks wait in MPI_Send for receives that buffering would not have made them wait for."""
+    def _advice(self) -> str:
+        """Of a deadlock: what would have let the ranks go on, buffering in MPI_Send or progress of windows."""
         if self._thread.is_alive():
             return ""
         blocked = self._simulator.blocked_sends()
         calls = [str(state.get("mpi_call") or "") for state in self._simulator.rank_states()]
-        return want_of_buffering(calls, **blocked)
+        return want_of_buffering(calls, **blocked) + (want_of_progress(calls) if self._waits_for_progress else "")
 
     def _check_joined(self, progress: Mapping[str, Any]) -> None:
         """A rank that ended without MPI_Init keeps the others waiting in theirs for ever."""

@@ -136,6 +136,20 @@ def want_of_buffering(
     )
 
 
+_OF_A_WINDOW = re.compile(r"MPI_(Win_.+|R?([Pp]ut|([Gg]et_)?[Aa]ccumulate|[Gg]et)|Fetch_and_op|Compare_and_swap)")
+
+
+def want_of_progress(calls: Sequence[str]) -> str:
+    """Of a deadlock over Open MPI 4's mtl/ofi: advice where ranks wait for a window; `calls`: the MPI call of each rank."""
+    waiting = [rank for rank, call in enumerate(calls) if _OF_A_WINDOW.fullmatch(call)]
+    if not waiting:
+        return ""
+    return (
+        f"; {_name(waiting)} may wait for another rank's window: over mtl/ofi, Open MPI 4 serves none while a rank waits in a call; "
+        "try OMPI_MCA_pml=ob1 exanet run ..."
+    )
+
+
 class Watchdog:
     """Contract: call `look` as often as you like; it warns once for each time that a rank stands still, and once when it goes on."""
 

@@ -84,9 +84,9 @@ class _Progress:
             return
         self._done = done
         made = done - self._first
-        # The first ends of all workers come together, so an estimate from fewer would be as many times too long as there are workers.
+        # As many as there are workers end at about the same time: until then it would be too much by as many times.
         left = ""
-        if self._at_work is not None and made >= 2 * max(there, 1) and done < self._total:
+        if self._at_work is not None and made >= max(there, 1) and done < self._total:
             left = f", about {(now - self._at_work) / made * (self._total - done):.0f} s left"
         at_work = f"{there} workers" if there or done == self._total else "waiting for workers"
         line = f"exanet: {done} of {self._total} runs, {failed} failed, {at_work}, {now - self._began:.0f} s{left}"

@@ -12,6 +12,12 @@
 #define EXANET_STEP_PS PS_PER_MS
 #define EXANET_MOST_STEPS 1000
 
+#define EXANET_WAITS_UNTIL_WARNING 25 /* that says who waits */
+
+/* sockets.c: another rank may be the other end, which MPICH's launcher is not; and the warning, once in a process. */
+bool exanet_is_rank_socket(int fd);
+void exanet_socket_warn(int fd);
+
 /* The rank sleeps for so many whole milliseconds of virtual time, of which the rest of the present one is the first, so that all who wait
  * end at the same time; the next step is twice as long. */
 static inline void exanet_step(struct exanet_ni *ni, uint64_t *steps) {

@@ -8,7 +8,7 @@
  * operation on memory that it has not registered. The only process that can reach such a window is the caller, so its processor does it. */
 #include <string.h>
 
-#include "clock.h"
+#include "nodes.h"
 #include "runtime/collectives/bcast.h"
 #include "runtime/collectives/offload.h"
 
@@ -110,7 +110,7 @@ static bool find_own(void) {
 
 exanet_mpi_function exanet_mended(const char *name, exanet_mpi_function found) {
   const char *plain = name[0] == 'P' ? name + 1 : name;
-  found = exanet_offload_mended(name, found);
+  found = exanet_shared_windows_mended(name, exanet_nodes_mended(name, exanet_offload_mended(name, found)));
   if (strcmp(plain, "MPI_Bcast") == 0 || strcmp(plain, "MPI_Bcast_c") == 0) return exanet_bcast_mended(name, found);
   if (strcmp(plain, "MPI_Win_test") == 0) {
     *(plain == name ? &real_mpi_test : &real_pmpi_test) = found;

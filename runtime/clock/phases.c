@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "exanet/mpi_calls.h"
+#include "nodes.h"
 #include "runtime/collectives/bcast.h"
 #include "runtime/collectives/offload.h"
 #include "runtime/record/record.h"
@@ -33,6 +33,7 @@ static void join(int provided, bool has_world) {
     if (has_world) {
       exanet_bcast_open(opened, exanet_mpi_real);
       exanet_offload_open(opened, exanet_mpi_real);
+      exanet_shared_windows_open(opened);
     }
     exanet_note_before(opened, exanet_now_ps());
     status = exanet_start(opened);

@@ -22,9 +22,6 @@
 
 #include "beside.h"
 
-/* After so many polls a warning says who waits for whom. */
-#define POLLS_UNTIL_WARNING 25
-
 /* MPICH asks its launcher by this one, which answers by itself; -1 where there is none. */
 static int launcher_socket(void) {
   static int number = -2;
@@ -35,7 +32,7 @@ static int launcher_socket(void) {
   return number;
 }
 
-static bool is_rank_socket(int fd) {
+bool exanet_is_rank_socket(int fd) {
   struct stat status;
   return fd >= 0 && fd != launcher_socket() && fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode);
 }
@@ -58,19 +55,19 @@ static bool may_wait(int fd, short events) {
   struct exanet_ni *ni = exanet_virtual_ni();
   if (ni == NULL || (exanet_mpi_depth == 0 && exanet_program_threads() > 0)) return false;
   const int before = errno;
-  const bool waits = is_rank_socket(fd) && (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0 &&
+  const bool waits = exanet_is_rank_socket(fd) && (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0 &&
                      !has_limit(fd, events == POLLIN ? SO_RCVTIMEO : SO_SNDTIMEO);
   errno = before;
   return waits;
 }
 
-static void warn(int fd) {
+void exanet_socket_warn(int fd) {
   static bool warned;
   if (!warned)
     fprintf(stderr,
             "exanet: a rank (pid %d) waits at its socket %d for %d s; virtual time goes on meanwhile, by longer and "
             "longer steps\n",
-            (int)getpid(), fd, POLLS_UNTIL_WARNING * EXANET_WAIT_MS / 1000);
+            (int)getpid(), fd, EXANET_WAITS_UNTIL_WARNING * EXANET_WAIT_MS / 1000);
   warned = true;
 }
 
@@ -80,7 +77,7 @@ static void wait_for(int fd, short events) {
   struct exanet_ni *ni;
   uint64_t steps = 1;
   for (int looks = 1; look(fd, events, EXANET_WAIT_MS) <= 0 && (ni = exanet_virtual_ni()) != NULL; ++looks) {
-    if (looks == POLLS_UNTIL_WARNING) warn(fd);
+    if (looks == EXANET_WAITS_UNTIL_WARNING) exanet_socket_warn(fd);
     exanet_step(ni, &steps);
   }
 }

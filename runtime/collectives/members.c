@@ -13,6 +13,7 @@ void *exanet_kept(void *memory) {
 }
 
 void exanet_members_open(void) {
+  if (world_group != 0) return;
   exanet_mpi.comm_group((long)exanet_mpi.world, &world_group);
   world_group = exanet_handle_at((long)&world_group, 0);
 }

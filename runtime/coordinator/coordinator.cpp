@@ -68,6 +68,7 @@ Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std
       throw ConfigError("placement", "placement names node " + std::to_string(node) + ", the machine has " +
                                          std::to_string(topology_->node_count()));
   }
+  set_nodes();
   region_->send_cpu_ps = static_cast<std::uint64_t>(engine_.send_cpu().ps());
   region_->store_word_ps = static_cast<std::uint64_t>(machine.ni.store_word.ps());
   region_->rdma_cpu_ps = static_cast<std::uint64_t>(engine_.rdma_cpu().ps());
@@ -99,6 +100,15 @@ Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std
 }
 
 Coordinator::~Coordinator() = default;
+
+void Coordinator::set_nodes() {
+  std::vector<bool> used(topology_->node_count());
+  for (RankId r = 0; r < ranks(); ++r) {
+    region_.rank(r).node = placement_[r];
+    if (used[placement_[r]]) region_->shares_nodes = 1;
+    used[placement_[r]] = true;
+  }
+}
 
 void Coordinator::run() {
   const sched_param none{};

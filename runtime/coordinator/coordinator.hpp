@@ -127,6 +127,7 @@ class Coordinator final : private Host {
   bool push(RankId rank, const Stored& stored);
   std::size_t push_until(RankId rank, Time horizon);
   // trees.cpp
+  void set_nodes();  // which rank is on which
   void choose_bcast(const std::string& name, const TopologySpec& topology);
   void answer_questions();
   void answer(RankId rank);

@@ -96,6 +96,11 @@ uint64_t exanet_clock_peek(const struct exanet_ni *ni);
 void exanet_note_before(struct exanet_ni *ni, uint64_t ps);
 uint64_t exanet_before_ps(const struct exanet_ni *ni);
 
+/* The node that a rank is placed on; whether any node has several ranks. */
+uint32_t exanet_node(const struct exanet_ni *ni);
+uint32_t exanet_node_of(const struct exanet_ni *ni, uint32_t rank);
+bool exanet_shares_nodes(const struct exanet_ni *ni);
+
 /* Whether the run chose how programs broadcast, and that routers copy what they send, between the endpoints EXANET_COPIES; and what a rank
  * has to do in one. The answer takes no virtual time. */
 #define EXANET_COPIES 0

@@ -35,6 +35,9 @@ uint32_t exanet_rank(const struct exanet_ni *ni) { return ni->rank; }
 uint32_t exanet_size(const struct exanet_ni *ni) { return ni->region->ranks; }
 size_t exanet_eager_max(const struct exanet_ni *ni) { return ni->region->eager_max; }
 size_t exanet_packet_max(const struct exanet_ni *ni) { return ni->region->packet_max; }
+uint32_t exanet_node(const struct exanet_ni *ni) { return ni->slot->node; }
+uint32_t exanet_node_of(const struct exanet_ni *ni, uint32_t rank) { return exn_rank_slot(ni->region, rank)->node; }
+bool exanet_shares_nodes(const struct exanet_ni *ni) { return ni->region->shares_nodes != 0; }
 uint32_t exanet_offloaded(const struct exanet_ni *ni) { return ni->region->offloaded; }
 bool exanet_bcast_is_chosen(const struct exanet_ni *ni) { return ni->region->chosen_bcast != EXN_BCAST_OF_THE_LIBRARY; }
 bool exanet_bcast_is_copied(const struct exanet_ni *ni) { return ni->region->chosen_bcast == EXN_BCAST_BY_COPIES; }

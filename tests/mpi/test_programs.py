@@ -108,6 +108,25 @@ def test_open_mpi_4_by_its_own_protocols(exanet_run: Runner, openmpi4: Stack) ->
     assert done.summary["messages"] > 3 * 6  # over the simulated network, not beside it
 
 
+@pytest.mark.every_mpi
+def test_passive_target_beside_a_collective(exanet_run: Runner, stack: Stack, compiled: Callable[[str], Path]) -> None:
+    """Open MPI 4's mtl/ofi serves no window meanwhile: the message of the deadlock names the protocols that do, over which it ends."""
+    words, options = [compiled("passive_flush")], ("--compute", "off", "--map", "round-robin")
+    if stack.name == "openmpi4":
+        done = exanet_run(stack, 4, words, options=options, code=1)
+        assert "deadlock" in done.errors and "OMPI_MCA_pml=ob1" in done.errors
+        stack = dataclasses.replace(stack, environment=stack.environment | {"OMPI_MCA_pml": "ob1"})
+    assert exanet_run(stack, 4, words, options=options).line("sum") == ["10"]
+
+
+@pytest.mark.parametrize("way", ["asyncio", "select", "poll", "epoll"])
+def test_waits_for_files_beside_the_network(exanet_run: Runner, stack: Stack, way: str) -> None:
+    done = exanet_run(
+        stack, 2, [stack.python, PROGRAMS / "waits_for_files.py", way], options=("--compute", "off", "--map", "round-robin"), timeout=60
+    )
+    assert done.line("ok") == ["2"]
+
+
 def test_no_session_after_the_last_one(exanet_run: Runner, mpich: Stack) -> None:
     done = exanet_run(mpich, 2, [mpich.python, PROGRAMS / "sessions.py", "again"], code=1)
     assert "begins MPI again after it has ended it" in done.errors

@@ -108,6 +108,9 @@ def test_incomplete_run_says_so(tmp_path: Path) -> None:
     console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
     summary.show(given, synthetic_meta(), console)
     assert console.export_text().splitlines()[0] == "incomplete: rank 3 was killed by SIGKILL"
+    summary.show(given, synthetic_meta(), console, reason_shown=True)
+    again = console.export_text()
+    assert again.splitlines()[0].startswith("incomplete: ") and "SIGKILL" not in again
 
 
 def nothing_measured() -> dict[str, Any]:

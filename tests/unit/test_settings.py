@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are settings that a run cannot obey, and launchers that it does not start, named rather than passed over?"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from exanet.errors import InputError
+from exanet.mpi import detect, settings
+from exanet.mpi.detect import Mpi
+from exanet.run.watchdog import want_of_progress
+
+MPICH, OPEN_MPI_4, OPEN_MPI_5 = Mpi("mpich"), Mpi("openmpi", version=4), Mpi("openmpi", version=5)
+
+
+@pytest.mark.parametrize("name", ["MPIR_CVAR_ASYNC_PROGRESS", "MPICH_ASYNC_PROGRESS"])
+@pytest.mark.parametrize("value", ["1", "yes", "True"])
+def test_a_thread_for_progress_is_refused_by_name(name: str, value: str) -> None:
+    with pytest.raises(InputError, match=f"{name}={value}"):
+        settings.replaced(MPICH, {name: value})
+    assert settings.replaced(MPICH, {name: "0"}) == settings.replaced(MPICH, {name: "No"}) == []
+    assert settings.replaced(OPEN_MPI_5, {name: value}) == []
+
+
+def test_each_setting_that_is_replaced_is_said() -> None:
+    assert settings.replaced(OPEN_MPI_4, {"OMPI_MCA_osc": "rdma"}) == ["OMPI_MCA_osc=rdma is replaced by pt2pt"]
+    assert settings.replaced(OPEN_MPI_4, {"OMPI_MCA_osc": "pt2pt", "OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}) == []
+    assert settings.replaced(OPEN_MPI_4, {"OMPI_MCA_pml": "ob1", "OMPI_MCA_osc": "rdma"}) == []
+    assert settings.replaced(OPEN_MPI_5, {"OMPI_MCA_pml": "ob1"}) == ["OMPI_MCA_pml=ob1 is replaced by cm"]
+    assert settings.replaced(MPICH, {"MPIR_CVAR_NOLOCAL": "0"}) == ["MPIR_CVAR_NOLOCAL=0 is replaced by 1"]
+    for mpi in (MPICH, OPEN_MPI_4, OPEN_MPI_5):
+        forced = settings.environment(mpi, region="r", status="s", library=settings.Path("l"), base={})
+        assert settings.replaced(mpi, forced) == []
+
+
+@pytest.mark.parametrize("choice", ["auto", "mpich", "openmpi", "none"])
+@pytest.mark.parametrize("words", ["mpirun -n 4 ./program", "/usr/bin/mpiexec.hydra ./p", "env A=1 mpirun.openmpi ./p", "srun -N 2 ./p"])
+def test_a_launcher_is_no_program(words: str, choice: str) -> None:
+    with pytest.raises(InputError, match=re.escape("is a launcher, and `exanet run` starts the ranks itself")):
+        detect.detect(words.split(), choice)
+
+
+def test_what_only_looks_like_one_is() -> None:
+    assert detect.detect(["true", "mpirun"], "none") == Mpi("none")
+    assert detect.detect(["env", "true", "mpirun"], "none") == Mpi("none")
+
+
+def test_a_deadlock_at_windows_names_the_way_out_where_there_is_one() -> None:
+    assert want_of_progress(["MPI_Allreduce", "MPI_Barrier"]) == want_of_progress(["MPI_Get_count", "MPI_Putter"]) == ""
+    text = want_of_progress(["MPI_Allreduce", "MPI_Win_flush", "MPI_Rput"])
+    assert "ranks 1, 2" in text and "OMPI_MCA_pml=ob1" in text
+    assert settings.waits_for_progress(OPEN_MPI_4, {})
+    assert not settings.waits_for_progress(OPEN_MPI_4, {"OMPI_MCA_pml": "ob1"})
+    assert not settings.waits_for_progress(OPEN_MPI_5, {}) and not settings.waits_for_progress(MPICH, {})
