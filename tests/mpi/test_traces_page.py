@@ -10,7 +10,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Stack
+
+from .conftest import Stack
 
 ROOT = Path(__file__).parents[2]
 
