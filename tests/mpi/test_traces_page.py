@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Do the commands of docs/traces.md work as they stand there, one behind the other in an empty folder?"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .conftest import Stack
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.long
+def test_the_first_commands_of_the_page_work(mpich: Stack, tmp_path: Path) -> None:
+    block = re.search(r"```\n(exanet run .*?)```", (ROOT / "docs" / "traces.md").read_text(), re.DOTALL)
+    assert block is not None
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    commands = [shlex.split(line, comments=True) for line in block[1].splitlines()]
+    assert len(commands) > 10
+    environment = {**os.environ, **mpich.environment, "PATH": f"{Path(mpich.python).parent}:{os.environ['PATH']}"}
+    for words in commands:
+        done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, f"{shlex.join(words)}\n{done.stderr}"
