@@ -425,8 +425,16 @@ def _link_problems(model: MachineFile) -> Problems:
         elif (link.word.value * 10**12) % link.rate.value:
             yield (
                 ("links", name, "rate"),
-                f"{link.word.value} bit take no whole number of picoseconds; choose another rate or word",
+                f"{link.word.value} bit take no whole number of picoseconds; {_words_for(link.rate.value)}",
             )
+
+
+def _words_for(rate: int) -> str:
+    """What to say of a rate with which a word takes no whole number of picoseconds: the shortest word that does."""
+    bits = math.lcm(rate // math.gcd(rate, 10**12), 8)
+    if bits > _WORD_LIMITS[1]:
+        return "choose another rate"
+    return f"choose another rate, or a word of {bits} bit or a multiple of that"
 
 
 def _word_problems(path: tuple[str, ...], bits: int) -> Problems:

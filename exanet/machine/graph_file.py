@@ -84,9 +84,10 @@ def read(file: Path) -> Graph:
     """The graph in `file`. Raises InputError, with file and line, on what is no graph."""
     shown = printable(str(file))
     try:
-        if file.stat().st_size > _LARGEST:
+        with file.open("rb") as opened:
+            content = opened.read(_LARGEST + 1)  # devices and pipes have no size
+        if len(content) > _LARGEST:
             raise InputError(f"{shown}: error: larger than 64 MiB; give a smaller graph")
-        content = file.read_bytes()
         text = content.decode()
     except OSError as error:
         raise InputError(f"{shown}: error: cannot be read: {error.strerror}; give a file of links, or GraphML") from None

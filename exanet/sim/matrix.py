@@ -9,6 +9,7 @@ stands behind `#` is ignored. The simulator reads no files: it is handed the mat
 from __future__ import annotations
 
 import re
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,10 @@ def _row(source: int, mark: Mark, weights: list[float], endpoints: int) -> str:
 def _read(file: Path, shown: str) -> list[tuple[Mark, list[float]]]:
     """Rows with their places. Raises InputError."""
     try:
-        if file.stat().st_size > _LARGEST:
+        found = file.stat()
+        if stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode):
+            raise InputError(Mark(shown).error(f"a device, which may have no end; {_WHAT}"))
+        if found.st_size > _LARGEST:
             raise InputError(Mark(shown).error("larger than 1 GiB; give a smaller matrix"))
         return _numpy(file, shown) if file.suffix == ".npy" else _lines(file.read_text(encoding="utf-8-sig"), shown)
     except (OSError, ValueError) as error:

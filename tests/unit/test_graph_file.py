@@ -186,3 +186,8 @@ def test_the_order_of_dimensions_reaches_the_simulator(tmp_path: Path) -> None:
     machines_own = machine.load(tmp_path / "m.yaml").resolve()
     assert _core.route(machines_own, 0, 1 + 8)[1] == 1
     assert _core.route(machine.load("torus-512").resolve(), 0, 1 + 8)[1] == 8
+
+
+def test_what_has_no_end_is_refused_before_memory_is_full() -> None:
+    with pytest.raises(InputError, match="/dev/zero: error: larger than 64 MiB"):
+        graph_file.read(Path("/dev/zero"))

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import re
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,8 @@ CONTRADICTIONS = [
     ("router: {virtual_channels: {value: 1, source: x, kind: chosen}}", "must be from 2"),
     ("router: {virtual_channels: {value: 9, source: x, kind: chosen}}", "to 8"),
     ("links: {intra-qfdb: {rate: {value: 7 Gb/s, source: x, kind: chosen}}}", "whole number of picoseconds"),
+    ("links: {intra-qfdb: {rate: {value: 112 Gb/s, source: x, kind: chosen}}}", "a word of 56 bit or a multiple of that"),
+    ("links: {intra-qfdb: {rate: {value: 56.000001 Gb/s, source: x, kind: chosen}}}", "picoseconds; choose another rate"),
     ("links: {intra-qfdb: {rate: {value: 0, source: x, kind: chosen}}}", "must be above zero"),
     ("ni: {eager_max: {value: 33 B, source: x, kind: chosen}}", "exceed packet_max"),
     ("ni: {packet_max: {value: 257 B, source: x, kind: chosen}}", "from 1 B to 256 B"),
@@ -243,3 +246,15 @@ def test_a_figure_that_no_machine_has_is_reported_by_itself(key: str, value: str
             machine.load(base, located.values({key: value}, "command line"))
         assert any(message in said for said in refusal.value.messages), refusal.value.messages
         assert not any("_ps'" in said or "_words'" in said for said in refusal.value.messages), refusal.value.messages
+
+
+@pytest.mark.parametrize("rate", ["56 Gb/s", "112 Gb/s", "7 Gb/s"])
+def test_a_rate_is_taken_with_the_word_that_its_refusal_names(tmp_path: Path, rate: str) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_text(f"extends: torus-2x2x2\nname: own\nlinks: {{link: {{rate: {rate}}}}}\n")
+    with pytest.raises(InputError) as refusal:
+        machine.load(file)
+    [word] = re.findall(r"a word of (\d+) bit", str(refusal.value))
+    file.write_text(f"extends: torus-2x2x2\nname: own\nlinks: {{link: {{rate: {rate}, word: {word} bit}}}}\n")
+    [link] = machine.load(file).resolve()["links"]
+    assert int(word) * 10**12 == link["word_time_ps"] * machine.load(file).model.links["link"].rate.value

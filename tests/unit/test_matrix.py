@@ -102,6 +102,11 @@ def test_what_is_no_matrix_is_one_message_with_its_place(tmp_path: Path, name: s
     assert reported.startswith(f"{tmp_path / name}{message}"), reported
 
 
+def test_a_device_is_refused_before_it_is_read() -> None:
+    with pytest.raises(InputError, match=r"^/dev/zero:1:1: error: a device, which may have no end"):
+        sent("matrix:/dev/zero")
+
+
 def test_a_name_without_a_file_is_refused() -> None:
     with pytest.raises(InputError, match="matrix:FILE"):
         sent("matrix")
