@@ -19,7 +19,8 @@
 //                           packets of transfers sent, transfers ended, blocks repeated, answers that were stale; packets written, repeated, dropped,
 //                           blocks answered
 //   0x104070                load: counts of 32 bits: pages walked to, faults, faults that were lost, invalidations that are over
-//   0x104080                store of 8 bytes: invalidates what is known of pages; the invalidations before it are over with it
+//   0x104080                load: count of 32 bits: stores that did nothing as they had a part of their 8 bytes alone, as a word in two halves has;
+//                           store of 8 bytes: invalidates what is known of pages; the invalidations before it are over with it
 //   0x104090                load of 8 bytes: ni_fault_t, the first one; store of 8 bytes: takes it
 //   0x108000 + 16 m         store of 8 bytes: mailbox m, ni_mailbox_t
 //   0x10c000 + 16 d         store of 8 bytes: protection domain d, ni_domain_t
@@ -133,6 +134,24 @@ module exanet_ni #(
 );
   import exanet_pkg::*;
   localparam logic [1:0] Incr = 2'b01;
+  if (Contexts < 2 || Contexts > 256 || (Contexts & (Contexts - 1)) != 0) begin : gen_illegal_1
+    $error("Contexts is a power of two, 2 to 256");
+  end
+  if (Peers < 2 || Peers > 4096 || (Peers & (Peers - 1)) != 0) begin : gen_illegal_2
+    $error("Peers is a power of two, 2 to 4096");
+  end
+  if (Channels == 1 || Channels > 1024 || (Channels & (Channels - 1)) != 0) begin : gen_illegal_3
+    $error("Channels is none, or a power of two, 2 to 1024");
+  end
+  if (Window < 2 || Window > 32 || (Window & (Window - 1)) != 0) begin : gen_illegal_4
+    $error("Window is a power of two, 2 to 32");
+  end
+  if (XBits < 1 || YBits < 1 || NodeBits + XBits + YBits > 21) begin : gen_illegal_5
+    $error("each coordinate has a bit of an address's 22 at least");
+  end
+  if (IdBits < 1) begin : gen_illegal_6
+    $error("an identifier of the bus has a bit at least");
+  end
 
   // --- Stores.
   logic store, ready, sends_ready, boxes_ready, transfers_ready, page, enabled, context_write;
@@ -153,6 +172,15 @@ module exanet_ni #(
   assign context_next = next_line[20] ? next_line[4+:ContextBits] : next_line[12+:ContextBits];
   assign low = strobe[7:0] == '1;
   assign high = strobe[15:8] == '1;
+  // Bytes of a payload count one by one; all else is words of 8 bytes.
+  logic part, payload;
+  logic [31:0] parts_q;
+  assign payload = !line[20] && line[11:6] == '0;
+  assign part = store && !payload && ((!low && strobe[7:0] != '0) || (!high && strobe[15:8] != '0));
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) parts_q <= '0;
+    else parts_q <= parts_q + 32'(part);
+  end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) {config_q, configured_q} <= '0;
@@ -430,6 +458,7 @@ module exanet_ni #(
     if (address[20:4] == 17'h10405) value = 128'(transfer_counts);
     if (address[20:4] == 17'h10406) value = 128'(block_counts);
     if (address[20:4] == 17'h10407) value = 128'(page_counts);
+    if (address[20:4] == 17'h10408) value = 128'(parts_q);
     if (address[20:4] == 17'h10409) value = {64'd0, page_fault};
   end
 endmodule
