@@ -73,3 +73,4 @@ if __name__ == "__main__":
     taken, left = solve(*given, *(128, 60)[len(given) :])
     if WORLD.rank == 0:
         print(f"{taken} steps on {WORLD.size} ranks, residual {left:.6e}")
+    MPI.Finalize()  # else the end of the interpreter counts, too

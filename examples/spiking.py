@@ -197,6 +197,7 @@ def main() -> None:
         print(f"{sum(count for count, _, _ in totals)} spikes ({rate:.1f} Hz), check {check:016x}, on {world.size} ranks")
         print(f"built in {built - began:.6f} s, worked for {worked:.6f} s, exchanged spikes for {exchanging:.6f} s of it, {rounds} rounds,")
         print(f"{sum(size for _, _, size in totals)} bytes")
+    MPI.Finalize()  # else the end of the interpreter counts, too
 
 
 def _nest(world, out: list[np.ndarray], blocks: Blocks) -> tuple[np.ndarray, int, int]:  # type: ignore[no-untyped-def]

@@ -33,7 +33,7 @@ Time RankJob::resume() {
     }
     if (step_ == steps_) {
       finished_ = true;
-      statistics_.clock = library_.clock(id_);
+      statistics_.clock = statistics_.last_call = library_.clock(id_);
       statistics_.library = library_.library_time(id_);
       library_.end(id_);
     } else if (++begun > kStepsAtOnce) {

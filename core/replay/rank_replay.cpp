@@ -125,7 +125,10 @@ void RankReplay::end() {
   ReplayedCall& call = statistics_.calls[call_.code];
   ++call.calls;
   call.time += library_.clock(id_) - began_;
-  if (call_.form != EXANET_TRACE_ENDING) return;
+  if (call_.form != EXANET_TRACE_ENDING) {
+    statistics_.last_call = library_.clock(id_);
+    return;
+  }
   finished_ = true;
   statistics_.clock = library_.clock(id_);
   statistics_.library = library_.library_time(id_);

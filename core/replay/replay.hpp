@@ -68,7 +68,7 @@ struct ReplayedCall {
 };
 
 struct ReplayedRank {
-  Time clock, compute, library;
+  Time clock, compute, library, last_call;  // when the last call before MPI_Finalize returned
   std::vector<ReplayedCall> calls;  // by code (trace_format.h)
 };
 

@@ -33,7 +33,8 @@ class ReplayFace {
     for (const ReplayProgram& program : programs_) {
       for (const NodeId node : program.placement) {
         const ReplayedRank& rank = r.ranks[id++];
-        run.ranks.push_back({node, ps(rank.clock), ps(rank.compute), ps(rank.library), ps(program.start)});
+        run.ranks.push_back(
+            {node, ps(rank.clock), ps(rank.compute), ps(rank.library), ps(rank.last_call), ps(program.start)});
       }
     }
     nb::dict d = run_results(run);

@@ -18,6 +18,9 @@ from exanet.results import energy
 EVERY_RANK_UP_TO = 16
 """With more ranks the table shows least, median and most, and names the rank."""
 
+NOTICEABLE_PERCENT = 1.0
+"""Share of the time of all ranks, behind their last MPI calls, from which on the summary says so."""
+
 TOP = 5
 """Rows of the link and MPI call tables."""
 
@@ -45,6 +48,8 @@ def show(
         if table.row_count:
             console.print()
             console.print(table)
+        if table.title == "Ranks" and (note := _after_last_call(summary, tables["ranks"])):
+            console.print(note, highlight=False)
     if summary["energy"]:
         console.print(f"\nNetwork: {energy.text(summary['energy'])}", highlight=False)
 
@@ -124,6 +129,18 @@ def _ranks(ranks: pl.DataFrame) -> Table:
     for which, choose in pick.items():
         table.add_row(f"{which}: rank", *(f"[dim]{_extreme_rank(rows, name, choose)}[/]" for name in shown))
     return table
+
+
+def _after_last_call(summary: Mapping[str, Any], ranks: pl.DataFrame) -> str:
+    """How long ranks ran on after their last MPI call, where that is a noticeable part of a whole run."""
+    if not summary["complete"] or summary["after_last_call_percent"] < NOTICEABLE_PERCENT:
+        return ""
+    longest = int((ranks["virtual_ps"] - ranks["last_call_ps"]).max())  # type: ignore[arg-type]
+    return (
+        f"After their last MPI call and before MPI_Finalize: {_percent(summary['after_last_call_percent'])} of all ranks' time, at "
+        f"most {time_text(longest)} of one. That is a program's end, such as an interpreter's, and part of the virtual time above; a program "
+        "that calls MPI_Finalize itself (in Python, MPI.Finalize()) leaves it out."
+    )
 
 
 def _extreme_rank(rows: pl.DataFrame, name: str, choose: Callable[..., Any]) -> str:

@@ -40,6 +40,7 @@ void exanet_mpi_leave(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind
   exn_nonblocking_end(ni, kind);
   ni->slot->mpi_call = exn_call.number = 0;
   if (call >= EXN_MPI_CALLS || !exn_virtual(ni)) return;
+  ni->slot->last_call_ps = ni->clock_ps;
   ++ni->slot->mpi[call].calls;
   ni->slot->mpi[call].time_ps += ni->clock_ps - mpi_entered_ps;
 }

@@ -52,6 +52,18 @@ def test_eager_messages_cost_what_their_words_cost(exanet_run: Runner, stack: St
         assert found[8] == pytest.approx(ONE_HOP_NS, abs=TOLERANCE_NS)
 
 
+def test_what_a_program_does_after_its_last_call_is_shown_apart(exanet_run: Runner, stack: Stack) -> None:
+    """It is no part of a run whose program ends MPI itself."""
+    words = [stack.python, PROGRAMS / "last_call.py"]
+    left_open = exanet_run(stack, 2, words, options=("--compute", "off")).summary
+    finalized = exanet_run(stack, 2, [*words, "finalize"], options=("--compute", "off")).summary
+    assert left_open["after_last_call_percent"] > 90
+    assert finalized["after_last_call_percent"] == 0
+    assert left_open["virtual_ps"] - finalized["virtual_ps"] == pytest.approx(5e9, rel=1e-3)
+    for rank in left_open["ranks"]:
+        assert rank["virtual_ps"] - rank["last_call_ps"] == pytest.approx(5e9, rel=1e-3)
+
+
 @pytest.mark.parametrize("on", ["exanest", "exanest-ni"])
 def test_large_messages_run_at_the_links_rate(exanet_run: Runner, stack: Stack, on: str) -> None:
     """The second half of a message takes its packets' time on the link: payload, header, footer and framing, and the link's pauses."""

@@ -80,7 +80,7 @@ def test_terminal_and_page_of_a_sweep_have_the_same_figure(tmp_path: Path) -> No
 @needs_browser
 def test_a_logarithmic_axis_has_labels(tmp_path: Path) -> None:
     command("sim", *SHORT, "--load", "0.2,0.4,0.6", "-q", "-o", str(tmp_path / "r"))
-    [label] = re.findall(r'aria-label="(latency [^"]*)"', in_browser(tmp_path / "r/report.html"))
+    [label] = re.findall(r'aria-description="(latency [^"]*)"', in_browser(tmp_path / "r/report.html"))
     steps = [float(step) for step in label.removeprefix("latency (µs), logarithmic: ").split(", ")]
     points = on_page(tmp_path / "r")["points"]
     assert len(steps) >= 2 and steps == sorted(steps)

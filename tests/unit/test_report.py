@@ -87,6 +87,20 @@ def test_page_draws_in_a_browser(tmp_path: Path, case: str) -> None:
     assert drawn.tags.count("section") == 8 + (case == "nothing measured")
     assert charts(elements) == (1 if case == "nothing measured" else 5)
     assert drawn.tags.count("img") == 0
+    pictures = re.findall(r'<div class="chart[^>]*>', elements)
+    assert pictures and all('aria-label="' in picture for picture in pictures)
+    assert all('tabindex="0"' in picture for picture in pictures if "machine" in picture), "it turns by arrow keys"
+
+
+@pytest.mark.slow
+@needs_browser
+def test_bars_are_below_the_timeline_where_the_page_is_narrow(tmp_path: Path) -> None:
+    page_of(tmp_path / "run", synthetic_run(), synthetic_meta())
+    high = {}
+    for width in (500, 1240):
+        elements = in_browser(tmp_path / "run/report.html", width)
+        (high[width],) = re.findall(r'<div class="chart"[^>]*height: (\d+)px[^>]*aria-label="When each rank waited', elements)
+    assert int(high[500]) == 2 * int(high[1240])
 
 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:

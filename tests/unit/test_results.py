@@ -340,6 +340,16 @@ def test_terminal_summary_names_the_extreme_ranks() -> None:
     assert line.split()[3] == "41"
 
 
+@pytest.mark.parametrize("share", [0, 0.009, 0.011, 0.5])
+def test_time_after_the_last_call_is_said_where_it_is_noticeable(share: float) -> None:
+    given = synthetic_run()
+    given["ranks"]["last_call_ps"] = (given["ranks"]["virtual_ps"] * (1 - share)).astype(np.int64)
+    console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    summary.show(given, synthetic_meta(), console)
+    text = console.export_text()
+    assert (f"After their last MPI call and before MPI_Finalize: {100 * share:.1f} % of all ranks' time" in text) == (share > 0.01)
+
+
 def test_terminal_summary_of_nothing() -> None:
     console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
     summary.show(nothing_measured(), synthetic_meta(1), console)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Link use on the machine's shape: nodes in three dimensions, seen from a direction that the reader turns.
 
+const MOST_STRETCHED = 4; // a shape in this many times the proportions of its place keeps its angles
+
 const LINK = { node: 0, to: 1, port: 2, kind: 3, use: 4, bytes: 5, packets: 6, waited: 7 };
 
 // A torus' wrap-around links would cross the whole picture; they are drawn as stubs that leave the machine. A link wraps when it is much
@@ -65,11 +67,15 @@ function machineSection(data, asked = { measures: ["use", "bytes", "waited"], ti
     const drawn = data.links.map((link, i) => i).filter((i) => shown(data.links[i][LINK.node]) && shown(data.links[i][LINK.to]));
     const all = [...at.filter((_, i) => shown(i)), ...drawn.map((i) => ends[i])];
     const box = [0, 1].map((k) => [Math.min(...all.map((p) => p[k])), Math.max(...all.map((p) => p[k]))]);
-    // One unit is as long across as up: both axes get a range in the shape of the place.
-    const unit = Math.max((box[0][1] - box[0][0]) / (width - 80), (box[1][1] - box[1][0]) / (height - 110), 1e-9);
+    // One unit is as long across as up, unless that left a strip: a shape that is much longer one way than the other is stretched.
+    const space = [width - 80, height - 110];
+    const units = box.map(([least, most], k) => Math.max((most - least) / space[k], 1e-9));
+    const same = Math.max(...units);
+    if (Math.min(...units) * MOST_STRETCHED > same) units.fill(same);
+    else if (Math.min(...units) < 1e-6 * same) units.fill(same); // a line stays one
     const range = (k, pixels, shift = 0) => {
-      const middle = (box[k][0] + box[k][1]) / 2 + shift * unit;
-      return { type: "value", show: false, min: middle - (unit * pixels) / 2, max: middle + (unit * pixels) / 2 };
+      const middle = (box[k][0] + box[k][1]) / 2 + shift * units[k];
+      return { type: "value", show: false, min: middle - (units[k] * pixels) / 2, max: middle + (units[k] * pixels) / 2 };
     };
     const { column, show } = measures[measure];
     const most = Math.max(...data.links.map((link) => link[column]), 0);
@@ -107,13 +113,23 @@ function machineSection(data, asked = { measures: ["use", "bytes", "waited"], ti
 
   const place = chartIn(560, options);
   place.classList.add("machine");
+  const turned = (yaw, pitch) => {
+    view = { yaw, pitch: Math.max(0, Math.min(Math.PI / 2, pitch)) };
+    requestAnimationFrame(() => draw(place));
+  };
+  place.tabIndex = 0;
+  const step = Math.PI / 24;
+  const turns = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step] };
+  place.addEventListener("keydown", (event) => {
+    if (!turns[event.key]) return;
+    event.preventDefault();
+    turned(view.yaw + turns[event.key][0], view.pitch + turns[event.key][1]);
+  });
   let held = null;
   place.addEventListener("pointerdown", (event) => (held = { x: event.clientX, y: event.clientY, ...view }));
   window.addEventListener("pointerup", () => (held = null));
   window.addEventListener("pointermove", (event) => {
-    if (!held) return;
-    view = { yaw: held.yaw + (event.clientX - held.x) / 200, pitch: Math.max(0, Math.min(Math.PI / 2, held.pitch + (event.clientY - held.y) / 200)) };
-    requestAnimationFrame(() => draw(place));
+    if (held) turned(held.yaw + (event.clientX - held.x) / 200, held.pitch + (event.clientY - held.y) / 200);
   });
   const choices = toggle(Object.entries(measures).map(([key, { label }]) => [key, label]), (key) => {
     measure = key;
@@ -130,7 +146,7 @@ function machineSection(data, asked = { measures: ["use", "bytes", "waited"], ti
     part.setAttribute("aria-pressed", String(usedOnly));
     draw(place);
   });
-  return section(asked.title, `Every directed link where it is; the two directions bow apart, wrap-around links are stubs. ${asked.say} Drag to turn.`,
+  return section(asked.title, `Every directed link where it is; the two directions bow apart, wrap-around links are stubs. ${asked.say} Drag to turn, or use the arrow keys.`,
     bar(choices.length > 1 ? choices : [], partial ? [part, reset] : [reset]), place);
 }
 

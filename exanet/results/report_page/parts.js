@@ -14,26 +14,37 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
+// Curves differ by mark and by dash as well as by tint, so that nobody has to distinguish tints.
+const MARKS = [["circle", "●"], ["rect", "■"], ["triangle", "▲"], ["diamond", "◆"]];
+const DASHES = [["solid", "—"], ["dashed", "╌"], ["dotted", "┈"]];
+const curveStyle = (i) => ({ symbol: MARKS[i % MARKS.length][0], dash: DASHES[Math.floor(i / MARKS.length) % DASHES.length][0] });
+const curveGlyph = (i) => MARKS[i % MARKS.length][1] + DASHES[Math.floor(i / MARKS.length) % DASHES.length][1];
+
 // As many tints as curves, of the same strength, the colour wheel in even steps.
 const tintOf = (i, count) => `hsl(${Math.round((360 * i) / Math.max(count, 1) + 210) % 360} 62% ${document.documentElement.dataset.theme === "dark" ? 66 : 42}%)`;
 
 const ramp = (name) => [0, 1, 2, 3].map((i) => colour(`${name}-${i}`));
 
-// A section with its title (what the reader sees) and a sentence on how to read it.
+// A section with its title (what the reader sees) and a sentence on how to read it, which name its pictures, too, for who sees none.
 function section(title, say, ...children) {
+  children.filter((child) => child?.classList?.contains("chart")).forEach((place) => place.setAttribute("aria-label", say ? `${title}. ${say}` : title));
   return element("section", {}, element("h2", {}, title), say ? element("p", { class: "say" }, say) : null, ...children);
 }
 
-// A chart's place; drawn by draw() once it is on the page.
+// A chart's place; drawn by draw() once it is on the page. `height` in pixels, or a function of the place's width.
 function chartIn(height, options, setUp) {
-  const place = element("div", { class: "chart", style: `height:${height}px`, role: "img" });
-  charts.push({ place, options, setUp, chart: null });
+  const place = element("div", { class: "chart", style: typeof height === "number" ? `height:${height}px` : "", role: "img" });
+  charts.push({ place, height, options, setUp, chart: null });
   return place;
 }
 
 function draw(place) {
   for (const entry of charts) {
     if (place && entry.place !== place) continue;
+    if (typeof entry.height === "function" && entry.place.style.height !== `${entry.height(entry.place.clientWidth)}px`) {
+      entry.place.style.height = `${entry.height(entry.place.clientWidth)}px`;
+      entry.chart?.resize();
+    }
     if (!entry.chart) {
       entry.chart = echarts.init(entry.place);
       entry.setUp?.(entry.chart);
@@ -61,7 +72,7 @@ function axis(options) {
 function logAxis(place, values, options) {
   const known = values.filter((value) => value > 0);
   const steps = known.length ? logSteps(Math.min(...known), Math.max(...known)) : [1, 10];
-  place.setAttribute("aria-label", `${options.name}, logarithmic: ${steps.join(", ")}`);
+  place.setAttribute("aria-description", `${options.name}, logarithmic: ${steps.join(", ")}`);
   return axis({
     type: "log", min: steps[0], max: steps[steps.length - 1], axisTick: { customValues: steps, lineStyle: { color: colour("line") } },
     axisLabel: { customValues: steps, formatter: String, color: colour("soft"), hideOverlap: true }, ...options,

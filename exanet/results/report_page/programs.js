@@ -9,7 +9,7 @@ function programsSection({ rows, sent, alone, part_ps }) {
   const gigabits = (bytes) => (bytes * 8e3) / part_ps; // a second
   // A point at the end of each part, and one at the beginning.
   const curve = (name, values, i, type) => ({
-    name, type: "line", step: "start", showSymbol: false,
+    name, type: "line", step: "start", symbol: curveStyle(i).symbol, symbolSize: 7, showAllSymbol: "auto",
     data: [values[0], ...values].map((bytes, part) => [(part * part_ps) / scale, gigabits(bytes)]),
     lineStyle: { width: type === "solid" ? 2 : 1.5, type }, itemStyle: { color: tintOf(i, rows.length) },
   });
@@ -24,7 +24,7 @@ function programsSection({ rows, sent, alone, part_ps }) {
     series: curves(),
   }));
   const keys = element("div", { class: "bar" });
-  const colours = () => keys.replaceChildren(...rows.map((row, i) => element("span", { class: "key", style: `--tint: ${tintOf(i, rows.length)}` }, row[PROGRAM.name])));
+  const colours = () => keys.replaceChildren(...rows.map((row, i) => element("span", { class: "key curve", style: `--tint: ${tintOf(i, rows.length)}`, "data-glyph": MARKS[i % MARKS.length][1] }, row[PROGRAM.name])));
   colours();
   new MutationObserver(colours).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
   const columns = [["program"], ["ranks"], ["start", formatTime], ["run time", formatTime], ...(alone ? [["alone", formatTime], ["slow-down", (times) => times.toFixed(3)]] : [])];

@@ -11,11 +11,12 @@ function curvesIn(curves, column, scale, options) {
     xAxis: axis({ type: "value", name: "offered load", nameGap: 30, min: 0 }),
     yAxis: options.log ? logAxis(place, curves.flatMap((line) => drawn(line).map((p) => p[column] * scale)), { name: options.name, nameGap: 50 })
       : axis({ type: "value", name: options.name, nameGap: 50 }),
+    graphic: curves.some((line) => drawn(line).length) ? [] : [{ type: "text", left: "center", top: "middle", style: { text: "no run below saturation", fill: colour("soft"), fontSize: 14 } }],
     tooltip: tooltip(({ seriesName, value }) => tip(seriesName, [["offered", formatPercent(value[0])], [options.name, threeDigits(value[1])], ["accepted", `${threeDigits(value[3])} Gb/s`],
       ["means of", `${value[2]} runs`]]), { trigger: "item" }),
     series: curves.map((line, i) => ({
-      name: line.name, type: "line", symbolSize: 6, data: drawn(line).map((p) => [p[AT.offered], p[column] * scale, p[AT.runs], p[AT.gbps]]),
-      itemStyle: { color: tintOf(i, curves.length) }, lineStyle: { color: tintOf(i, curves.length) },
+      name: line.name, type: "line", symbolSize: 7, symbol: curveStyle(i).symbol, data: drawn(line).map((p) => [p[AT.offered], p[column] * scale, p[AT.runs], p[AT.gbps]]),
+      itemStyle: { color: tintOf(i, curves.length) }, lineStyle: { color: tintOf(i, curves.length), type: curveStyle(i).dash },
     })),
   });
 }
@@ -33,7 +34,7 @@ function curveSection(curves) {
     return { place, show: (key) => { [, column, scale, options] = measures[key]; draw(place); } };
   };
   const latency = picture("mean", 440), load = picture("accepted", 360);
-  const colours = () => keys.replaceChildren(...curves.map(({ name }, i) => element("span", { class: "key", style: `--tint: ${tintOf(i, curves.length)}` }, name)));
+  const colours = () => keys.replaceChildren(...curves.map(({ name }, i) => element("span", { class: "key curve", style: `--tint: ${tintOf(i, curves.length)}`, "data-glyph": curveGlyph(i) }, name)));
   new MutationObserver(colours).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
   const choice = (keysOf, show) => toggle(keysOf.map((key) => [key, measures[key][0]]), show);
   return [

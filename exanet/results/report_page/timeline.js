@@ -48,7 +48,13 @@ function timelineSection(data) {
   ]);
   const hoverTotal = (r) => tip(`${rankLabel(data, r)}, whole run`, ["computing", "waiting", "library"].map((what, k) => [what, formatPercent(totals[r][k] / (totals[r][3] || 1))]));
 
-  const options = () => {
+  // Beside each other where there is width for both, else the bars below the heat map.
+  const narrow = (width) => width < 640;
+  const part = Math.max(240, Math.min(90 + rows * 14, 640));
+  const height = (width) => (narrow(width) ? 2 * part : part);
+
+  const options = (place) => {
+    const below = narrow(place.clientWidth);
     const chosen = timelineMeasures[measure];
     const values = chosen.values(t);
     const cells = values.flatMap((row, r) => row.map((value, b) => [b, r, value]));
@@ -60,7 +66,8 @@ function timelineSection(data) {
     });
     const ranks = (gridIndex, show) => axis({ type: "category", inverse: true, data: labels, gridIndex, name: show ? "rank" : "", nameGap: 44, axisLabel: { show, color: colour("soft"), ...sparse(rows) }, axisTick: { show: false } });
     return {
-      grid: [{ left: 60, right: 262, top: 40, bottom: 44 }, { right: 14, width: 220, top: 40, bottom: 44 }],
+      grid: below ? [{ left: 60, right: 14, top: 40, height: part - 84 }, { left: 60, right: 14, top: part + 10, height: part - 54 }]
+        : [{ left: 60, right: 262, top: 40, bottom: 44 }, { right: 14, width: 220, top: 40, bottom: 44 }],
       xAxis: [
         axis({
           type: "category", data: t.start_ps, name: `virtual time (${unit})`, nameGap: 28, gridIndex: 0, axisTick: { show: false },
@@ -68,7 +75,7 @@ function timelineSection(data) {
         }),
         axis({ type: "value", max: 100, name: "share of the run (%)", nameGap: 28, gridIndex: 1 }),
       ],
-      yAxis: [ranks(0, true), ranks(1, false)],
+      yAxis: [ranks(0, true), ranks(1, below)],
       visualMap: { ...colourScale("scale", 0, Math.max(chosen.most(values), 1), chosen.show), left: 60, seriesIndex: 0 },
       tooltip: tooltip(({ seriesType, data: cell, dataIndex }) => (seriesType === "heatmap" ? hover(cell[1], cell[0]) : hoverTotal(dataIndex))),
       series: [
@@ -78,7 +85,7 @@ function timelineSection(data) {
     };
   };
 
-  const place = chartIn(Math.max(240, Math.min(90 + rows * 14, 640)), options);
+  const place = chartIn(height, options);
   const keys = ["wait", ...(t.library ? ["library", "compute"] : []), "sent"];
   const choices = toggle(keys.map((key) => [key, timelineMeasures[key].label]), (key) => {
     measure = key;
@@ -90,6 +97,6 @@ function timelineSection(data) {
   const tableColumns = [["rank"], ["node"], ["time", formatTime], ["computing", formatTime], ["waiting", formatTime], ["library", formatTime], ["messages sent", formatCount], ["sent", formatBytes],
     ["messages received", formatCount], ["received", formatBytes], ["one-sided", formatCount], ["one-sided bytes", formatBytes]];
   const grouped = data.group > 1 ? ` Each row is ${data.group} neighbouring ranks together.` : "";
-  return section("When each rank waited", `Left: each rank over virtual time, darker the more of it (in the dark theme: brighter). Right: where its time went in the whole run.${grouped}`,
+  return section("When each rank waited", `Heat map: each rank over virtual time, darker the more of it (in the dark theme: brighter). Bars: where its time went in the whole run.${grouped}`,
     bar(choices, [...legend([["one", "computing"], ["two", "waiting"], ["three", "in the library"]]), csv, csvButton("ranks", columns, data.ranks)]), place, asTable(tableColumns, data.ranks));
 }
