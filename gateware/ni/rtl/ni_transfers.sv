@@ -27,7 +27,8 @@
 // is the first one of the next. Steps, by who goes first: the scan of a slot, once in 16 cycles; an answer; then in turn a new transfer with its first
 // packet, and the next packet of a block, or of a transfer's next block, in the order in which these were queued. So channels take turns packet by packet,
 // and the blocks of a transfer begin one after the other. A scan that nobody waits for lets a new transfer go first in the four cycles from when it is
-// pending on, which is at most six cycles later then. Nothing here waits for the network but packets: without room for one, new transfers are kept, and answers taken.
+// pending on, which is at most six cycles later then. Nothing here waits for the network but packets: without room for one, new transfers are kept, and
+// answers taken.
 //
 // Here are the steps' order, tables and first two cycles; ni_transfer_submit has what comes before them, ni_transfer_step what they do, ni_transfer_ends
 // what comes behind.
