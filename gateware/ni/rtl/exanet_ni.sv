@@ -228,13 +228,16 @@ module exanet_ni #(
 
   // --- Ports.
   localparam int unsigned Messages = 0, Answers = 1, Blocks = 2;
+  // Transfers keep few packets in the router, where one whose link is busy holds up those behind it. With more, all blocks of two transfers would be there
+  // or under way: each would wait for an acknowledgement, then send a whole block to one link, and the other's would wait behind it.
+  localparam int unsigned BlocksHeaders = IntraHeaders < 12 ? IntraHeaders : 12;
   logic [Ports-1:0] in_valid, in_ready, in_last, out_valid, out_ready, out_last;
   logic [Ports-1:0][127:0] in_data, out_data;
   logic [Ports-1:0][15:0] in_keep, out_keep;
   ni_user_t [Ports-1:0] in_user, out_user;
   logic [2:0][31:0] damaged;
   for (genvar p = 0; p < Ports; p++) begin : gen_port
-    ni_port #(.IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders), .IntraSlots(IntraSlots)) u_port (
+    ni_port #(.IntraDepth(IntraDepth), .IntraHeaders(p == Blocks ? BlocksHeaders : IntraHeaders), .IntraSlots(IntraSlots)) u_port (
       .clk_i, .rst_ni, .s_axis_tvalid(in_valid[p]), .s_axis_tready(in_ready[p]), .s_axis_tdata(in_data[p]), .s_axis_tkeep(in_keep[p]),
       .s_axis_tlast(in_last[p]), .s_axis_tuser(in_user[p]), .m_axis_tvalid(out_valid[p]), .m_axis_tready(out_ready[p]),
       .m_axis_tdata(out_data[p]), .m_axis_tkeep(out_keep[p]), .m_axis_tlast(out_last[p]), .m_axis_tuser(out_user[p]),
