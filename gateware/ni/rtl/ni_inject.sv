@@ -39,11 +39,11 @@ module ni_inject #(
   if (MostWords < 1 || MostWords > exanet_pkg::MaxPayloadWords) begin : gen_illegal_2
     $error("the largest packet has 1 to 32 payload words");
   end
-  if (IntraDepth > 4096 || IntraDepth < 2 * MostWords || (IntraDepth & (IntraDepth - 1)) != 0) begin : gen_illegal_3
-    $error("the router's pool is a power of two of up to 4096 payload words, and holds two of the largest packets");
+  if (IntraDepth > 4096 || IntraDepth < 2 * MostWords) begin : gen_illegal_3
+    $error("the router's pool has up to 4096 payload words, and holds two of the largest packets");
   end
-  if (IntraHeaders < 2 || IntraHeaders > 64 || (IntraHeaders & (IntraHeaders - 1)) != 0) begin : gen_illegal_4
-    $error("the router's pool holds 2 to 64 headers, a power of two");
+  if (IntraHeaders < 2 || IntraHeaders > 64) begin : gen_illegal_4
+    $error("2 to 64 headers of the router's pool");
   end
 
   // A frame, beat by beat. Its end is judged in the cycle after its last beat, from registers.

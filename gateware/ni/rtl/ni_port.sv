@@ -6,7 +6,7 @@ module ni_port #(
   parameter int unsigned Words = 128,  // of the buffer towards the router (ni_inject)
   parameter int unsigned Packets = 8,
   parameter int unsigned IntraDepth = 4096,  // as of the router
-  parameter int unsigned IntraHeaders = 64,
+  parameter int unsigned IntraHeaders = 64,  // of the router's, those that this port may use
   parameter int unsigned IntraSlots = 8,
   parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords  // payload of the largest packet, as of the router: no frame has more
 ) (
@@ -37,6 +37,9 @@ module ni_port #(
   output logic [31:0]         received_o,
   output logic [31:0]         dropped_o    // damaged packets
 );
+  if ((IntraDepth & (IntraDepth - 1)) != 0) begin : gen_illegal_1
+    $error("the router's pool is a power of two of payload words");
+  end
   ni_inject #(.Words(Words), .Packets(Packets), .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders), .MostWords(MostWords)) u_inject (
     .clk_i, .rst_ni, .tvalid_i(s_axis_tvalid), .tready_o(s_axis_tready), .tdata_i(s_axis_tdata), .tkeep_i(s_axis_tkeep), .tlast_i(s_axis_tlast),
     .tuser_i(s_axis_tuser), .flit_o, .credit_i, .packets_o(sent_o), .refused_o);
