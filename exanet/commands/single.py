@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A function as an app of one command, which `exanet` reads when the command is asked for."""
+"""What all commands have in common: `-h`, whole sentences in lists of commands, and a function as an app of one command."""
 
 from __future__ import annotations
 
@@ -7,10 +7,36 @@ from collections.abc import Callable
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
+
+SETTINGS = {"help_option_names": ["-h", "--help"]}
+"""Of the context of each command and group."""
+
+
+class Group(TyperGroup):
+    """A group whose list has the first sentence of each command's help, wrapped and not cut."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _first_sentence(command.help or "")) for name, command in commands if command is not None])
+
+
+def _first_sentence(text: str) -> str:
+    return " ".join(text.split("\n\n")[0].split()).partition(". ")[0].removesuffix(".") + "."
 
 
 def app(command: Callable[..., None], **settings: Any) -> typer.Typer:
-    """The app; `settings` are those of the command's context."""
+    """The app, which `exanet` reads when the command is asked for; `settings` are those of the command's context."""
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    alone.command(context_settings=settings)(command)
+    alone.command(context_settings=SETTINGS | settings)(command)
     return alone
+
+
+def group(described: Callable[[], None], **settings: Any) -> typer.Typer:
+    """An app of several commands, described by the docstring of `described`."""
+    several = typer.Typer(
+        **{"cls": Group} | settings, no_args_is_help=True, add_completion=False, rich_markup_mode=None, context_settings=SETTINGS
+    )
+    several.callback()(described)
+    return several

@@ -77,8 +77,7 @@ def command(
     try:
         code = sweeps.run(plan, directory, cluster, workers, quiet)
     except KeyboardInterrupt:
-        print(f"exanet: stopped; the same command with -o {directory} goes on", file=sys.stderr)
-        code = 130
+        raise KeyboardInterrupt(f"the same command with -o {directory} goes on") from None
     sys.exit(code)
 
 

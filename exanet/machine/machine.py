@@ -244,6 +244,8 @@ def _locate(name: str | Path, relative_to: Path | None) -> tuple[Path, str]:
             path = relative_to / path
         return path, str(path)
     known = shipped()
+    if text not in known and Path(text).is_file():
+        raise InputError(f"there is no machine '{located.printable(text)}'; if this file describes one, give its name an end of .yaml")
     if text in known:
         return known[text], _short(known[text])
     close = difflib.get_close_matches(text, known, 1, 0.5)

@@ -28,6 +28,7 @@ from exanet.mpi import elf
 
 CHOICES = ("auto", "mpich", "openmpi", "none")
 WRAPPERS = {"env", "nice", "nohup", "numactl", "stdbuf", "taskset", "time", "timeout", "valgrind", "strace", "ltrace", "perf"}
+LAUNCHERS = {"mpirun", "mpiexec", "mpiexec.hydra", "mpirun.openmpi", "mpirun.mpich", "orterun", "prterun", "srun"}
 _MPICH_SONAME = re.compile(r"libmpi(ch)?\.so\.12|libmpi_abi\.so\.\d+")
 _OPENMPI_SONAME = re.compile(r"libmpi\.so\.(\d+)")
 _STATIC_MARK = re.compile(rb"MPICH Version:|Open MPI v\d|\0MPI_Init\0|MPIR_Err_create_code")
@@ -68,6 +69,9 @@ def find_program(name: str) -> Path:
 
 def detect(command: Sequence[str], choice: str = "auto") -> Mpi:
     """The MPI of the program that COMMAND starts. Raises InputError with one clear message."""
+    if Path(command[0]).name in LAUNCHERS:
+        name = Path(command[0]).name
+        raise InputError(f"exanet run starts the ranks itself, as many as -n says: leave out {name} and its options")
     program = find_program(command[0])
     if elf.is_elf(program):
         _check_choice(_check_machine(program), choice)

@@ -30,13 +30,22 @@ LONGEST_NAME = 26
 
 
 def show(
-    results: Mapping[str, Any], meta: Mapping[str, Any], console: Console, *, tables: Mapping[str, pl.DataFrame] | None = None
+    results: Mapping[str, Any],
+    meta: Mapping[str, Any],
+    console: Console,
+    *,
+    tables: Mapping[str, pl.DataFrame] | None = None,
+    reason_shown: bool = False,
 ) -> None:
-    """Print the run's summary; `tables` as of results.write(). An incomplete run says so, and why, in the first line."""
+    """Print the run's summary; `tables` as of results.write().
+
+    An incomplete run says so in the first line, and why, unless that has been printed (`reason_shown`).
+    """
     tables = run_results.to_tables(results, meta.get("machine", {})) if tables is None else tables
     summary = run_results.summarize(results, meta, tables)
     if not summary["complete"]:
-        console.print(f"[bold red]incomplete: {escape(summary['reason'] or 'the run was stopped')}[/]", soft_wrap=True)
+        reason = "what follows was measured until then" if reason_shown else summary["reason"] or "the run was stopped"
+        console.print(f"[bold red]incomplete: {escape(reason)}[/]", soft_wrap=True)
     console.print(_headline(summary, float(results["summary"].get("wall_s", 0.0))), highlight=False)
     if meta.get("ranks_as") == "packed":
         console.print(f"ranks packed in one address space{_turns_on_workers(meta)}", highlight=False, soft_wrap=True)
@@ -137,8 +146,8 @@ def _after_last_call(summary: Mapping[str, Any], ranks: pl.DataFrame) -> str:
         return ""
     longest = int((ranks["virtual_ps"] - ranks["last_call_ps"]).max())  # type: ignore[arg-type]
     return (
-        f"After their last MPI call and before MPI_Finalize: {_percent(summary['after_last_call_percent'])} of all ranks' time, at "
-        f"most {time_text(longest)} of one. That is a program's end, such as an interpreter's, and part of the virtual time above; a program "
+        f"After their last MPI call and before MPI_Finalize: {_percent(summary['after_last_call_percent'])} of all ranks' time, at most "
+        f"{time_text(longest)} of one. That is a program's end, such as an interpreter's, and part of the virtual time above; a program "
         "that calls MPI_Finalize itself (in Python, MPI.Finalize()) leaves it out."
     )
 

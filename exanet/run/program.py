@@ -108,7 +108,9 @@ def run(options: Options) -> int:
         meta |= packed.turns_on_workers(results["summary"])
     if outcome.reason:
         results["summary"] |= {"complete": False, "reason": outcome.reason}
-    _publish(options, directory, results, meta | {"exit_code": outcome.exit_code})
+    _publish(options, directory, results, meta | {"exit_code": outcome.exit_code}, joined=outcome.used_network)
+    if outcome.reason and not outcome.used_network and options.mpi in ("mpich", "openmpi"):
+        print(f"exanet: --mpi {options.mpi} must be the MPI that the program uses; without --mpi exanet finds it", file=sys.stderr)
     if options.record:
         from exanet import results as run_results
 
@@ -270,21 +272,21 @@ def _import_results(options: Options) -> None:
             import exanet.results.summary  # noqa: F401
 
 
-def _publish(options: Options, directory: Path, results: dict[str, Any], meta: dict[str, Any]) -> None:
-    """Writes the folder, and the report into it, and shows the table on the terminal, if that is asked for."""
+def _publish(options: Options, directory: Path, results: dict[str, Any], meta: dict[str, Any], *, joined: bool) -> None:
+    """Writes the folder, and the report into it, and shows what ranks that `joined` the network did, unless asked to be quiet."""
     from exanet import results as run_results
 
     tables = run_results.to_tables(results, meta["machine"])
     directory = run_results.write(directory, results, meta, tables=tables, fresh=options.directory is None)
     console = None
     if not options.quiet:
-        from rich.console import Console
-
+        from exanet import terminal
         from exanet.results import summary
 
         # The ranks' own output stays alone on stdout, so that it can be compared with that of a native run.
-        console = Console(file=sys.stderr)
-        summary.show(results, meta, console, tables=tables)
+        console = terminal.console(80, sys.stderr)
+        if joined:
+            summary.show(results, meta, console, tables=tables, reason_shown=True)
     file = directory / "summary.json"
     if options.report:
         from exanet.results import report

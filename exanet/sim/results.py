@@ -21,9 +21,11 @@ def write(
     points: Sequence[dict[str, Any]],
     threads: int,
     wall_s: float,
+    stopped: str = "",
     *,
     fresh: bool = False,
 ) -> Path:
+    """Writes the folder; `stopped`: what there is of the points that were asked for, where it is not all."""
     from importlib.metadata import version
 
     import polars as pl
@@ -81,7 +83,8 @@ def write(
             "host_system": host.system(),
         }
     )
-    files["summary.json"] = json_bytes({"run": run, "machine": described.resolve(), "points": rows, **_tables(points)})
+    whole = {"complete": not stopped, "reason": stopped}
+    files["summary.json"] = json_bytes({**whole, "run": run, "machine": described.resolve(), "points": rows, **_tables(points)})
     return results.publish(directory, files, fresh=fresh)
 
 

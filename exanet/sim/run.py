@@ -53,8 +53,17 @@ def run(
     """Measures each of the `offered` loads, 0 for a burst, and leaves the folder. Raises InputError on what cannot be simulated."""
     directory = directory_of(output, described, spec.traffic)
     began = time.monotonic()
-    points = list(_points(described, offered, spec, threads, quiet))
-    directory = sim_results.write(directory, described, spec, points, threads, time.monotonic() - began, fresh=output is None)
+    points, stopped = [], ""
+    try:
+        for point in _points(described, offered, spec, threads, quiet):
+            points.append(point)
+    except KeyboardInterrupt:
+        stopped = f"{len(points)} of {len(offered)} loads were measured"
+        if not points:
+            raise KeyboardInterrupt(f"{stopped}, and no results were written") from None
+    directory = sim_results.write(directory, described, spec, points, threads, time.monotonic() - began, stopped, fresh=output is None)
+    if stopped:
+        raise KeyboardInterrupt(f"{stopped}, and are in {directory}")
     if as_json:
         print(json.dumps([figures(point) for point in points], indent=2))
     elif not quiet:

@@ -176,7 +176,7 @@ def _batch(cluster: str) -> Any:
     try:
         import dask_jobqueue
     except ImportError:
-        raise InputError(f"--cluster {cluster}: needs dask-jobqueue: pip install 'exanet[jobqueue]'") from None
+        raise InputError(f"--cluster {cluster}: needs dask-jobqueue: pip install 'dask-jobqueue>=0.9,<1'") from None
     kinds = {
         name.removesuffix("Cluster").lower(): name for name in dir(dask_jobqueue) if name.endswith("Cluster") and name != "JobQueueCluster"
     }

@@ -258,6 +258,21 @@ exanet.cli.main()
 """
 
 
+INTERRUPTED_AT_THE_SECOND = """
+import os, signal, exanet.cli, exanet.sim
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from exanet import background
+work, calls = background.work, []
+def second_is_interrupted(*run):
+    calls.append(run)
+    if len(calls) == 2:
+        os.kill(os.getpid(), signal.SIGINT)
+    work(*run)
+background.work = second_is_interrupted
+exanet.cli.main()
+"""
+
+
 @pytest.mark.parametrize("again", [0, 1, 20])
 @pytest.mark.parametrize(
     "options",
@@ -268,7 +283,7 @@ exanet.cli.main()
         ("--job", "stencil-3d:rounds=1000000000"),
     ],
 )
-def test_a_command_that_is_interrupted_ends_with_130_and_says_nothing(tmp_path: Path, options: tuple[str, ...], again: int) -> None:
+def test_a_command_that_is_interrupted_ends_with_130_and_a_line(tmp_path: Path, options: tuple[str, ...], again: int) -> None:
     command = [sys.executable, "-c", BEGUN, "sim", "-m", "trenz-2x2", "-q", "-o", str(tmp_path / "r"), *options]
     piped: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=tmp_path, start_new_session=True, **piped) as running:
@@ -277,8 +292,20 @@ def test_a_command_that_is_interrupted_ends_with_130_and_says_nothing(tmp_path: 
             time.sleep(wait_s)
             os.killpg(running.pid, signal.SIGINT)
         rest = running.communicate(timeout=300)
-    assert (*rest, running.returncode) in (("", "", 130), *[("", "", -signal.SIGINT)] * again)  # the second may come when all is over
-    assert list(tmp_path.iterdir()) == []
+    line = "exanet: stopped by Ctrl-C"
+    if options[0] != "--job":
+        line += ": 0 of 1 loads were measured, and no results were written"
+    assert (*rest, running.returncode) in (("", line + "\n", 130), *[("", line + "\n", -signal.SIGINT)] * again)  # the second may come late
+
+
+def test_loads_that_were_measured_before_an_interrupt_are_kept(tmp_path: Path) -> None:
+    out = tmp_path / "r"
+    command = [sys.executable, "-c", INTERRUPTED_AT_THE_SECOND, "sim", "-m", "trenz-2x2", "-o", str(out), "--load", "0.1,0.5"]
+    done = subprocess.run([*command, "--measure", "100 us"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.stderr == f"exanet: stopped by Ctrl-C: 1 of 2 loads were measured, and are in {out}\n"
+    assert (done.stdout, done.returncode) == ("", 130)
+    summary = json.loads((out / "summary.json").read_text())
+    assert (summary["complete"], summary["reason"], len(summary["points"])) == (False, "1 of 2 loads were measured", 1)
 
 
 def test_files_are_the_same_for_any_number_of_threads(tmp_path: Path) -> None:

@@ -115,14 +115,12 @@ def test_without_its_tool_a_row_is_skipped_with_the_command_that_installs_it(
     monkeypatch.setattr(optional.importlib.util, "find_spec", lambda name: None)
     rows = [table.measure(registry.experiments()[name], Runner()) for name in ("K17", "K09")]
     assert [(row["verdict"], row["ours"], row["error"]) for row in rows] == [("skipped", None, None)] * 2
-    assert rows[0]["remark"] == (
-        "Yosys is not installed: it counts the gateware's resources; pip install 'exanet[synth]' (or make setup-synth)"
-    )
+    assert rows[0]["remark"] == ("Yosys is not installed: it counts the gateware's resources; pip install '.[synth]' in the source folder")
     assert rows[1]["remark"].startswith("Verilator is not installed: ")
     table.show(rows)
     shown = capsys.readouterr().out
     assert "2 rows: 2 skipped." in shown
-    assert "pip install 'exanet[synth]'" in shown
+    assert "pip install '.[synth]'" in shown
     assert "no result" not in shown and "failed" not in shown
     passed = table.measure(experiment(found=Measured(1.3, "")), Runner())
     assert table.status_of(rows) == 2, "nothing could be measured"
@@ -139,7 +137,7 @@ def test_off_and_tolerances_belong_to_their_kinds() -> None:
         {"kind": "predicted", "tolerance": Tolerance(0.4, "wide")},
         {"kind": "constructed"},
         {"kind": "calibrated"},
-        {"kind": "bound", "off": Off(-0.3, "why")},
+        {"kind": "shape", "off": Off(-0.3, "why")},
         {"kind": "predicted", "off": Off(-0.05, "no need")},
     ]
     for given in wrong:

@@ -10,9 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import typer
-from typer.core import TyperGroup
-
+from exanet.commands import single
 from exanet.commands.sim import jobs, load, messages
 from exanet.errors import InputError
 
@@ -33,13 +31,13 @@ class _Given:
     words: slice
 
 
-class _Modes(TyperGroup):
+class _Modes(single.Group):
     """Hands the words of the command line to the mode that they are of."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args[:1] == ["--help"]:
-            args = args[:1]  # what else there is may be of a mode
-        if args and args[0].startswith("-") and args[0] != "--help":
+        if args and args[0] in single.SETTINGS["help_option_names"]:
+            return super().parse_args(ctx, args[:1])  # what else there is may be of a mode
+        if args and args[0].startswith("-"):
             args = self._with_mode(args)
         if args and args[0] in self.commands:
             self._refuse(args[0], self._given(args[1:]))
@@ -96,13 +94,6 @@ class _Modes(TyperGroup):
             raise InputError(problems)
 
 
-app = typer.Typer(cls=_Modes, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
-app.command(name="load")(load.command)
-app.command(name="messages")(messages.command)
-app.command(name="jobs")(jobs.command)
-
-
-@app.callback()
 def _describe() -> None:
     """Simulate a machine's network without programs, in one of three modes.
 
@@ -114,3 +105,9 @@ def _describe() -> None:
     exanet sim -m torus-512 --job stencil-3d:bytes=4KiB,rounds=10
     exanet sim load --help
     """
+
+
+app = single.group(_describe, cls=_Modes)
+app.command(name="load", context_settings=single.SETTINGS)(load.command)
+app.command(name="messages", context_settings=single.SETTINGS)(messages.command)
+app.command(name="jobs", context_settings=single.SETTINGS)(jobs.command)

@@ -3,21 +3,11 @@
 
 from __future__ import annotations
 
-import typer
-
+from exanet.commands import single
 from exanet.commands.trace import convert, cut, extrapolate, merge, show, stats
 from exanet.trace import formats
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None)
-app.command(name="stats")(stats.command)
-app.command(name="show")(show.command)
-app.command(name="cut")(cut.command)
-app.command(name="merge")(merge.command)
-app.command(name="extrapolate")(extrapolate.command)
-app.command(name="convert", help=formats.help_text())(convert.command)
 
-
-@app.callback()
 def _describe() -> None:
     """Inspect, cut, merge, extrapolate or convert a trace of `exanet run --record` or `exanet record`.
 
@@ -27,3 +17,12 @@ def _describe() -> None:
     exanet trace cut trace -o steps --after 3 --until 10
     exanet trace convert trace trace.json
     """
+
+
+app = single.group(_describe)
+app.command(name="stats", context_settings=single.SETTINGS)(stats.command)
+app.command(name="show", context_settings=single.SETTINGS)(show.command)
+app.command(name="cut", context_settings=single.SETTINGS)(cut.command)
+app.command(name="merge", context_settings=single.SETTINGS)(merge.command)
+app.command(name="extrapolate", context_settings=single.SETTINGS)(extrapolate.command)
+app.command(name="convert", help=formats.help_text(), context_settings=single.SETTINGS)(convert.command)

@@ -21,8 +21,7 @@ def command(
 ) -> None:
     """Count a trace's calls and bytes by call, by message size, by rank, by pair of ranks, and over time."""
     with lightly.imports():
-        from rich.console import Console
-
+        from exanet import terminal
         from exanet.trace import folder, statistics, tables
 
     read = folder.load(trace)
@@ -37,4 +36,4 @@ def command(
     if as_json:
         typer.echo(json.dumps({"trace": read.about.model_dump(), **statistics.as_data(found)}, indent=2))
     else:
-        tables.show(read, found, Console())
+        tables.show(read, found, terminal.console(80))
