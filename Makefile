@@ -31,7 +31,7 @@ test-long: test-long-core test-long-python test-long-mpi test-long-gateware test
 long-core = lint-format lint-python lint-gateware lint-tidy core-tests
 long-python = pytest-unit pytest-faults pytest-validation
 long-mpi = pytest-mpi
-long-gateware = gateware-tests budget place cocotb
+long-gateware = gateware-tests budget handshakes place cocotb
 
 test-long-core test-long-python test-long-mpi test-long-gateware: test-long-%: setup-test
 	@EXANET_TEST_LONG=1 $(BIN)/python tools/parts.py $(long-$*)
@@ -90,6 +90,7 @@ record-gateware: setup-formal setup-synth
 	@$(BIN)/python gateware/formal.py --quick --mutations --keep build/kept --record build/recorded.json
 	@$(BIN)/python gateware/synth.py router link registers link-registers lofamo --keep build/kept --record build/recorded.json
 	@$(BIN)/python gateware/timing.py router link lofamo ni reduce --keep build/kept --record build/recorded.json
+	@$(BIN)/python gateware/handshakes.py --keep build/kept --record build/recorded.json
 	@$(BIN)/python gateware/place.py --keep build/kept --record build/recorded.json
 	@mv build/recorded.json gateware/recorded.json
 

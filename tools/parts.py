@@ -98,6 +98,7 @@ PARTS = [
         f"python gateware/synth.py router link registers link-registers lofamo {FOUND}"
         f" && python gateware/timing.py router link lofamo ni reduce {FOUND}",
     ),
+    Part("handshakes", f"python gateware/handshakes.py {FOUND}"),
     Part("place", f"python gateware/place.py {FOUND}"),
     Part("cocotb", "python examples/cocotb/run.py"),
 ]

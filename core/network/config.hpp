@@ -68,6 +68,8 @@ struct RouterConfig {
       0;  // from space that an intra-tile port gives back to the first header that may take it, in the interface
   std::int64_t virtual_channels = 2;
   VcAllocation vc_allocation = VcAllocation::kOccupancy;
+  // An intra-tile port, of each rail, whose interface keeps so many packets in the router at most, fewer than its FIFO holds; -1: none.
+  std::int16_t shallow_port = -1, shallow_packets = 0;
   std::int64_t input_gap_cycles = 0;  // an input asks again this long after a packet's tail has left it ...
   std::int64_t output_gap_cycles =
       0;  // ... and an output takes the next packet this long after the last one's tail: an unoptimised pipeline

@@ -264,6 +264,8 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
       const auto share = static_cast<std::int32_t>(intra ? 1 : channels_);
       pool.free_words = static_cast<std::int32_t>(intra ? r.intra_fifo_words : r.inter_fifo_words) / share;
       pool.free_packets = headers / share;
+      if (intra && r.shallow_port == static_cast<std::int64_t>((port - ports) % (intra_ports_ / topology_.rails())))
+        pool.free_packets = std::min(pool.free_packets, static_cast<std::int32_t>(r.shallow_packets));
     }
     const PortRef far = intra ? PortRef{} : topology_.neighbour(node, static_cast<std::uint16_t>(port));
     if (far.node == kNoNode) continue;

@@ -201,6 +201,10 @@ VerilatedNetwork::VerilatedNetwork(const std::string& library, const TopologySpe
   injection_ports_.assign(std::size_t{nodes} * intra_ports_,
                           {static_cast<std::uint32_t>(config.router.intra_fifo_words),
                            static_cast<std::uint32_t>(config.router.header_fifo_words / kClasses)});
+  for (std::size_t port = 0; port < injection_ports_.size(); ++port)
+    if (config.router.shallow_port == static_cast<std::int64_t>(port % intra_ports_))
+      injection_ports_[port].headers =
+          std::min(injection_ports_[port].headers, static_cast<std::uint32_t>(config.router.shallow_packets));
   cycle_event_ = events.add_handler(
       [](void* self, Time now, std::uint32_t, std::uint64_t) { static_cast<VerilatedNetwork*>(self)->run_cycle(now); },
       this);

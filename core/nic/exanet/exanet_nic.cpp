@@ -100,6 +100,7 @@ NetworkConfig with_interface(NetworkConfig network, const NiConfig& ni) {
   network.rails_by_port = rail_policy_kind(ni.rail_policy).spreads;
   network.notes = pacing_kind(ni.pacing).make != nullptr;
   if (ni.messages == NiConfig::Costs::kGateware) network.router = Messages::router(network.router);
+  if (ni.transfers == NiConfig::Costs::kGateware) network.router = router_with_transfers(network.router);
   return network;
 }
 

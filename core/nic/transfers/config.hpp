@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "core/network/config.hpp"
 #include "core/nic/messages/cycle.hpp"
 #include "core/topology/topology.hpp"
 
@@ -11,6 +12,13 @@ namespace exanet {
 
 // The intra-tile port of the router for packets of transfers; answers to them share that of messages' answers (kAnswerPort).
 inline constexpr std::uint8_t kTransferPort = 2;
+// Packets of transfers that are in the router, where one whose link is busy holds up those behind it (exanet_ni.sv: BlocksHeaders).
+inline constexpr std::int16_t kTransferPackets = 12;
+inline RouterConfig router_with_transfers(RouterConfig config) {
+  config.shallow_port = kTransferPort;
+  config.shallow_packets = kTransferPackets;
+  return config;
+}
 
 struct TransfersConfig {
   Time cycle = Time::ps(6400);  // of the router's clock

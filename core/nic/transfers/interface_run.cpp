@@ -51,7 +51,9 @@ class Run {
           static_cast<Run*>(self)->interfaces_.ready(node, port);
         }};
     sink.gives_back = Interfaces::kGivesBack;
-    network_ = make_network(events_, *topology_, fabric_of(cycle_, config.line_cycles, 3), sink);
+    NetworkConfig fabric = fabric_of(cycle_, config.line_cycles, 3);
+    fabric.router = router_with_transfers(fabric.router);
+    network_ = make_network(events_, *topology_, fabric, sink);
     interfaces_.attach(*network_);
     Pages& pages = interfaces_.transfers.pages();
     pages.read_tables({this, [](void* self, NodeId node, std::uint64_t address) {

@@ -21,7 +21,7 @@ constexpr Time kCycle = Time::ps(6400);
 NetworkConfig fabric() {
   NetworkConfig config = testing::published_fabric(512);
   for (LinkConfig& link : config.links) link.latency = kCycle * 20, link.pause_every = 0;
-  config.router = Messages::router(config.router);
+  config.router = router_with_transfers(Messages::router(config.router));
   config.router.intra_ports = 3;
   config.priority = true;
   return config;
@@ -156,6 +156,32 @@ TEST_CASE("a transfer of many blocks fills the link, from any address to any oth
     CHECK(packets <= 130);
     // 64 payload words of the line, header and footer of two each, two of framing: 70 cycles a packet of 512 bytes.
     CHECK(b.written[120].at - b.written[60].at == 60 * 70);
+  }
+}
+
+// A port towards the router and the router's FIFO behind it serve all links: packets to several have to come in turn, or one waits while another is full.
+TEST_CASE("transfers to several neighbours at a time fill all their links, or the port, and all are served alike") {
+  struct Corner {
+    std::uint32_t targets, each, kib;
+  };
+  for (const Corner c : {Corner{1, 1, 64}, {2, 1, 256}, {2, 16, 32}, {3, 1, 128}, {3, 16, 16}, {8, 28, 4}}) {
+    CAPTURE(c.targets);
+    CAPTURE(c.each);
+    Bench b({"full-mesh", {9}}, {.memory_read = 20, .memory_answer = 20});
+    std::uint64_t user = 0;
+    for (std::uint32_t i = 0; i < c.each; ++i)
+      for (NodeId target = 1; target <= c.targets; ++target, ++user)
+        REQUIRE(
+            b.store(100 + 8 * static_cast<Cycle>(user), 0, {target, user << 24, user << 24, c.kib * 1024, true, user}));
+    b.run();
+    std::vector<Cycle> last(c.targets + 1, 0);
+    for (const WrittenPacket& packet : b.written) last[packet.node] = std::max(last[packet.node], packet.at);
+    const auto [first, slowest] = std::minmax_element(last.begin() + 1, last.end());
+    // A packet of 512 bytes takes 70 cycles of a link, as above, and 34 of the port.
+    const std::int64_t packets = std::int64_t{c.each} * c.kib * 2;
+    const double bound = static_cast<double>(std::max(70 * packets, 34 * packets * c.targets));
+    CHECK(bound / static_cast<double>(*slowest - 100) >= 0.95);
+    CHECK(static_cast<double>(*first - 100) / static_cast<double>(*slowest - 100) >= 0.95);
   }
 }
 

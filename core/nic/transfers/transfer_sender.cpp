@@ -17,7 +17,6 @@ namespace {
 constexpr std::uint32_t kServesWaiting = 31;
 constexpr Cycle kScans = 16;  // cycles between two
 constexpr Cycle kYields = 4;  // from when a scan is pending, in which it lets a new transfer go first
-constexpr unsigned kAdmits = 1, kEmits = 2, kBegins = 4;  // kinds of steps that take turns
 
 }  // namespace
 
@@ -250,16 +249,16 @@ bool TransferSender::choose(NodeId node, const Node& n, Cycle cycle, Step& step)
   if (!n.read_ends.empty() && n.read_ends.front().valid <= cycle) return true;
   if (!n.unread.empty() && n.unread.front().from <= cycle) return true;
   if (answers_->front(node, AnswerPorts::kOfBlocks) != nullptr && answers_->load(node) + 1 <= cycle) return true;
-  const bool space = reader_.space_from(node) <= cycle;
-  unsigned ready = 0;
   const bool submissions = (!n.submissions.empty() && n.submissions.front().from <= cycle) ||
                            (!n.serves.empty() && n.serves.front().from <= cycle);
-  if (submissions && !n.spare.empty() && n.spare.front().from <= cycle) ready |= kAdmits;
-  if (space && !n.emit.empty() && n.emit.front().from <= cycle) ready |= kEmits;
-  if (space && !n.begin.empty() && n.begin.front().from <= cycle) ready |= kBegins;
-  const unsigned turns = (ready & ~n.turn) != 0 ? ready & ~n.turn : ready;
-  step = (turns & kAdmits) != 0 ? Step::kAdmit : (turns & kEmits) != 0 ? Step::kEmit : Step::kBegin;
-  return turns != 0;
+  const bool admits = submissions && !n.spare.empty() && n.spare.front().from <= cycle;
+  const bool space = reader_.space_from(node) <= cycle;
+  const bool emits = space && !n.emit.empty() && n.emit.front().from <= cycle;
+  // Blocks that begin and those that go on have one order.
+  const bool begins = space && !n.begin.empty() && n.begin.front().from <= cycle &&
+                      (n.emit.empty() || n.begin.front().from < n.emit.front().from);
+  step = admits && !(n.admitted_last && (emits || begins)) ? Step::kAdmit : begins ? Step::kBegin : Step::kEmit;
+  return admits || emits || begins;
 }
 
 // Begins a step: takes what it is for out of its queue, then does what it does.
@@ -269,17 +268,17 @@ void TransferSender::start_step(NodeId node, Node& n, Cycle cycle, Step step) {
   switch (step) {
     case Step::kAdmit:
       slot = admit(n, cycle);
-      n.turn = kAdmits;
+      n.admitted_last = true;
       break;
     case Step::kEmit:
       slot = n.emit.front().what;
       n.emit.pop_front();
-      n.turn = kAdmits | kEmits;
+      n.admitted_last = false;
       break;
     case Step::kBegin:
       slot = 4 * n.begin.front().what;
       n.begin.pop_front();
-      n.turn = 0;
+      n.admitted_last = false;
       break;
     case Step::kAnswer:
       answer = take_answer(node, n, cycle, slot);

@@ -208,7 +208,7 @@ class TransferSender {
     std::deque<DmaReader::Unread> unread;  // one
     std::deque<Valid<std::uint32_t>> spare, begin, emit;  // channels, channels, slots
     std::unordered_map<NodeId, PsnWindow> windows;
-    unsigned turn = 0;  // kinds of steps that have had theirs
+    bool admitted_last = false;  // by the last step that was in turn
     Cycle handed = kLongAgo,
           handed_before = kLongAgo;  // a cycle behind the last two stores of transfers, busy or not
     Cycle free = kLongAgo;  // the next step begins

@@ -206,13 +206,13 @@ def _resources() -> dict[str, dict[str, dict[str, float]]]:
 def _taken(part: str, times: int = 1) -> Measured:
     found: dict[str, Any] = _resources()[part]
     ours, theirs = found["ours"], found["published"]
-    names = {"lut_logic": "LUT", "lut_memory": "LUT as memory", "ff": "FF", "bram36": "BRAM36"}
+    names = {"lut": "LUT", "ff": "FF", "bram36": "BRAM36"}
     shown = [f"{names[key]} {times * ours[key]:g} ({times * value:g})" for key, value in theirs.items()]
     return Measured(
-        times * ours["lut_logic"],
-        f"ours (theirs): {', '.join(shown)}; {times * ours['lut']:g} LUT with those used as memory. By Yosys, theirs by the vendor's tool",
+        times * ours["lut"],
+        f"ours (theirs): {', '.join(shown)}; of our LUT {times * ours['lut_memory']:g} are memory. By Yosys, theirs by the vendor's tool",
         holds=all(ours[key] <= value for key, value in theirs.items()),
-        text=f"{times * ours['lut_logic']:,.0f} LUT",
+        text=f"{times * ours['lut']:,.0f} LUT",
         data=found,
     )
 

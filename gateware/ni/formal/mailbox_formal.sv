@@ -2,7 +2,9 @@
 // ni_mailbox between a port that hands out any frames, a memory and a sink of answers at any pace, and a kernel that opens mailboxes at any time. Proved, for
 // a domain and a mailbox that is never opened to it: no burst into that mailbox's ring carries a message of the domain. And, for a node and one of its
 // numbers, of which others are less than a quarter of all numbers away: a message of that number is stored once at most, until the kernel clears the node's
-// past. The stream of answers and the write channels keep the rules of AXI (the module's own assertions), and no FIFO overflows.
+// past. A process moves the reader's place of mailboxes of its own domain alone. A message whose address is beyond the mailboxes is not stored, and one
+// that memory has answered with an error, whichever, is not told of as stored. The stream of answers and the write channels keep the rules of AXI (the
+// module's own assertions), and no FIFO overflows.
 //
 // Rings are apart by the highest bit of their address. The domain and the number are any: nothing but comparisons knows them.
 module mailbox_formal #(
@@ -67,14 +69,33 @@ module mailbox_formal #(
     assume (!open_at_i || open_value_i.pdid != 10'(Domain));
   end
 
+  // A release stays until it is taken. Mailboxes as the kernel has opened them, and the last of memory's answers.
+  logic releases = 1'b0, refused_last = 1'b0;
+  mailbox_release_t release_value = '0;
+  logic [9:0] release_pdid = '0;
+  logic [1:0] opened = '0;
+  logic [1:0][9:0] owner = '0;
+  always_ff @(posedge clk_i) begin
+    releases <= rst_n && release_i && up && !release_taken;
+    {release_value, release_pdid} <= {release_value_i, release_pdid_i};
+    if (kernel_taken && open_i && up) {opened[open_at_i], owner[open_at_i]} <= {open_value_i.open, open_value_i.pdid};
+    if (rst_n && bvalid_i && bready) refused_last <= bresp_i[1];
+  end
+  always_comb if (releases) assume (release_i && release_value_i == release_value && release_pdid_i == release_pdid);
+
   logic done = 1'b0;
   logic taken;
   assign taken = dut.stores && dut.peer_q == 1'b0 && dut.user_q.number == 24'(Number);
   always_ff @(posedge clk_i) begin
     done <= done || taken;
-    Begin: assert (rst_n || !done);
+    Begin: assert (rst_n || (!done && opened == '0 && !releases));
     if (rst_n) begin
       Once: assert (!(done && taken));
+      if (dut.u_read.write_i && !(kernel_taken && open_i))
+        ReleasesOwn: assert (release_value_i.mailbox[15:1] == '0 && opened[release_value_i.mailbox[0]] &&
+                             owner[release_value_i.mailbox[0]] == release_pdid_i);
+      Addressed: assert (!dut.stores || dut.user_q.dmadd[47:1] == '0);
+      if (answers && dut.pending.waits && refused_last) Refuses: assert (answer.kind == PacketTypeMessageNack);
       NotTheDomains: assert (!(wvalid && wlast && awaddr[47] && entry.pdid == 10'(Domain)));
       Stores: cover (wvalid && wlast && awaddr[47]);
       Twice: cover (done && dut.decides && dut.seen && dut.user_q.number == 24'(Number));
@@ -135,6 +156,14 @@ module mailbox_formal #(
       InfoSent: assert (!dut.info_sent_q || dut.sent_q == first.words);
       Skipped: assert (waiting == '0 || first.writes || (!dut.info_sent_q && !dut.address_sent_q));
       Words: assert (4'(dut.u_words.write_q - dut.u_words.read_q) == 4'(first_words) + 4'(second_words) + (in_frame ? 4'(dut.words_q) : 4'd0));
+      ReleaseLooks: assert (!dut.release_checked_q || (releases && dut.u_release_mailboxes.read_q ==
+                                                                  dut.u_release_mailboxes.memory[release_value_i.mailbox[0]]));
+      Owned: assert (!up || (dut.u_release_mailboxes.memory[0] == {opened[0], owner[0]} || !opened[0]));
+      OwnedOther: assert (!up || (dut.u_release_mailboxes.memory[1] == {opened[1], owner[1]} || !opened[1]));
+      NotOwned: assert (dut.clear_q == '0 || opened[0] || !dut.u_release_mailboxes.memory[0][10]);
+      NotOwnedOther: assert (!up || opened[1] || !dut.u_release_mailboxes.memory[1][10]);
+      Unopened: assert (up || opened == '0);
+      Answer: assert (!dut.memory_q || dut.failed_q == refused_last);
       Rooms: assert (!in_frame || (dut.pending_room && dut.jobs_room && dut.words_q <= 3'd4));
       Frame: assert (dut.amid_q == (in_frame && !dut.ended_q));
       Pending: assert (dut.pending_q == dut.u_pending.write_q - dut.u_pending.read_q && dut.pending_q <= 4'd8);

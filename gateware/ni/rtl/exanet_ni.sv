@@ -19,7 +19,8 @@
 //                           packets of transfers sent, transfers ended, blocks repeated, answers that were stale; packets written, repeated, dropped,
 //                           blocks answered
 //   0x104070                load: counts of 32 bits: pages walked to, faults, faults that were lost, invalidations that are over
-//   0x104080                store of 8 bytes: invalidates what is known of pages; the invalidations before it are over with it
+//   0x104080                load: count of 32 bits: stores that did nothing as they had a part of their 8 bytes alone, as a word in two halves has;
+//                           store of 8 bytes: invalidates what is known of pages; the invalidations before it are over with it
 //   0x104090                load of 8 bytes: ni_fault_t, the first one; store of 8 bytes: takes it
 //   0x108000 + 16 m         store of 8 bytes: mailbox m, ni_mailbox_t
 //   0x10c000 + 16 d         store of 8 bytes: protection domain d, ni_domain_t
@@ -133,6 +134,24 @@ module exanet_ni #(
 );
   import exanet_pkg::*;
   localparam logic [1:0] Incr = 2'b01;
+  if (Contexts < 2 || Contexts > 256 || (Contexts & (Contexts - 1)) != 0) begin : gen_illegal_1
+    $error("Contexts is a power of two, 2 to 256");
+  end
+  if (Peers < 2 || Peers > 4096 || (Peers & (Peers - 1)) != 0) begin : gen_illegal_2
+    $error("Peers is a power of two, 2 to 4096");
+  end
+  if (Channels == 1 || Channels > 1024 || (Channels & (Channels - 1)) != 0) begin : gen_illegal_3
+    $error("Channels is none, or a power of two, 2 to 1024");
+  end
+  if (Window < 2 || Window > 32 || (Window & (Window - 1)) != 0) begin : gen_illegal_4
+    $error("Window is a power of two, 2 to 32");
+  end
+  if (XBits < 1 || YBits < 1 || NodeBits + XBits + YBits > 21) begin : gen_illegal_5
+    $error("each coordinate has a bit of an address's 22 at least");
+  end
+  if (IdBits < 1) begin : gen_illegal_6
+    $error("an identifier of the bus has a bit at least");
+  end
 
   // --- Stores.
   logic store, ready, sends_ready, boxes_ready, transfers_ready, page, enabled, context_write;
@@ -153,6 +172,15 @@ module exanet_ni #(
   assign context_next = next_line[20] ? next_line[4+:ContextBits] : next_line[12+:ContextBits];
   assign low = strobe[7:0] == '1;
   assign high = strobe[15:8] == '1;
+  // Bytes of a payload count one by one; all else is words of 8 bytes.
+  logic part, payload;
+  logic [31:0] parts_q;
+  assign payload = !line[20] && line[11:6] == '0;
+  assign part = store && !payload && ((!low && strobe[7:0] != '0) || (!high && strobe[15:8] != '0));
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) parts_q <= '0;
+    else parts_q <= parts_q + 32'(part);
+  end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) {config_q, configured_q} <= '0;
@@ -200,13 +228,16 @@ module exanet_ni #(
 
   // --- Ports.
   localparam int unsigned Messages = 0, Answers = 1, Blocks = 2;
+  // Transfers keep few packets in the router, where one whose link is busy holds up those behind it. With more, all blocks of two transfers would be there
+  // or under way: each would wait for an acknowledgement, then send a whole block to one link, and the other's would wait behind it.
+  localparam int unsigned BlocksHeaders = IntraHeaders < 12 ? IntraHeaders : 12;
   logic [Ports-1:0] in_valid, in_ready, in_last, out_valid, out_ready, out_last;
   logic [Ports-1:0][127:0] in_data, out_data;
   logic [Ports-1:0][15:0] in_keep, out_keep;
   ni_user_t [Ports-1:0] in_user, out_user;
   logic [2:0][31:0] damaged;
   for (genvar p = 0; p < Ports; p++) begin : gen_port
-    ni_port #(.IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders), .IntraSlots(IntraSlots)) u_port (
+    ni_port #(.IntraDepth(IntraDepth), .IntraHeaders(p == Blocks ? BlocksHeaders : IntraHeaders), .IntraSlots(IntraSlots)) u_port (
       .clk_i, .rst_ni, .s_axis_tvalid(in_valid[p]), .s_axis_tready(in_ready[p]), .s_axis_tdata(in_data[p]), .s_axis_tkeep(in_keep[p]),
       .s_axis_tlast(in_last[p]), .s_axis_tuser(in_user[p]), .m_axis_tvalid(out_valid[p]), .m_axis_tready(out_ready[p]),
       .m_axis_tdata(out_data[p]), .m_axis_tkeep(out_keep[p]), .m_axis_tlast(out_last[p]), .m_axis_tuser(out_user[p]),
@@ -430,6 +461,7 @@ module exanet_ni #(
     if (address[20:4] == 17'h10405) value = 128'(transfer_counts);
     if (address[20:4] == 17'h10406) value = 128'(block_counts);
     if (address[20:4] == 17'h10407) value = 128'(page_counts);
+    if (address[20:4] == 17'h10408) value = 128'(parts_q);
     if (address[20:4] == 17'h10409) value = {64'd0, page_fault};
   end
 endmodule

@@ -8,7 +8,7 @@
 //   0x81000 + 256 t + 16 b              store of 8 bytes: branch b of tree t: ni_reduce_node_t, or ni_reduce_place_t of a process; b = 8: the node above
 //   0x80110                             load: counts of 32 bits: reductions ended, failed, packets sent again, packets that nobody waited for
 //   0x80120                             load: count of 32 bits: damaged packets; then 0x80124: a bit for each tree that is not at rest, and bit 16 while
-//                                       stores are not over
+//                                       stores are not over; then 0x80128: stores that did nothing as they had a part of their 8 bytes alone
 // Other stores do nothing, other loads give zeros. The kernel maps a page for the process that is that branch, and to nobody else.
 module exanet_reduce #(
   parameter int unsigned IdBits = 4,
@@ -79,7 +79,8 @@ module exanet_reduce #(
   logic [31:0] damaged;
   logic [3:0][31:0] counts;
   logic [15:0] at_work;
-  logic stores;
+  logic stores, part, vector;
+  logic [31:0] parts_q;
 
   ni_stores #(.AddressBits(20), .IdBits(IdBits)) u_stores (
     .clk_i, .rst_ni, .s_axi_awid, .s_axi_awaddr, .s_axi_awlen, .s_axi_awsize, .s_axi_awburst, .s_axi_awvalid, .s_axi_awready, .s_axi_wdata,
@@ -91,7 +92,14 @@ module exanet_reduce #(
   always_comb begin
     value = '0;
     if (load_at[19:4] == 16'h8011) value = 128'(counts);
-    if (load_at[19:4] == 16'h8012) value = 128'({stores, at_work, damaged});
+    if (load_at[19:4] == 16'h8012) value = {32'd0, parts_q, 15'd0, stores, at_work, damaged};
+  end
+  // Bytes of a vector count one by one; all else is words of 8 bytes.
+  assign vector = !line[19] && line[11:9] == '0;
+  assign part = store && !vector && ((strobe[7:0] != '0 && strobe[7:0] != '1) || (strobe[15:8] != '0 && strobe[15:8] != '1));
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) parts_q <= '0;
+    else parts_q <= parts_q + 32'(part);
   end
 
   ni_port #(.IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders), .IntraSlots(IntraSlots)) u_port (

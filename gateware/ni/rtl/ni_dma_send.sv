@@ -25,7 +25,8 @@ module ni_dma_send (
 
   assign beat = s_axis_tvalid && s_axis_tready;
   assign m_axis_tvalid = s_axis_tvalid && (state_q == Payload || (state_q == Second && s_axis_tlast));
-  assign s_axis_tready = m_axis_tvalid ? m_axis_tready : 1'b1;
+  // Whether a beat is there is not asked: TREADY does not follow from TVALID.
+  assign s_axis_tready = m_axis_tready || state_q == First || (state_q == Second && !s_axis_tlast);
   assign m_axis_tdata = s_axis_tdata;
   assign m_axis_tkeep = state_q == Payload ? s_axis_tkeep : '0;
   assign m_axis_tlast = s_axis_tlast;

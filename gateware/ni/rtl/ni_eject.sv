@@ -26,8 +26,14 @@ module ni_eject #(
 );
   import exanet_pkg::*;
   localparam int unsigned Packets = 2 ** $clog2(Slots > 1 ? Slots : 2);
-  localparam int unsigned Words = Packets * MostWords;
+  localparam int unsigned Words = 2 ** $clog2(Packets * MostWords);
   localparam int unsigned OwedBits = $clog2(Slots + 1) + 1;
+  if (Slots < 1 || Slots > 64) begin : gen_illegal_1
+    $error("1 to 64 packets before a slot is released");
+  end
+  if (MostWords < 1 || MostWords > MaxPayloadWords) begin : gen_illegal_2
+    $error("the largest packet has 1 to 32 payload words");
+  end
 
   // A packet, word by word. Its end is judged in the cycle after its footer, from registers.
   header_t header_q;

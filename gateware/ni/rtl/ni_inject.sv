@@ -5,7 +5,7 @@
 // within a frame holds up nobody: a packet once begun keeps a router's output, and those behind it, until its footer.
 //
 // Bytes fill beats from the lowest: all of TKEEP, but in a frame's last beat with data, whose bytes are the lowest ones. Beats without data (TKEEP 0)
-// may stand anywhere, and one alone with TLAST is a frame of no bytes. TUSER counts in a frame's first beat. A frame with more than 512 bytes or with
+// may stand anywhere, and one alone with TLAST is a frame of no bytes. TUSER counts in a frame's first beat. A frame with more than MostWords words or with
 // holes between its bytes is taken from the stream, not sent, and counted: nobody would take its packet for what was meant.
 //
 // Packets go out in the order of frames, a priority one, too. It asks for room of its own, bulk leaves that room free.
@@ -35,6 +35,15 @@ module ni_inject #(
   localparam int unsigned PacketBits = $clog2(Packets) + 1;
   if (Words < 2 * MostWords || Packets < 2) begin : gen_illegal_1
     $error("the buffer holds two of the largest frames");
+  end
+  if (MostWords < 1 || MostWords > exanet_pkg::MaxPayloadWords) begin : gen_illegal_2
+    $error("the largest packet has 1 to 32 payload words");
+  end
+  if (IntraDepth > 4096 || IntraDepth < 2 * MostWords) begin : gen_illegal_3
+    $error("the router's pool has up to 4096 payload words, and holds two of the largest packets");
+  end
+  if (IntraHeaders < 2 || IntraHeaders > 64) begin : gen_illegal_4
+    $error("2 to 64 headers of the router's pool");
   end
 
   // A frame, beat by beat. Its end is judged in the cycle after its last beat, from registers.

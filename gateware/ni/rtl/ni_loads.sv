@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads of processors, out of the read channels of AXI4: a beat in six cycles, whose value follows from its address five cycles after it. Bursts of kind
-// INCR, of any size; of others each beat is answered with an error.
+// INCR, of any size up to 16 bytes a beat; of others each beat is answered with an error.
 module ni_loads #(
   parameter int unsigned AddressBits = 21,
   parameter int unsigned IdBits = 4
@@ -46,7 +46,7 @@ module ni_loads #(
         Idle:
         if (s_axi_arvalid) begin
           {s_axi_rid, address_o, size_q, left_q} <= {s_axi_arid, s_axi_araddr, s_axi_arsize, s_axi_arlen};
-          s_axi_rresp <= s_axi_arburst == Incr ? '0 : SlaveError;
+          s_axi_rresp <= s_axi_arburst == Incr && s_axi_arsize <= 3'd4 ? '0 : SlaveError;
           look_q      <= '0;
           load_q      <= Look;
         end

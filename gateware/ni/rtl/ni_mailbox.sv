@@ -67,6 +67,9 @@ module ni_mailbox #(
   output logic [31:0]                  dropped_o    // of no node, or with a number that is none of its last
 );
   import exanet_pkg::*;
+  if (Mailboxes < 2 || Mailboxes > 1024 || (Mailboxes & (Mailboxes - 1)) != 0) begin : gen_illegal_1
+    $error("Mailboxes is a power of two, 2 to 1024");
+  end
   localparam int unsigned ClearBits = PeerBits > BoxBits ? PeerBits : BoxBits;
   typedef enum logic [1:0] { Stored, Full, Closed, Domain } outcome_e;
   typedef struct packed {
@@ -202,7 +205,7 @@ module ni_mailbox #(
     outcome = Stored;
     if (box_full) outcome = Full;
     if (found_q.pdid != user_q.pdid) outcome = Domain;
-    if (!found_q.open || !box_known) outcome = Closed;
+    if (!found_q.open || !box_known || found_q.log_entries > 4'd13) outcome = Closed;
   end
   // One whose mailbox is broken is told of as memory's refusal, whatever becomes of the mailbox until then.
   always_comb begin

@@ -6,8 +6,9 @@ module ni_port #(
   parameter int unsigned Words = 128,  // of the buffer towards the router (ni_inject)
   parameter int unsigned Packets = 8,
   parameter int unsigned IntraDepth = 4096,  // as of the router
-  parameter int unsigned IntraHeaders = 64,
-  parameter int unsigned IntraSlots = 8
+  parameter int unsigned IntraHeaders = 64,  // of the router's, those that this port may use
+  parameter int unsigned IntraSlots = 8,
+  parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords  // payload of the largest packet, as of the router: no frame has more
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -36,10 +37,13 @@ module ni_port #(
   output logic [31:0]         received_o,
   output logic [31:0]         dropped_o    // damaged packets
 );
-  ni_inject #(.Words(Words), .Packets(Packets), .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders)) u_inject (
+  if ((IntraDepth & (IntraDepth - 1)) != 0) begin : gen_illegal_1
+    $error("the router's pool is a power of two of payload words");
+  end
+  ni_inject #(.Words(Words), .Packets(Packets), .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders), .MostWords(MostWords)) u_inject (
     .clk_i, .rst_ni, .tvalid_i(s_axis_tvalid), .tready_o(s_axis_tready), .tdata_i(s_axis_tdata), .tkeep_i(s_axis_tkeep), .tlast_i(s_axis_tlast),
     .tuser_i(s_axis_tuser), .flit_o, .credit_i, .packets_o(sent_o), .refused_o);
-  ni_eject #(.Slots(IntraSlots)) u_eject (
+  ni_eject #(.Slots(IntraSlots), .MostWords(MostWords)) u_eject (
     .clk_i, .rst_ni, .flit_i, .release_o, .tvalid_o(m_axis_tvalid), .tready_i(m_axis_tready), .tdata_o(m_axis_tdata), .tkeep_o(m_axis_tkeep),
     .tlast_o(m_axis_tlast), .tuser_o(m_axis_tuser), .packets_o(received_o), .dropped_o);
 endmodule

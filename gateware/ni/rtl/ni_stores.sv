@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stores of processors, out of the write channels of AXI4: one a cycle, in order, each with its address in units of 16 bytes, its bytes and which of them
-// count. Bursts of kind INCR, of any size; others are answered with an error, and nothing of them is a store.
+// count. Bursts of kind INCR, of any size up to 16 bytes a beat; others are answered with an error, and nothing of them is a store.
 module ni_stores #(
   parameter int unsigned AddressBits = 21,
   parameter int unsigned IdBits = 4
@@ -32,16 +32,22 @@ module ni_stores #(
 );
   localparam logic [1:0] Incr = 2'b01;
   localparam logic [1:0] SlaveError = 2'b10;
-  logic open_q, bad_q, bad, room_q, beat, ends, answered;
+  logic open_q, waits_q, bad_q, bad, room_q, addressed, takes, beat, last, last_q, ends, answered;
   logic [IdBits-1:0] id_q, id;
   logic [AddressBits-1:0] address_q, address;
   logic [2:0] size_q, size, answers_q, answers;
+  logic [127:0] data_q;
+  logic [15:0] strobe_q;
 
-  // A burst begins with its address and its first beat in the same cycle.
-  assign s_axi_awready = !open_q && s_axi_wvalid && room_q;
-  assign s_axi_wready = (open_q || s_axi_awvalid) && room_q;
-  assign beat = s_axi_wvalid && s_axi_wready;
-  assign ends = beat && s_axi_wlast;
+  // An address and a beat each come by themselves: what is ready follows from registers alone. A beat before its address waits for it here; an address
+  // before its first beat opens its burst.
+  assign s_axi_awready = !open_q && room_q;
+  assign s_axi_wready = !waits_q && room_q;
+  assign addressed = s_axi_awvalid && s_axi_awready;
+  assign takes = s_axi_wvalid && s_axi_wready;
+  assign beat = (open_q || addressed) && (waits_q || takes);
+  assign last = waits_q ? last_q : s_axi_wlast;
+  assign ends = beat && last;
   assign {id, bad, size, address} = open_q ? {id_q, bad_q, size_q, address_q}
       : {s_axi_awid, s_axi_awburst != Incr || s_axi_awsize > 3'd4, s_axi_awsize, s_axi_awaddr};
 
@@ -55,24 +61,26 @@ module ni_stores #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       open_q    <= 1'b0;
+      waits_q   <= 1'b0;
       room_q    <= 1'b0;
       answers_q <= '0;
       store_o   <= 1'b0;
     end else begin
-      if (beat) open_q <= !s_axi_wlast;
+      open_q    <= (open_q || addressed) && !ends;
+      waits_q   <= (waits_q || takes) && !beat;
       answers_q <= answers;
       room_q    <= ready_i && answers < 3'd4;
       store_o   <= beat && !bad;
     end
   end
   always_ff @(posedge clk_i) begin
-    if (beat) begin
-      {id_q, bad_q, size_q} <= {id, bad, size};
-      address_q <= ((address >> size) + 1'b1) << size;
-    end
+    if (addressed) {id_q, bad_q, size_q} <= {id, bad, size};
+    if (beat) address_q <= ((address >> size) + 1'b1) << size;
+    else if (addressed) address_q <= s_axi_awaddr;
+    if (takes) {data_q, strobe_q, last_q} <= {s_axi_wdata, s_axi_wstrb, s_axi_wlast};
     line_o   <= address[AddressBits-1:4];
-    data_o   <= s_axi_wdata;
-    strobe_o <= s_axi_wstrb;
+    data_o   <= waits_q ? data_q : s_axi_wdata;
+    strobe_o <= waits_q ? strobe_q : s_axi_wstrb;
   end
 
 `ifndef SYNTHESIS
@@ -80,7 +88,9 @@ module ni_stores #(
   assign left = open_q ? left_q : s_axi_awlen;
   always_ff @(posedge clk_i) begin
     if (beat) left_q <= left - 1'b1;
-    if (rst_ni && beat) Length : assert (s_axi_wlast == (left == '0));
+    else if (addressed) left_q <= left;
+    if (rst_ni && beat) Length : assert (last == (left == '0));
+    if (rst_ni) OneWaits : assert (!(open_q && waits_q));
   end
 `endif
   exanet_stream_check #(.Width(IdBits + 2)) u_check (

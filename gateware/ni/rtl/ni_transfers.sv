@@ -25,9 +25,10 @@
 //
 // All state changes by steps, one begun every three cycles at most, each of which reads the tables in its first cycle and writes them in its fourth, which
 // is the first one of the next. Steps, by who goes first: the scan of a slot, once in 16 cycles; an answer; then in turn a new transfer with its first
-// packet, the next packet of a block, and the next block of a transfer with its first packet. So channels take turns packet by packet, but the blocks of
-// a transfer begin one after the other. A scan that nobody waits for lets a new transfer go first in the four cycles from when it is pending on, which is at
-// most six cycles later then. Nothing here waits for the network but packets: without room for one, new transfers are kept, and answers taken.
+// packet, and the next packet of a block, or of a transfer's next block, in the order in which these were queued. So channels take turns packet by packet,
+// and the blocks of a transfer begin one after the other. A scan that nobody waits for lets a new transfer go first in the four cycles from when it is
+// pending on, which is at most six cycles later then. Nothing here waits for the network but packets: without room for one, new transfers are kept, and
+// answers taken.
 //
 // Here are the steps' order, tables and first two cycles; ni_transfer_submit has what comes before them, ni_transfer_step what they do, ni_transfer_ends
 // what comes behind.
@@ -149,19 +150,32 @@ module ni_transfers #(
 
   // --- Queues: channels that nobody has, those whose transfer is to begin a block, and blocks with packets to send. A channel, and a slot, is in a
   // queue at most once.
-  logic spare_valid, begin_valid, emit_valid, spare_taken, begin_taken, emit_taken, begin_pushes_q, emit_pushes_q;
+  logic spare_valid, begin_valid, emit_valid, spare_taken, begin_taken, emit_taken, begin_pushes_q, emit_pushes_q, begin_first;
+  logic [SlotBits:0] emits_pushed, emits_pushed_q, emits_taken_q, begin_behind;
   channel_t spare, begin_channel, channel3_q, released;
   slot_t emit_slot, slot3_q;
   assign channel3_q = slot3_q[SlotBits-1:2];
   exanet_fifo #(.Width(ChannelBits), .Depth(Channels)) u_spare (
     .clk_i, .rst_ni, .write_i(release_channel || (clears && 32'(clear_q) < Channels)), .data_i(clears ? clear_q[ChannelBits-1:0] : released),
     .read_i(spare_taken), .valid_o(spare_valid), .data_o(spare));
-  exanet_fifo_block #(.Width(ChannelBits), .Depth(Channels)) u_begin (
-    .clk_i, .rst_ni, .write_i(begin_pushes_q), .data_i(channel3_q), .read_i(begin_taken), .keep_i(1'b0), .rewind_i(1'b0),
-    .valid_o(begin_valid), .data_o(begin_channel));
+  // A channel that is to begin a block is behind all blocks that were queued before it, or with it: it goes when these have been taken.
+  exanet_fifo_block #(.Width(SlotBits + 1 + ChannelBits), .Depth(Channels)) u_begin (
+    .clk_i, .rst_ni, .write_i(begin_pushes_q), .data_i({emits_pushed, channel3_q}), .read_i(begin_taken), .keep_i(1'b0), .rewind_i(1'b0),
+    .valid_o(begin_valid), .data_o({begin_behind, begin_channel}));
   exanet_fifo_block #(.Width(SlotBits), .Depth(4 * Channels)) u_emit (
     .clk_i, .rst_ni, .write_i(emit_pushes_q), .data_i(slot3_q), .read_i(emit_taken), .keep_i(1'b0), .rewind_i(1'b0),
     .valid_o(emit_valid), .data_o(emit_slot));
+  assign emits_pushed = emits_pushed_q + (SlotBits + 1)'(emit_pushes_q);
+  assign begin_first = begin_valid && begin_behind == emits_taken_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      emits_pushed_q <= '0;
+      emits_taken_q  <= '0;
+    end else begin
+      emits_pushed_q <= emits_pushed;
+      emits_taken_q  <= emits_taken_q + (SlotBits + 1)'(emit_taken);
+    end
+  end
 
   // --- First cycle of a step: which one, and what it reads.
   typedef enum logic [2:0] { Admit, Emit, Begin, Answer, Scan } step_e;
@@ -176,7 +190,8 @@ module ni_transfers #(
   step_e step, step1_q;
   logic admit2_q, begin2_q, emit2_q, answer2_q, scan2_q;  // what kind of step it is, a register for each
   logic starts, can_start, packet_room, scan_pending_q, scans, scan_yields, answer_comes, answer_known, room1_q, room2_q;
-  logic [2:0] ready_turns, turns, turn_q;
+  logic [2:0] turns;
+  logic admitted_q;  // by the last step that was in turn
   logic [3:0] scan_clock_q;
   logic [1:0] phase_q;
   logic step3_q;  // a step is in its fourth cycle
@@ -195,9 +210,9 @@ module ni_transfers #(
   assign packet_room = packets_q < 4'(PacketsAhead);
   assign answer_comes = read_end_valid_i || unread_valid_i || s_axis_tvalid;
   // A new transfer needs no room for a packet; it waits in its channel then.
-  assign ready_turns = {begin_valid && packet_room, emit_valid && packet_room, submission_valid && spare_valid};
-  // Those behind the last one in turn first.
-  assign turns = (ready_turns & ~turn_q) != '0 ? ready_turns & ~turn_q : ready_turns;
+  assign turns[0] = submission_valid && spare_valid && !(admitted_q && packet_room && (emit_valid || begin_valid));
+  assign turns[1] = emit_valid && packet_room && !begin_first;
+  assign turns[2] = begin_first && packet_room;
   // To a transfer that is to begin now, or in the next cycle.
   assign scan_yields = scan_clock_q[3:2] == '0 && !answer_comes && (turns[0] || hands);
   assign scans = scan_pending_q && !scan_yields;
@@ -209,7 +224,7 @@ module ni_transfers #(
     else step = Begin;
   end
   assign can_start = !clears && phase_q == 2'd0;
-  assign starts = can_start && (scans || answer_comes || ready_turns != '0);
+  assign starts = can_start && (scans || answer_comes || turns != '0);
   assign submission_taken = starts && step == Admit;
   assign spare_taken = submission_taken;
   assign emit_taken = starts && step == Emit;
@@ -243,17 +258,14 @@ module ni_transfers #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       phase_q       <= '0;
-      turn_q        <= '0;
+      admitted_q    <= 1'b0;
       scan_clock_q <= '0;
       scan_pending_q  <= 1'b0;
       scan_q       <= '0;
       round_q       <= '0;
     end else begin
       phase_q <= phase_q == 2'd0 ? {1'b0, starts} : phase_q == 2'd1 ? 2'd2 : 2'd0;
-      // Steps of a kind that has had its turn wait until the others have had theirs.
-      if (starts && step == Admit) turn_q <= 3'b001;
-      if (starts && step == Emit) turn_q <= 3'b011;
-      if (starts && step == Begin) turn_q <= '0;
+      if (starts && (step == Admit || step == Emit || step == Begin)) admitted_q <= step == Admit;
       scan_clock_q <= scan_clock_q + 4'(!clears);
       scan_pending_q  <= scan_clock_q == '1 || (scan_pending_q && !(starts && step == Scan));
       if (starts && step == Scan) begin

@@ -60,7 +60,9 @@ class AxiWrites {
       see(WrittenBeat{cycle, address, beat.data, beat.last});
       expect(beat.last == (at_ == bursts_.front().beats), "a burst has another number of beats than its address says");
       if (!beat.last) continue;
-      answers_.push_back({cycle + latency_cycles_, failed_, address});
+      // A slave's error and that of the decoder, in turn.
+      const std::uint8_t error = failed_ ? static_cast<std::uint8_t>(refused_++ % 2 == 0 ? 3 : 2) : std::uint8_t{0};
+      answers_.push_back({cycle + latency_cycles_, error, address});
       bursts_.pop_front();
       at_ = 0, failed_ = false;
     }
@@ -68,7 +70,7 @@ class AxiWrites {
   template <typename Valid, typename Response>
   void answer(std::uint64_t cycle, Valid& valid, Response& response) const {
     valid = !answers_.empty() && answers_.front().cycle <= cycle;
-    response = valid && answers_.front().failed ? 2 : 0;
+    response = valid ? answers_.front().response : 0;
   }
   void answered() { answers_.pop_front(); }
   // Bursts that end in the range and have no answer yet.
@@ -89,7 +91,7 @@ class AxiWrites {
   };
   struct Answer {
     std::uint64_t cycle;
-    bool failed;
+    std::uint8_t response;  // of AXI
     std::uint64_t last_line;
   };
 
@@ -97,7 +99,7 @@ class AxiWrites {
   std::deque<Burst> bursts_;
   std::deque<Beat> beats_;
   std::deque<Answer> answers_;
-  std::uint64_t at_ = 0;
+  std::uint64_t at_ = 0, refused_ = 0;
   bool failed_ = false;
 };
 

@@ -33,7 +33,8 @@ class DmaPort {
     const Line line = memory_.line(address);
     for (unsigned w = 0; w < 4; ++w) model.m_axi_dma_rdata[w] = 0;
     for (unsigned i = 0; i < 16; ++i) model.m_axi_dma_rdata[i / 4] |= std::uint32_t{line[i]} << 8 * (i % 4);
-    model.m_axi_dma_rresp = refuses_read(address) ? 2 : 0;
+    // A slave's error, or the decoder's.
+    model.m_axi_dma_rresp = refuses_read(address) ? static_cast<CData>(2 + (address >> 4) % 2) : CData{0};
   }
 
   template <typename Model>

@@ -277,3 +277,88 @@ TEST_CASE("figures: no idle word behind the packetizer, and the stages of a mess
     CHECK(bench.node(0).slot_events.at(0).cycle - back.tail_cycle == to_slot);
   }
 }
+
+TEST_CASE("a mailbox is released by its own domain alone") {
+  Bench bench(2, {}, 0);
+  bench.open_context(1, 1, kDomain + 1);
+  bench.send_one(0, 1);
+  bench.run(500);
+  CHECK(bench.freed(Reason::kNone) == 1);
+  bench.release(1, 1, kMailbox, 1);
+  bench.run_until_stored();
+  bench.send_one(0, 1);
+  bench.run(500);
+  CHECK(bench.freed(Reason::kNone) == 1);
+  CHECK(bench.counts(1)[4] == 1);
+  CHECK(bench.counts(1)[5] > 0);  // refused
+  bench.release(1, 0, kMailbox, 1);
+  bench.run(5000);
+  CHECK(bench.freed(Reason::kNone) == 2);
+  CHECK(bench.counts(1)[4] == 2);
+}
+
+TEST_CASE("a mailbox of more entries than are counted is not opened") {
+  for (const unsigned log_entries : {14u, 15u}) {
+    CAPTURE(log_entries);
+    Bench bench(2, {.tries = 0}, log_entries);
+    bench.send_one(0, 1);
+    bench.run(500);
+    CHECK(bench.freed(Reason::kClosed) == 1);
+  }
+}
+
+TEST_CASE("stores of a part of 8 bytes do nothing where 8 bytes are wanted, and are counted") {
+  Bench bench;
+  spec::MessageSend word;
+  word.set_dcid(bench.node(1).dcid);
+  word.set_mailbox(kMailbox);
+  word.set_length(16);
+  Store store{0, page(0) + kSend, {}, 0x000f};
+  for (unsigned i = 0; i < 8; ++i) store.data[i] = static_cast<std::uint8_t>(word.raw[i / 4] >> 8 * (i % 4));
+  bench.store(0, store);
+  store.strobe = 0x00f0;
+  bench.store(0, store);
+  bench.run(500);
+  CHECK(bench.load(0, kParts)[0] == 2);
+  CHECK(bench.messages(1) == 0);
+  store = {0, page(0), {}, 0x000f};  // of a payload, any bytes
+  bench.store(0, store);
+  bench.send_one(0, 1);
+  bench.run(500);
+  CHECK(bench.load(0, kParts)[0] == 2);
+  CHECK(bench.messages(1) == 1);
+}
+
+TEST_CASE("a load wider than the bus is answered with an error") {
+  for (const unsigned size : {4u, 5u}) {
+    CAPTURE(size);
+    unsigned response = 7;
+    Bench bench(2, {.watch = [&](std::size_t, const Vni_node& m) {
+                  if (m.s_axi_rvalid) response = m.s_axi_rresp;
+                }});
+    bench.node(0).model->s_axi_arsize = static_cast<CData>(size);
+    bench.load(0, kCounts);
+    CHECK(response == (size == 4 ? 0 : 2));
+  }
+}
+
+TEST_CASE("stores whose address and beat come apart, in either order, are what they are together") {
+  Bench bench(2, {.apart = 0.4});
+  for (unsigned i = 0; i < 60; ++i) {
+    std::vector<std::uint8_t> bytes(1 + i);
+    for (unsigned b = 0; b < bytes.size(); ++b) bytes[b] = static_cast<std::uint8_t>(7 * i + b);
+    bench.message(0, i % kContexts, bench.node(1).dcid, kMailbox, bytes);
+    bench.run(60);
+  }
+  bench.run(500);
+  CHECK(bench.freed(Reason::kNone) == 60);
+  MailboxReader reader(kRing, 6);
+  for (unsigned i = 0; i < 60; ++i) {
+    const auto message = reader.poll(*bench.node(1).memory);
+    REQUIRE(message);
+    REQUIRE(message->bytes.size() == 1 + i);
+    for (unsigned b = 0; b < message->bytes.size(); ++b)
+      REQUIRE(message->bytes[b] == static_cast<std::uint8_t>(7 * i + b));
+  }
+  CHECK(bench.node(0).bad_answers == 0);
+}

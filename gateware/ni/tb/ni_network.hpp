@@ -46,6 +46,7 @@ struct NiNetworkConfig {
   std::function<void(std::size_t node, const Vni_node& ports)> watch{};
   // Whether the packet that is so many-th to come out of the router at this port of this node is damaged.
   std::function<bool(std::size_t node, unsigned port, std::size_t packet)> damages{};
+  double apart = 0;  // share of stores whose address is offered before their beat, and as many the other way round
   DisorderConfig disorder{};
   int before_reset =
       0;  // other than 0: registers and memories hold chance values before the reset, others for each number
@@ -56,7 +57,7 @@ inline std::uint32_t page(unsigned context) { return 0x1000 * context; }
 inline constexpr std::uint32_t kSend = 0x40, kTransfer = 0x80, kFence = 0xa0, kStatus = 0xc0, kRelease = 0xc8,
                                kTransferStatus = 0xd0;
 inline constexpr std::uint32_t kContextTable = 0x100000, kConfig = 0x104000, kClearPeer = 0x104010, kCounts = 0x104020,
-                               kPageCounts = 0x104070, kInvalidate = 0x104080, kFault = 0x104090,
+                               kPageCounts = 0x104070, kInvalidate = 0x104080, kParts = 0x104080, kFault = 0x104090,
                                kMailboxTable = 0x108000, kDomainTable = 0x10c000;
 
 struct NiNode : JoinedNode<Vni_node> {
@@ -72,6 +73,10 @@ struct NiNode : JoinedNode<Vni_node> {
   std::unique_ptr<WalkPort> walks;  // likewise
   std::optional<unsigned> kept_channels;  // other than all have
   unsigned bad_answers = 0;  // of stores, by the bus
+  // Of the store that is offered: what has been taken, and in which cycle the later half of it is offered.
+  bool address_taken = false, beat_taken = false, beat_later = false;
+  std::uint64_t later = 0;
+  std::size_t drawn = 0;  // stores for which that has been drawn
   std::vector<DisorderedPort> between;  // at each port, if packets are lost and the like
 };
 
@@ -293,7 +298,15 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
   void drive(Node& node) {
     Vni_node& m = *node.model;
     const bool offers = !node.stores.empty() && node.stores.front().cycle <= cycle_;
-    m.s_axi_awvalid = m.s_axi_wvalid = offers;
+    if (offers && config_.apart > 0 && node.drawn == node.taken.size()) {
+      ++node.drawn;
+      const double share = std::uniform_real_distribution<>{}(random_);
+      node.beat_later = share < config_.apart;
+      node.later = cycle_ + (share < 2 * config_.apart ? 1 + random_() % 8 : 0);
+    }
+    const bool all = cycle_ >= node.later;
+    m.s_axi_awvalid = offers && !node.address_taken && (all || node.beat_later);
+    m.s_axi_wvalid = offers && !node.beat_taken && (all || !node.beat_later);
     if (offers) {
       const Store& store = node.stores.front();
       m.s_axi_awaddr = store.address;
@@ -322,7 +335,10 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
   // What is at the ports before the edge at the cycle's end.
   void sample(Node& node) {
     const Vni_node& m = *node.model;
-    if (m.s_axi_wvalid && m.s_axi_wready) {
+    node.address_taken |= m.s_axi_awvalid && m.s_axi_awready;
+    node.beat_taken |= m.s_axi_wvalid && m.s_axi_wready;
+    if (node.address_taken && node.beat_taken) {
+      node.address_taken = node.beat_taken = false;
       node.stores.pop_front();
       node.taken.push_back(cycle_);
     }
@@ -349,6 +365,7 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
   }
 
   NiNetworkConfig config_;
+  std::mt19937_64 random_{1};
 };
 
 // A process that reads a mailbox in memory, by the phase of its entries.

@@ -88,7 +88,7 @@ class WalkPort {
     const Line line = memory_.line(asked_.front().address);
     for (unsigned w = 0; w < 4; ++w) model.m_axi_walk_rdata[w] = 0;
     for (unsigned i = 0; i < 16; ++i) model.m_axi_walk_rdata[i / 4] |= std::uint32_t{line[i]} << 8 * (i % 4);
-    model.m_axi_walk_rresp = refuses(asked_.front().address) ? 2 : 0;
+    model.m_axi_walk_rresp = refuses(asked_.front().address) ? static_cast<CData>(2 + refused_++ % 2) : CData{0};
   }
   template <typename Model>
   void sample(const Model& model, std::uint64_t cycle) {
@@ -106,6 +106,7 @@ class WalkPort {
   const AxiMemory& memory_;
   MemoryConfig config_;
   std::deque<Asked> asked_;
+  std::uint64_t refused_ = 0;
 };
 
 }  // namespace exanet::gateware

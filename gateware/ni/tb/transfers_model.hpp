@@ -42,7 +42,8 @@ class Model {
 
  private:
   void attach_network() {
-    const NetworkConfig fabric = fabric_of(kCycle, case_.line_cycles, 3);
+    NetworkConfig fabric = fabric_of(kCycle, case_.line_cycles, 3);
+    fabric.router = router_with_transfers(fabric.router);
     PacketSink sink{this,
                     [](void* self, const exanet::Packet& packet, Time injected, Time tail) {
                       Model& model = *static_cast<Model*>(self);
