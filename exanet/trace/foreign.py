@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces in formats that are not read: told by their names and first bytes, so that a message can name them and say what to do."""
+"""Traces in formats that are not read: recognised by their names and first bytes, so that a message can name them and say what to do."""
 
 from __future__ import annotations
 
