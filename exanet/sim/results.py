@@ -50,11 +50,33 @@ def write(
     used = [_link_use(point, spec.measure_ps) for point in points if "link_use" in point]
     if used:
         tables["link_use"] = pl.concat(used)
-    networks, drawings = _networks(described, spec, points)
     run = {**described.identity(), **vars(spec), "exanet_version": version("exanet")}
     if notes := levels.caveats(spec.level, described.model, spec.sharing):
         run["notes"] = notes
-    page = {
+    page = _page(described, spec, points, rows, run)
+    files = {f"{name}.parquet": parquet(frame) for name, frame in tables.items()}
+    files["report.html"] = report.fill(
+        str(page["title"]), page, ("format.js", "parts.js", "machine.js", "network.js", "energy.js", "sim.js")
+    ).encode()
+    files["run.json"] = json_bytes(
+        {
+            "wall_s": wall_s,
+            "threads": threads,
+            **{key: [p[key] for p in points] for key in COSTS if key in points[0]},
+            "host_system": host.system(),
+        }
+    )
+    whole = {"complete": not stopped, "reason": stopped}
+    files["summary.json"] = json_bytes({**whole, "run": run, "machine": described.resolve(), "points": rows, **_tables(points)})
+    return results.publish(directory, files, fresh=fresh)
+
+
+def _page(
+    described: Machine, spec: TrafficSpec, points: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]], run: dict[str, Any]
+) -> dict[str, Any]:
+    """What the page shows: `rows` are the figures of the points, `run` what was asked."""
+    networks, drawings = _networks(described, spec, points)
+    return {
         "title": f"{spec.traffic} {'messages' if of_messages(spec) else 'traffic'} on {described.name}{described.label}",
         "points": [
             [
@@ -71,21 +93,6 @@ def write(
         "networks": networks,
         "drawings": drawings,
     }  # fmt: skip
-    files = {f"{name}.parquet": parquet(frame) for name, frame in tables.items()}
-    files["report.html"] = report.fill(
-        str(page["title"]), page, ("format.js", "parts.js", "machine.js", "network.js", "energy.js", "sim.js")
-    ).encode()
-    files["run.json"] = json_bytes(
-        {
-            "wall_s": wall_s,
-            "threads": threads,
-            **{key: [p[key] for p in points] for key in COSTS if key in points[0]},
-            "host_system": host.system(),
-        }
-    )
-    whole = {"complete": not stopped, "reason": stopped}
-    files["summary.json"] = json_bytes({**whole, "run": run, "machine": described.resolve(), "points": rows, **_tables(points)})
-    return results.publish(directory, files, fresh=fresh)
 
 
 def _tables(points: Sequence[dict[str, Any]]) -> dict[str, Any]:

