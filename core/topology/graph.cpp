@@ -166,8 +166,8 @@ class GraphTopology final : public Topology {
   }
 
   std::vector<std::uint32_t> host_counts() const {
-    std::vector<std::uint32_t> counts;
-    for (std::uint32_t r = 0; r < names_.size(); ++r) counts.push_back(hosts(r));
+    std::vector<std::uint32_t> counts(names_.size());
+    for (std::uint32_t r = 0; r < counts.size(); ++r) counts[r] = hosts(r);
     return counts;
   }
 

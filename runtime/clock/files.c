@@ -55,7 +55,7 @@ static int over(const struct exanet_limit *limit, int ready) {
 enum outcome { READY_OR_OURS, LIMIT_HAS_COME, INTERRUPTED };
 
 static bool is_of_a_pair(int fd) {
-  struct sockaddr_un here, there;
+  struct sockaddr_un here = {0}, there = {0};
   socklen_t sizes[2] = {sizeof here, sizeof there};
   return getsockname(fd, (struct sockaddr *)&here, &sizes[0]) == 0 && here.sun_family == AF_UNIX &&
          sizes[0] == sizeof here.sun_family && getpeername(fd, (struct sockaddr *)&there, &sizes[1]) == 0 &&
@@ -167,7 +167,7 @@ EXPORT int select(int n, fd_set *restrict readable, fd_set *restrict writable, f
       only_sleeps(&limit, (unsigned long)n)
           ? 0
           : ((function)exanet_real(&slot, "select", NULL))(n, readable, writable, other, over_now ? &none : timeout);
-  if (limit.ours && ready == 0) *timeout = none;
+  if (timeout != NULL && limit.ours && ready == 0) *timeout = none;
   return over_now ? ready : over(&limit, ready);
 }
 
