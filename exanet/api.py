@@ -189,6 +189,7 @@ def sweep(plan: Name | Mapping[str, Any], *, workers: int = 2, cluster: str = "l
     error in `summary`. Raises InputError on a plan that cannot be.
     """
     from exanet.files import json_bytes
+    from exanet.machine import located
     from exanet.sweep import run as sweeps
     from exanet.sweep.plan import read as read_plan
 
@@ -196,9 +197,10 @@ def sweep(plan: Name | Mapping[str, Any], *, workers: int = 2, cluster: str = "l
         if isinstance(plan, Mapping):
             file = Path(scratch) / "sweep.yaml"
             file.write_bytes(json_bytes(plan))
+            chosen = read_plan(None, located.read(file).value)  # as options, whose files are found where the program is
         else:
-            file = Path(plan)
-        sweeps.run(read_plan(file, {}), sweeps.directory_of(place, read_plan(file, {})), cluster, workers, quiet=True)
+            chosen = read_plan(Path(plan), {})
+        sweeps.run(chosen, sweeps.directory_of(place, chosen), cluster, workers, quiet=True)
         read = load(place)
     assert isinstance(read, Results)
     return read

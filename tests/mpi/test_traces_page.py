@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the commands of docs/traces.md work as they stand there, one behind the other in an empty folder?"""
+"""Do the commands of docs/traces.md, and the lines of docs/python.md, work as they stand there, in an empty folder?"""
 
 from __future__ import annotations
 
@@ -16,6 +16,21 @@ from .conftest import Stack
 ROOT = Path(__file__).parents[2]
 
 
+def surroundings(mpich: Stack) -> dict[str, str]:
+    return {**os.environ, **mpich.environment, "PATH": f"{Path(mpich.python).parent}:{os.environ['PATH']}"}
+
+
+@pytest.mark.long
+def test_the_lines_of_the_page_on_python_work(mpich: Stack, tmp_path: Path) -> None:
+    block = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL)
+    assert block is not None
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    words = [mpich.python, "-c", block[1]]
+    done = subprocess.run(words, cwd=tmp_path, env=surroundings(mpich), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("shape: ") == 4
+
+
 @pytest.mark.long
 def test_the_first_commands_of_the_page_work(mpich: Stack, tmp_path: Path) -> None:
     block = re.search(r"```\n(exanet run .*?)```", (ROOT / "docs" / "traces.md").read_text(), re.DOTALL)
@@ -23,7 +38,6 @@ def test_the_first_commands_of_the_page_work(mpich: Stack, tmp_path: Path) -> No
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     commands = [shlex.split(line, comments=True) for line in block[1].splitlines()]
     assert len(commands) > 10
-    environment = {**os.environ, **mpich.environment, "PATH": f"{Path(mpich.python).parent}:{os.environ['PATH']}"}
     for words in commands:
-        done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(words, cwd=tmp_path, env=surroundings(mpich), capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, f"{shlex.join(words)}\n{done.stderr}"

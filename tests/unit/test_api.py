@@ -75,6 +75,12 @@ def test_simulations_and_sweeps_give_frames(tmp_path: Path) -> None:
     assert swept.runs["load"].to_list() == [0.1, 0.2] and swept.command == "sweep"
 
 
+def test_a_sweep_finds_a_trace_where_the_program_is(ring: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(ring).parent)
+    swept = exanet.sweep({"machine": "torus-2x2x2", "trace": Path(ring).name}, workers=1)
+    assert swept.runs["error"].to_list() == [None]
+
+
 def test_a_run_gives_its_tables(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="never called MPI_Init"):
         exanet.run(["/bin/true"], "exanest", ranks=2, mpi="none")
