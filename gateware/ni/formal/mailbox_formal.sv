@@ -3,7 +3,7 @@
 // a domain and a mailbox that is never opened to it: no burst into that mailbox's ring carries a message of the domain. And, for a node and one of its
 // numbers, of which others are less than a quarter of all numbers away: a message of that number is stored once at most, until the kernel clears the node's
 // past. A process moves the reader's place of mailboxes of its own domain alone. A message whose address is beyond the mailboxes is not stored, and one
-// that memory has answered with an error, whichever, is not reported as stored. The stream of answers and the write channels keep the rules of AXI (the
+// that memory has answered with an error, whichever, is not told of as stored. The stream of answers and the write channels keep the rules of AXI (the
 // module's own assertions), and no FIFO overflows.
 //
 // Rings are apart by the highest bit of their address. The domain and the number are any: nothing but comparisons knows them.
