@@ -133,6 +133,7 @@ Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t p
       pools_(net.pools_.data()),
       inputs_(net.inputs_.data()),
       injection_ports_(net.injection_ports_.data()),
+      numberings_(net.numberings_.data()),
       decisions_(net.decisions_.data()),
       decision_lists_(net.decision_lists_.data()),
       down_(net.down_),
@@ -228,6 +229,7 @@ void State::build_ports(const NetworkConfig& config) {
       require_in_range(config.router.interface_slots, 0, 1 << 16, "router.interface_slots", "interface_slots");
   if (slots != 0) slots_.assign(outputs, {std::vector<Time>(slots, kLongAgo), 0, Time(), Time(), false});
   injection_ports_.resize(std::size_t{endpoints_} * intra_ports_);
+  if (topology_.routing() != nullptr) numberings_.resize(injection_ports_.size());
   for (NodeId node = 0; node < nodes; ++node) build_node(node, config);
   for (std::uint32_t i = 0; i < priority_offset_; ++i) {
     inputs_[priority_offset_ + i] = inputs_[i];
@@ -331,7 +333,7 @@ void ExanetNetwork::finish(std::size_t part, Time now) { state_->parts_[part]->f
 std::uint64_t ExanetNetwork::memory_bytes() const {
   const State& s = *state_;
   std::uint64_t sum = capacity_bytes(s.part_of_, s.first_output_, s.first_input_, s.outputs_, s.stats_, s.far_outputs_,
-                                     s.pools_, s.inputs_, s.injection_ports_, s.wide_, s.decisions_, s.decision_lists_,
+                                     s.pools_, s.inputs_, s.injection_ports_, s.numberings_, s.wide_, s.decisions_, s.decision_lists_,
                                      s.behind_, s.behind_words_);
   for (const auto& part : s.parts_) {
     sum += capacity_bytes(part->packets_, part->returns_);

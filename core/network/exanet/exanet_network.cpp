@@ -34,7 +34,8 @@ bool Part::inject(const Packet& packet) {
   const std::uint32_t input_index = net_.first_input_[packet.src + 1] - intra_ports_ + packet.intra_port;
   Input& bulk = inputs_[input_index];
   CreditPool& pool = pools_[bulk.pool];
-  InjectionPort& port = injection_ports_[std::size_t{packet.src} * intra_ports_ + packet.intra_port];
+  const std::size_t port_index = std::size_t{packet.src} * intra_ports_ + packet.intra_port;
+  InjectionPort& port = injection_ports_[port_index];
   reclaim(pool, now);
   if (!fits(pool, packet.priority, words)) {
     refuse(port, pool, input_index, packet.priority, words);
@@ -64,7 +65,7 @@ bool Part::inject(const Packet& packet) {
   taken.marked = 0;
   taken.stuffed = static_cast<std::uint8_t>(packet.magic_lower + (net_.stuffs_halves_ ? packet.magic_upper : 0)) & 0x7f;
   taken.copies = taken.copies_vc = taken.copies_due = 0;
-  if (routing_ != nullptr) taken.number = port.numbering.next(now);
+  if (routing_ != nullptr) taken.number = numberings_[port_index].next(now);
   if (carries_notes_) [[unlikely]]
     keep_notes(index, {packet.stamp, packet.notes});
   plan(taken, bulk);

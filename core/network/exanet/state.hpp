@@ -147,7 +147,6 @@ static_assert(sizeof(Output) == 64);
 // An intra-tile port, as its network interface sees it.
 struct InjectionPort {
   Time busy_until;  // words are still being written
-  Numbering numbering;
   Time offers_at = kNotScheduled;  // an event to look at the space, if somebody waits and a time is known
   std::uint32_t refused[2] = {};  // by class: calls of ready() that are due
   std::uint16_t need[2] = {};  // payload words of the largest refused packet
@@ -257,6 +256,7 @@ struct State {
   std::vector<CreditPool> pools_;  // (output, virtual channel): at its far end; an intra-tile port's: its input's
   std::vector<Input> inputs_;  // (port, virtual channel), then intra-tile ports of each node; and as many for priority
   std::vector<InjectionPort> injection_ports_;  // intra-tile ports of each node
+  std::vector<Numbering> numberings_;  // of the injection ports, where routing may draw; else none
   std::vector<Decision> decisions_;  // of the inputs; empty where routing does not look
   std::vector<DecisionList> decision_lists_;  // of the nodes; the same
   std::vector<Behind> behind_;  // of the inputs; the same
@@ -427,6 +427,7 @@ struct Part {
   CreditPool* const pools_;
   Input* const inputs_;
   InjectionPort* const injection_ports_;
+  Numbering* const numberings_;
   Decision* const decisions_;
   DecisionList* const decision_lists_;
   const std::uint8_t down_;  // as the network's
