@@ -38,11 +38,18 @@ struct Case {
   }
 };
 
+// A collective without a root has one schedule whatever the root: one root stands for all.
+std::set<std::uint32_t> roots_of(const std::string& collective, std::uint32_t ranks) {
+  for (const char* rooted : {"bcast", "reduce", "gather", "gatherv", "scatter", "scatterv"})
+    if (collective == rooted) return {0, ranks / 2, ranks - 1};
+  return {0};
+}
+
 template <typename Check>
 void for_all_cases(Check check) {
   for (const CollectiveAlgorithm& algorithm : collective_algorithms())
     for (const std::uint32_t ranks : kRanks)
-      for (const std::uint32_t root : std::set<std::uint32_t>{0, ranks / 2, ranks - 1})
+      for (const std::uint32_t root : roots_of(algorithm.collective, ranks))
         for (const std::uint64_t bytes : kBytes)
           for (const std::uint64_t element_bytes : {1u, 4u})
             if (bytes % element_bytes == 0) check(Case{algorithm, ranks, root, bytes, element_bytes});

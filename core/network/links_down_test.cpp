@@ -16,6 +16,7 @@
 #include "core/network/fault_driver.hpp"
 #include "core/network/lossy_harness.hpp"
 #include "core/network/model.hpp"
+#include "core/units/size_harness.hpp"
 
 namespace exanet {
 
@@ -247,11 +248,14 @@ TEST_CASE("links that fail: a network that cannot lose a link refuses the plan, 
 }
 
 TEST_CASE("links that fail: packets arrive or are lost, each once, and nothing stands still") {
-  std::uint64_t lost = 0, runs = 0;
+  // In the long set each machine with three plans, else with one of them: the first machine with the first, and so on.
+  std::uint64_t lost = 0, runs = 0, number = 0;
   for (const Machine& machine : machines()) {
     CAPTURE(machine.name);
     const auto shape = make_topology(machine.spec);
+    const std::uint64_t turn = 1 + number++ % 3;
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      if (!testing::in_full() && seed != turn) continue;
       CAPTURE(seed);
       const FaultPlan plan = first_third(*shape, seed, seed == 3);
       const Run run(machine, plan, Time::ns(500), 1, seed, kPackets, kSpan);
@@ -273,7 +277,7 @@ TEST_CASE("links that fail: packets arrive or are lost, each once, and nothing s
       CHECK(same * 100 >= late * 98);
     }
   }
-  CHECK(runs >= 60);
+  CHECK(runs >= (testing::in_full() ? 60 : 20));
   CHECK(lost > runs);  // the faults did hit something
 }
 
