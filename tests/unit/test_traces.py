@@ -203,7 +203,7 @@ def test_collectives_are_read_from_text() -> None:
     assert choices("bcast=binomial,allreduce=ring") == {"bcast": "binomial", "allreduce": "ring"}
     for text, what in (
         ("bcast", "bcast has no algorithm"),
-        ("", "nothing to choose"),
+        ("", "the collective or its algorithm is missing"),
         ("sum=ring", "no collective 'sum'"),
         ("bcast=ring", "scatter-ring"),
         ("bcast=binomial,bcast=binomial", "twice"),
