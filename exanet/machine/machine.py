@@ -247,12 +247,12 @@ def _locate(name: str | Path, relative_to: Path | None) -> tuple[Path, str]:
     if text in known:
         return known[text], _short(known[text])
     close = difflib.get_close_matches(text, known, 1, 0.5)
-    hint = f"did you mean '{close[0]}'? " if close else ""
+    hint = f"; did you mean '{close[0]}'?" if close else "."
     if Path(text).is_file():
-        hint = "the file of that name here is no machine file (.yaml): -m names the machine, and a program goes behind --. "
+        hint = "; the file of that name here is not a machine file (.yaml): -m names the machine, and the program follows --."
     listed = ", ".join(known) or "none"
     shown = located.printable(text if len(text) <= 80 else text[:77] + "...")
-    raise InputError(f"there is no machine '{shown}'; {hint}Machines: {listed}. Give a machine file of your own by its path")
+    raise InputError(f"there is no machine '{shown}'{hint} The machines are {listed}. Give a machine file of your own by its path")
 
 
 def _short(path: Path) -> str:

@@ -81,7 +81,7 @@ class Trace:
         try:
             return pl.read_parquet(self.folder / "calls.parquet", columns=list(columns) or None)
         except (OSError, pl.exceptions.PolarsError) as error:
-            raise InputError(f"{self.folder / 'calls.parquet'}: {error}; record the program again") from None
+            raise InputError(f"{self.folder / 'calls.parquet'}: {error}; record the program anew") from None
 
 
 def stream(folder: Path, rank: int) -> Path:
@@ -286,7 +286,7 @@ def _finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str, optio
             if (read["rank"], read["ranks"]) != (rank, ranks):
                 whose = f"rank {read['rank']} of {read['ranks']}"
                 raise InputError(
-                    f"{stream(folder, rank)}: it belongs to {whose}, not to rank {rank} of {ranks}; record the program again"
+                    f"{stream(folder, rank)}: it belongs to {whose}, not to rank {rank} of {ranks}; record the program anew"
                 )
             mpi = read["mpi"]
             unrecorded.update(read["unrecorded"])
@@ -335,7 +335,7 @@ def load(folder: str | os.PathLike[str]) -> Trace:
         content = json.loads((folder / "trace.json").read_text())
         if content.get("format") != FORMAT:
             raise InputError(
-                f"{folder}: a trace of format {content.get('format')}; this exanet reads format {FORMAT}: record the program again"
+                f"{folder}: a trace of format {content.get('format')}; this exanet reads format {FORMAT}: record the program anew"
             )
         trace = Trace(folder, About.model_validate(content))
     except FileNotFoundError:
@@ -344,9 +344,9 @@ def load(folder: str | os.PathLike[str]) -> Trace:
         raise InputError(f"{folder}: {error.strerror}") from None
     except (ValidationError, ValueError, AttributeError) as error:
         raise InputError(
-            f"{folder / 'trace.json'}: not a trace's description: {str(error).splitlines()[0]}; record the program again"
+            f"{folder / 'trace.json'}: not a trace's description: {str(error).splitlines()[0]}; record the program anew"
         ) from None
     missing = [file.name for file in trace.streams if not file.is_file()]
     if missing:
-        raise InputError(f"{folder}: {missing[0]} is missing: record the program again")
+        raise InputError(f"{folder}: {missing[0]} is missing: record the program anew")
     return trace

@@ -64,7 +64,7 @@ def whole(place: Path) -> Trace:
         tables = TraceTables(trace.about.ranks)
         for stream in trace.streams:
             if not tables.read(str(stream))["complete"]:
-                raise InputError(f"{stream}: it is cut before the program's end; record the program again")
+                raise InputError(f"{stream}: it is cut before the program's end; record the program anew")
     except ValueError as error:
         raise InputError(str(error)) from None
     return trace

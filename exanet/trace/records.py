@@ -78,4 +78,4 @@ def opened(stream: Path) -> Iterator[mmap.mmap]:
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 yield data
         except (IndexError, KeyError, StopIteration, ValueError):
-            raise InputError(f"{stream}: the stream is damaged; record the program again") from None
+            raise InputError(f"{stream}: the stream is damaged; record the program anew") from None

@@ -49,7 +49,7 @@ def test_a_program_in_the_machines_place_is_said(tmp_path: object) -> None:
         text=True,
         timeout=60,
     )
-    assert done.returncode == 2 and "a program goes behind --" in done.stderr
+    assert done.returncode == 2 and "the program follows --" in done.stderr
 
 
 def _with_file(folder: str, name: str) -> str:

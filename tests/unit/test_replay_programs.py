@@ -181,7 +181,7 @@ def test_queues_stand_where_all_send_to_one(tmp_path: Path) -> None:
         (["T", "--job", "bcast:algorithm=LLF,algorithm=GLF"], "'algorithm' is given twice"),
         (["T", "--job", "stencil-3d:algorithm=LLF"], "stencil-3d has no algorithm: that is for jobs that call one of barrier, bcast"),
         (["T:bcast=magic"], "bcast has no algorithm 'magic'"),
-        (["T:reduce-scatter=magic"], "reduce-scatter by 'magic' is unknown"),
+        (["T:reduce-scatter=magic"], "reduce-scatter has no algorithm 'magic'"),
         (["T:bcast=LLF,bcast=GLF"], "'bcast' is given twice"),
         ([], "there is nothing to replay: name a trace"),
         (["T", "T", "T", "--map", "node"], "take more nodes than there are"),
