@@ -276,7 +276,9 @@ def _read_with_bases(file: Path, shown: str, seen: list[Path]) -> tuple[Located,
     if not isinstance(base.value, str) or not base.value:
         raise InputError(base.mark.error("'extends' takes the name of a machine or the path of a machine file"))
     if file.resolve() in seen or len(seen) > 20:
-        raise InputError(base.mark.error(f"'{base.value}' extends itself, directly or through other files; remove one 'extends' of the cycle"))
+        raise InputError(
+            base.mark.error(f"'{base.value}' extends itself, directly or through other files; remove one 'extends' of the cycle")
+        )
     try:
         path, name = _locate(base.value, file.parent)
     except InputError as error:

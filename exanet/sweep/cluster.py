@@ -54,7 +54,9 @@ def connected(cluster: str, workers: int) -> Iterator[tuple[Any, Tend]]:
                 if cluster == "local":
                     local = _Processes(started.scheduler_address, workers)
             except (OSError, ValueError, RuntimeError, TimeoutError) as error:
-                raise InputError(f"--cluster {cluster}: cannot connect to the cluster: {' '.join(str(error).split())}; see docs/sweep.md") from None
+                raise InputError(
+                    f"--cluster {cluster}: cannot connect to the cluster: {' '.join(str(error).split())}; see docs/sweep.md"
+                ) from None
             yield client, local.tend if local is not None else _Jobs(started, workers).tend
         finally:
             with _interrupts_held(), contextlib.suppress(Exception):

@@ -285,9 +285,7 @@ def _finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str, optio
             read = tables.read(str(stream(folder, rank)))
             if (read["rank"], read["ranks"]) != (rank, ranks):
                 whose = f"rank {read['rank']} of {read['ranks']}"
-                raise InputError(
-                    f"{stream(folder, rank)}: it belongs to {whose}, not to rank {rank} of {ranks}; record the program anew"
-                )
+                raise InputError(f"{stream(folder, rank)}: it belongs to {whose}, not to rank {rank} of {ranks}; record the program anew")
             mpi = read["mpi"]
             unrecorded.update(read["unrecorded"])
             if not read["complete"]:

@@ -256,7 +256,9 @@ def merge(sources: Sequence[Path], target: Path) -> folder.About:
     ranks = traces[0].about.ranks
     for source, trace in zip(sources, traces, strict=True):
         if trace.about.ranks != ranks:
-            raise InputError(f"{source}: it has {trace.about.ranks} ranks, and {sources[0]} has {ranks}; all must have the same number of ranks")
+            raise InputError(
+                f"{source}: it has {trace.about.ranks} ranks, and {sources[0]} has {ranks}; all must have the same number of ranks"
+            )
     place = folder.prepare(target, "-o")
     for rank in range(ranks):
         with folder.stream(place, rank).open("wb") as out:

@@ -41,7 +41,9 @@ def choices(text: str | None) -> dict[str, str]:
     for part in text.split(",") if text is not None else ():
         collective, _, algorithm = part.partition("=")
         if not part:
-            raise InputError(f"--collective '{text}': the collective or its algorithm is missing; give COLLECTIVE=ALGORITHM,... with some of {names}")
+            raise InputError(
+                f"--collective '{text}': the collective or its algorithm is missing; give COLLECTIVE=ALGORITHM,... with some of {names}"
+            )
         if collective not in known:
             raise InputError(
                 f"--collective {text}: there is no collective '{collective}'; give COLLECTIVE=ALGORITHM,... with some of {names}"
