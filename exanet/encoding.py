@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output where the locale is not UTF-8: letters that its encoding lacks are replaced, and file names that libraries cannot take are refused.
+"""Output where the locale is not UTF-8: letters that it lacks are replaced, file names that libraries cannot take are refused.
 
 Tables have signs such as µ and ±. Python writes them in the encoding of the locale or of PYTHONIOENCODING, and raises an error in the
 middle of a table where that has none. Polars takes the names of files as UTF-8 only, whatever the locale.

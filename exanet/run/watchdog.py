@@ -130,7 +130,8 @@ def want_of_buffering(
     else:
         help_ = f"no machine file helps, since an eager message is one packet, of {packet_limit_bytes} B at most with its envelope"
     return (
-        f"; the cause is missing buffering: {_name(ranks)} sent {'up to ' if len(sizes) > 1 else ''}{largest} B, more than this machine's eager_max "
+        f"; the cause is missing buffering: {_name(ranks)} sent {'up to ' if len(sizes) > 1 else ''}{largest} B, "
+        "more than this machine's eager_max "
         f"of {eager_max_bytes} B, and MPI_Send then returns only when the message is received; {help_}; MPI promises no buffering: "
         "use MPI_Sendrecv, MPI_Isend or MPI_Bsend"
     )

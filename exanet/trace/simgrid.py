@@ -66,7 +66,8 @@ class _Rank:
             return []
         if peer == -1 or tag == -1:
             raise InputError(
-                f"{where}: it receives from any rank or with any tag, and SimGrid's format cannot express the wait for that; convert a program without such receives"
+                f"{where}: it receives from any rank or with any tag, and SimGrid's format cannot express the wait for that; "
+                "convert a program without such receives"
             )
         return self.post(sends, peer, size, (communicator, tag), waits=waits)
 
