@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# `make run`, `make test`, `make wheel`, `make bench`, `make lint`, `make format`, `make gateware`, `make formal`: each sets up what is missing first.
+# `make run`, `make test`, `make wheel`, `make bench`, `make lint`, `make format`, `make man`, `make gateware`, `make formal`: each sets up what is missing first.
 SHELL := /bin/bash
 BIN := .venv/bin
 RANKS ?= 16
 MACHINE ?= exanest
 
-.PHONY: run run-long test test-long test-long-core test-long-python test-long-mpi test-long-gateware test-long-proofs test-long-timing test-cpp test-python gateware faults formal budget synth timing record record-gateware wheel bench lint format clean setup-%
+.PHONY: run run-long test test-long test-long-core test-long-python test-long-mpi test-long-gateware test-long-proofs test-long-timing test-cpp test-python gateware faults formal budget synth timing record record-gateware wheel bench lint format man clean setup-%
 
 setup-%:
 	@tools/setup.sh $*
@@ -103,6 +103,11 @@ bench: setup-bench
 
 lint: setup-lint
 	@$(BIN)/python tools/parts.py lint-python lint-format lint-tidy lint-gateware
+
+# The manual pages and the page on the command line, from the help texts. `make test` compares them.
+man: setup-package
+	@$(BIN)/python docs/generate_cli.py > docs/reference/cli.md.new && mv docs/reference/cli.md.new docs/reference/cli.md
+	@$(BIN)/python docs/generate_man.py docs/man
 
 format: setup-lint
 	@$(BIN)/ruff format .

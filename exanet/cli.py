@@ -19,7 +19,7 @@ try:  # a Ctrl-C may come while the modules are read
     with lightly.imports():
         import typer
 
-        from exanet import memory
+        from exanet import encoding, memory
         from exanet.commands import single
         from exanet.errors import INTERNAL_STATUS, InputError, InternalError
 except KeyboardInterrupt:
@@ -131,6 +131,7 @@ def main() -> None:
     """Entry point: what the user can mend is one message and exit status 2, a defect of exanet's own one and status 70."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _CtrlC())
+    encoding.adapt_streams()
     try:
         app()
     except InputError as error:

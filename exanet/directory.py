@@ -9,6 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from exanet.encoding import check_name
 from exanet.errors import InputError
 
 _FREE_BYTES = 32 * 1024 * 1024
@@ -39,6 +40,7 @@ def result_directory(command: str, given: Path | None, stem: str = "", *, quiet:
             chosen = next(path for number in itertools.count(1) if not (path := Path(f"{stem}-{number}")).exists())
         else:
             chosen = given
+            check_name(chosen)
             if chosen.exists() and not chosen.is_dir():
                 raise InputError(f"-o {chosen}: it is a file; name a folder")
             if chosen.is_dir() and any(chosen.iterdir()) and (found := commands(chosen)) != [command]:

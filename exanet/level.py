@@ -21,7 +21,8 @@ def caveats(level: str, model: MachineFile, sharing: str = "max-min") -> list[st
     found = []
     if level == "flow" and routing in ("valiant", "spray"):
         found.append(
-            f"at flow level a message keeps one of the routes that {routing} draws, where its packets spread over many: it takes longer, "
+            f"at flow level a message keeps one of the routes that {routing} draws, while at packet level its packets spread over "
+            "many: the message takes longer, "
             "by about twice (docs/flow.md); --level packet has no such error"
         )
     several = router.vc_allocation != "routing" and router.virtual_channels.value > topology_needs(model).virtual_channels
@@ -38,7 +39,8 @@ def caveats_of_programs(level: str, model: MachineFile) -> list[str]:
     if level != "flow":
         return []
     return [
-        "at flow level transfers move at fair rates, and messages do not wait behind them in routers: a first answer, whose error depends "
+        "at flow level transfers move at fair rates, and messages do not wait behind them in routers. "
+        "This is a first estimate; its error depends "
         "on the program (docs/flow.md); --level packet has no such error",
         *(
             [f"a message keeps one of the routes that {model.topology.routing} draws, where its packets spread over many"]

@@ -106,7 +106,7 @@ def loaded(program: Program) -> folder.Trace | None:
         return None
     trace = folder.load(program.trace)
     if not trace.about.complete:
-        raise InputError(f"{program.trace}: the recording is not whole, so it cannot be replayed: {trace.about.reason}")
+        raise InputError(f"{program.trace}: the recording is incomplete and cannot be replayed: {trace.about.reason}")
     if trace.about.unrecorded:
         raise InputError(
             f"{program.trace}: the program calls {', '.join(trace.about.unrecorded)}, which is not recorded and cannot be replayed"

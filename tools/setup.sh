@@ -86,7 +86,7 @@ esac
 
 # The stamp says whether the package was built with link-time optimisation. Such a one serves everywhere.
 package_is_fresh() {
-  fresh $venv/.exanet-installed pyproject.toml CMakeLists.txt core runtime exanet gateware machines &&
+  fresh $venv/.exanet-installed pyproject.toml CMakeLists.txt core runtime exanet gateware machines docs/man &&
     { [ $lto = OFF ] || grep -qx "lto ON" $venv/.exanet-installed; }
 }
 

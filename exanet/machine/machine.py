@@ -211,7 +211,7 @@ def _changed(tree: Located, path: Sequence[str], name: str, value: Located) -> L
         return Located(here | {path[0]: value}, tree.mark, tree.keys | {path[0]: value.mark})
     if not path:
         if "value" not in here and not is_constant(name.split(".")):
-            raise InputError(value.mark.error(f"'{name}' is no constant of the machine; `exanet machines NAME` lists them"))
+            raise InputError(value.mark.error(f"the machine has no constant '{name}'; `exanet machines NAME` lists its constants"))
         place = value.mark
         made = {"value": value, "source": Located("varied", place), "kind": Located("chosen", place)}
         return Located(made, place, dict.fromkeys(made, place))
@@ -232,7 +232,7 @@ def _without(here: Mapping[str, Located], absent: Sequence[str], name: str) -> s
     elif name in _PLAIN or is_constant(name.split(".")):
         hint = "write it in its file, with the keys that it needs, or take a machine that has it"
     else:
-        return f"'{name}' is no constant of the machine; `exanet machines NAME` lists them"
+        return f"the machine has no constant '{name}'; `exanet machines NAME` lists its constants"
     return f"the machine has no '{absent[-1]}' of '{name}'; {hint}"
 
 
@@ -247,12 +247,12 @@ def _locate(name: str | Path, relative_to: Path | None) -> tuple[Path, str]:
     if text in known:
         return known[text], _short(known[text])
     close = difflib.get_close_matches(text, known, 1, 0.5)
-    hint = f"did you mean '{close[0]}'? " if close else ""
+    hint = f"; did you mean '{close[0]}'?" if close else "."
     if Path(text).is_file():
-        hint = "the file of that name here is no machine file (.yaml): -m names the machine, and a program goes behind --. "
+        hint = "; the file of that name here is not a machine file (.yaml): -m names the machine, and the program follows --."
     listed = ", ".join(known) or "none"
     shown = located.printable(text if len(text) <= 80 else text[:77] + "...")
-    raise InputError(f"there is no machine '{shown}'; {hint}Machines: {listed}. Give a machine file of your own by its path")
+    raise InputError(f"there is no machine '{shown}'{hint} The machines are {listed}. Give a machine file of your own by its path")
 
 
 def _short(path: Path) -> str:
@@ -263,7 +263,7 @@ def _short(path: Path) -> str:
 def _read_with_bases(file: Path, shown: str, seen: list[Path]) -> tuple[Located, list[str], Mark | None]:
     """The tree of the file and all that it extends, their names, and the place where this one says so."""
     if not nameable(shown):
-        raise InputError("a file name cannot hold a zero byte, nor what UTF-8 has no bytes for")
+        raise InputError("a file name cannot contain a zero byte or characters that UTF-8 cannot encode")
     read = _read_shipped if file.parent in _folders() else located.read
     tree = read(file, located.printable(shown))
     if not isinstance(tree.value, dict):
@@ -276,7 +276,9 @@ def _read_with_bases(file: Path, shown: str, seen: list[Path]) -> tuple[Located,
     if not isinstance(base.value, str) or not base.value:
         raise InputError(base.mark.error("'extends' takes the name of a machine or the path of a machine file"))
     if file.resolve() in seen or len(seen) > 20:
-        raise InputError(base.mark.error(f"'{base.value}' extends, in the end, itself; break the cycle"))
+        raise InputError(
+            base.mark.error(f"'{base.value}' extends itself, directly or through other files; remove one 'extends' of the cycle")
+        )
     try:
         path, name = _locate(base.value, file.parent)
     except InputError as error:

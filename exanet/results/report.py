@@ -50,15 +50,15 @@ def render(run: Run) -> str:
 def fill(title: str, data: dict[str, Any], scripts: Sequence[str]) -> str:
     """A page of `data`, drawn by these scripts of report_page."""
     folder = files("exanet.results") / "report_page"
-    script = "\n".join((folder / name).read_text() for name in scripts)
+    script = "\n".join((folder / name).read_text(encoding="utf-8") for name in scripts)
     parts = {
         "title": html.escape(title),
-        "style": (folder / "style.css").read_text(),
-        "library": (folder / "vendor" / "echarts.min.js").read_text(),
+        "style": (folder / "style.css").read_text(encoding="utf-8"),
+        "library": (folder / "vendor" / "echarts.min.js").read_text(encoding="utf-8"),
         "data": _embed(data),
         "script": script,
     }
-    page = (folder / "page.html").read_text()
+    page = (folder / "page.html").read_text(encoding="utf-8")
     before, *rest = page.split("{{")
     pieces = [before]
     for piece in rest:  # not by repeated replacement: what is put in may contain anything

@@ -126,11 +126,12 @@ def want_of_buffering(
     ranks, sizes = sorted({rank for rank, _ in waiting}), {size for _, size in waiting}
     largest, packet = max(sizes), envelope_bytes + max(sizes)
     if packet <= packet_limit_bytes:
-        help_ = f"a machine file with eager_max: {largest} B (and packet_max: {packet} B) or more would let the program go on"
+        help_ = f"a machine file with eager_max: {largest} B (and packet_max: {packet} B) or more would let the program continue"
     else:
         help_ = f"no machine file helps, since an eager message is one packet, of {packet_limit_bytes} B at most with its envelope"
     return (
-        f"; for want of buffering: {_name(ranks)} sent {'up to ' if len(sizes) > 1 else ''}{largest} B, more than this machine's eager_max "
+        f"; the cause is missing buffering: {_name(ranks)} sent {'up to ' if len(sizes) > 1 else ''}{largest} B, "
+        "more than this machine's eager_max "
         f"of {eager_max_bytes} B, and MPI_Send then returns only when the message is received; {help_}; MPI promises no buffering: "
         "use MPI_Sendrecv, MPI_Isend or MPI_Bsend"
     )
@@ -179,7 +180,7 @@ class Watchdog:
     def _forget(self) -> None:
         for rank, watch in self._watches.items():
             if watch.warned:
-                self._warn(f"rank {rank} goes on")
+                self._warn(f"rank {rank} continues")
         self._watches.clear()
 
     def _look_at(self, rank: int, pid: int, call: str, now: float) -> None:
@@ -194,8 +195,8 @@ class Watchdog:
             watch.warned = True
             where = f" in {call}" if call else ""
             self._warn(
-                f"rank {rank} (pid {pid}) has stood still{where} for {now - watch.since:.0f} s{_doing(pid, state)}; "
-                "all other ranks wait for it, since virtual time cannot go on without it"
+                f"rank {rank} (pid {pid}) has made no progress{where} for {now - watch.since:.0f} s{_doing(pid, state)}; "
+                "all other ranks wait for it, because virtual time cannot advance without it"
             )
 
 

@@ -54,7 +54,9 @@ def connected(cluster: str, workers: int) -> Iterator[tuple[Any, Tend]]:
                 if cluster == "local":
                     local = _Processes(started.scheduler_address, workers)
             except (OSError, ValueError, RuntimeError, TimeoutError) as error:
-                raise InputError(f"--cluster {cluster}: no cluster there: {' '.join(str(error).split())}; see docs/sweep.md") from None
+                raise InputError(
+                    f"--cluster {cluster}: cannot connect to the cluster: {' '.join(str(error).split())}; see docs/sweep.md"
+                ) from None
             yield client, local.tend if local is not None else _Jobs(started, workers).tend
         finally:
             with _interrupts_held(), contextlib.suppress(Exception):
@@ -110,7 +112,7 @@ class _Processes:
             if worker is not None:
                 self._left -= 1
                 if not self._left:
-                    raise InputError(f"workers end as soon as they start: {self._last_words(number)}")
+                    raise InputError(f"workers end right after their start: {self._last_words(number)}")
             with _interrupts_held():
                 self._workers[number] = self._start(number)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from exanet.encoding import check_name
 from exanet.errors import InputError
 from exanet.sweep import execute
 from exanet.sweep import results as tables
@@ -20,6 +21,7 @@ def directory_of(output: Path | None, plan: Plan) -> Path:
     """A new folder, or one that holds a sweep, which then continues."""
     stem = f"exanet-sweep-{''.join(c if c.isalnum() or c in '-_.' else '-' for c in plan.name)}"
     chosen = output or next(path for number in itertools.count(1) if not (path := Path(f"{stem}-{number}")).exists())
+    check_name(chosen)
     if chosen.exists() and not chosen.is_dir():
         raise InputError(f"-o {chosen}: it is a file; name a folder")
     if chosen.is_dir() and any(chosen.iterdir()) and not (chosen / execute.JOURNAL).exists():

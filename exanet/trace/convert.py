@@ -63,7 +63,7 @@ def _write(source: Path, target: Path, wanted: Format, collectives: Mapping[str,
     trace = folder.load(source)
     if wanted.is_schedule and (not trace.about.complete or trace.about.unrecorded):
         why = trace.about.reason or f"it calls {', '.join(trace.about.unrecorded)}, which is not recorded"
-        raise InputError(f"{source}: the recording is not whole, so it makes no schedule: {why}")
+        raise InputError(f"{source}: the recording is incomplete and cannot be converted to a schedule: {why}")
     if not wanted.holds_graphs and trace.has_graphs():
         able = formats.joined(each.name for each in formats.formats().values() if each.holds_graphs)
         raise InputError(f"{source}: it has graphs of operations, which {wanted.name} cannot hold; convert it to {able}")
@@ -89,7 +89,7 @@ def _file(target: Path, wanted: Format, write: Callable[[Path], LeftOut]) -> Lef
 def _archive(target: Path, wanted: Format, write: Callable[[Path], LeftOut]) -> LeftOut:
     """A folder in the place of an earlier one of the same format."""
     if target.exists() and wanted.found(target) in (None, target):
-        raise InputError(f"{target}: something else is there; choose another place")
+        raise InputError(f"{target}: the folder holds other files; choose another folder")
     beside = _beside(target)
     shutil.rmtree(beside, ignore_errors=True)
     try:

@@ -267,8 +267,8 @@ class _Made:
     def _differ(self, count: int, how: str) -> InputError:
         traces = " and ".join(str(source.trace.folder) for source in self._sources)
         return InputError(
-            f"{traces}: call {count + 1} of those in the place of rank {self._rank} is {how}: what a rank calls depends on how many "
-            "there are; record the program on as many as you want"
+            f"{traces}: call {count + 1} of the ranks that correspond to rank {self._rank} is {how}: what a rank calls depends on the "
+            "number of ranks; record the program on as many as you want"
         )
 
     def _values(self, code: int, taken: Sequence[list[Any]], record: Record, where: tuple[tuple[int, ...], int]) -> list[Value]:

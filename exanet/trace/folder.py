@@ -272,7 +272,7 @@ def _is_whole(folder: Path) -> bool:
 def _finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str, option: str) -> About:
     missing = [rank for rank in range(ranks) if not stream(folder, rank).is_file()]
     if missing:
-        raise InputError(f"{folder}: nothing was recorded of rank {missing[0]}: see what it said when it began")
+        raise InputError(f"{folder}: rank {missing[0]} recorded nothing; its first messages say why")
     calls = LongTable(folder / "calls.parquet", option)
     cut: list[int] = []
     unrecorded: set[str] = set()
@@ -285,9 +285,7 @@ def _finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str, optio
             read = tables.read(str(stream(folder, rank)))
             if (read["rank"], read["ranks"]) != (rank, ranks):
                 whose = f"rank {read['rank']} of {read['ranks']}"
-                raise InputError(
-                    f"{stream(folder, rank)}: it is of {whose}, in the place of rank {rank} of {ranks}; record the program anew"
-                )
+                raise InputError(f"{stream(folder, rank)}: it belongs to {whose}, not to rank {rank} of {ranks}; record the program anew")
             mpi = read["mpi"]
             unrecorded.update(read["unrecorded"])
             if not read["complete"]:

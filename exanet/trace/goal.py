@@ -106,7 +106,7 @@ class _Rank:
             return []
         if tag == -1:
             raise InputError(
-                f"{where}: it receives by any tag, and GOAL does not keep the tags of communicators and collectives apart; "
+                f"{where}: it receives with any tag, and GOAL does not separate the tags of communicators and collectives; "
                 "convert a program that does not"
             )
         return [self.send_or_receive(sends, peer, size, (communicator, tag), self.required)]
@@ -162,7 +162,7 @@ class _Rank:
             elif call["request"]:
                 self.requests[call["request"]] = labels
         elif name == "Cancel":
-            raise InputError(f"{where}: it takes a message back, which GOAL cannot say; convert a program that does not")
+            raise InputError(f"{where}: it cancels a message, which GOAL cannot express; convert a program that cancels none")
         elif name == "Request_free":
             for request in call["requests"]:
                 self.requests.pop(request, None)
@@ -277,7 +277,7 @@ def _parse(file: Path, left_out: Counter[str]) -> tuple[int, Iterator[tuple[int,
     if line.startswith("rank"):
         raise _wrong(file, number, f"{line}: write each rank once, from 0 to num_ranks - 1, behind num_ranks")
     if found is None:
-        raise _wrong(file, number, f"{line[:60]!r} stands in the place of num_ranks N; write that first")
+        raise _wrong(file, number, f"{line[:60]!r} where num_ranks N is expected; write num_ranks first")
     if not 1 <= int(found[1]) <= folder.MOST_RANKS:
         raise _wrong(file, number, f"{line}: write one num_ranks, from 1 to {folder.MOST_RANKS}, before all ranks")
     return int(found[1]), _schedules(file, lines, int(found[1]), number, left_out)

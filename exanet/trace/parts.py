@@ -59,7 +59,7 @@ def whole(place: Path) -> Trace:
     trace = folder.load(place)
     if not trace.about.complete or trace.about.unrecorded:
         why = trace.about.reason or f"it calls {', '.join(trace.about.unrecorded)}, which is not recorded"
-        raise InputError(f"{place}: the recording is not whole: {why}")
+        raise InputError(f"{place}: the recording is incomplete: {why}")
     try:
         tables = TraceTables(trace.about.ranks)
         for stream in trace.streams:
@@ -250,13 +250,15 @@ def check_target(target: Path, *sources: Path) -> None:
 def merge(sources: Sequence[Path], target: Path) -> folder.About:
     """Writes the traces one behind the other: each rank goes on with the next one's calls. Raises InputError, OSError."""
     if len(sources) < 2:
-        raise InputError("name two traces or more, which are put one behind the other")
+        raise InputError("name two traces or more, to concatenate")
     traces = [whole(source) for source in sources]
     check_target(target, *sources)
     ranks = traces[0].about.ranks
     for source, trace in zip(sources, traces, strict=True):
         if trace.about.ranks != ranks:
-            raise InputError(f"{source}: it has {trace.about.ranks} ranks, and {sources[0]} has {ranks}; they must have as many")
+            raise InputError(
+                f"{source}: it has {trace.about.ranks} ranks, and {sources[0]} has {ranks}; all must have the same number of ranks"
+            )
     place = folder.prepare(target, "-o")
     for rank in range(ranks):
         with folder.stream(place, rank).open("wb") as out:

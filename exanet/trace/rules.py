@@ -30,7 +30,7 @@ def check_algorithm(what: str, collective: str, algorithm: str) -> None:
     if not algorithm:
         raise InputError(f"{what}: {collective} has no algorithm; give {collective}= one of {', '.join(known)}")
     if algorithm not in known:
-        raise InputError(f"{what}: {collective} by '{algorithm}' is unknown; give one of {', '.join(known)}")
+        raise InputError(f"{what}: {collective} has no algorithm '{algorithm}'; give one of {', '.join(known)}")
 
 
 def choices(text: str | None) -> dict[str, str]:
@@ -41,7 +41,9 @@ def choices(text: str | None) -> dict[str, str]:
     for part in text.split(",") if text is not None else ():
         collective, _, algorithm = part.partition("=")
         if not part:
-            raise InputError(f"--collective '{text}': there is nothing to choose; give COLLECTIVE=ALGORITHM,... with some of {names}")
+            raise InputError(
+                f"--collective '{text}': the collective or its algorithm is missing; give COLLECTIVE=ALGORITHM,... with some of {names}"
+            )
         if collective not in known:
             raise InputError(
                 f"--collective {text}: there is no collective '{collective}'; give COLLECTIVE=ALGORITHM,... with some of {names}"

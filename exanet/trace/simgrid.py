@@ -66,7 +66,8 @@ class _Rank:
             return []
         if peer == -1 or tag == -1:
             raise InputError(
-                f"{where}: it receives from any rank or by any tag, whose waits cannot be named; convert a program that does not"
+                f"{where}: it receives from any rank or with any tag, and SimGrid's format cannot express the wait for that; "
+                "convert a program without such receives"
             )
         return self.post(sends, peer, size, (communicator, tag), waits=waits)
 
@@ -101,7 +102,7 @@ class _Rank:
             else:
                 self.freed |= bool(awaited)
         elif name == "Cancel":
-            raise InputError(f"{where}: it takes a message back, which SimGrid's format cannot say; convert a program that does not")
+            raise InputError(f"{where}: it cancels a message, which SimGrid's format cannot express; convert a program that cancels none")
         elif name == "Request_free":
             for request in call["requests"]:
                 self.freed |= bool(self.requests.pop(request, None))

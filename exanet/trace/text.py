@@ -92,7 +92,7 @@ def _read(file: Path, lines: Iterator[tuple[int, str]], directory: Path) -> None
     def header(key: str) -> tuple[int, str]:
         number, line = next(lines, (0, ""))
         if key and not line.startswith(f"{key} "):
-            raise wrong(number, f"{line[:40]!r} stands in the place of {key!r} and what it is")
+            raise wrong(number, f"{line[:40]!r} where {key!r} and its value are expected")
         return number, line.removeprefix(f"{key} ").strip()
 
     header("")

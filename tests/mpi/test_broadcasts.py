@@ -70,7 +70,7 @@ def test_by_default_the_library_broadcasts(exanet_run: Runner, mpich: Stack, tmp
 @pytest.mark.parametrize(
     ("given", "what"),
     [
-        ("bcast=magic", "bcast by 'magic' is unknown; give bcast= one of binomial, binary, binomial-doubling, LLF, GLF"),
+        ("bcast=magic", "bcast has no algorithm 'magic'; give bcast= one of binomial, binary, binomial-doubling, LLF, GLF"),
         ("bcast=scatter-ring", "replays alone broadcast by 'scatter-ring'; give bcast= one of"),
         ("bcast=", "bcast has no algorithm; give bcast= one of"),
         ("allreduce=ring", "of programs only the broadcast can be chosen; give bcast= one of"),

@@ -355,7 +355,7 @@ def test_ranks_of_another_program_are_refused(tmp_path: Path) -> None:
                 each.end()
     (tmp_path / "2" / "rank-000001.calls").rename(tmp_path / "1" / "rank-000001.calls")
     (tmp_path / "1" / "trace.json").unlink()
-    with pytest.raises(InputError, match=r"rank-000000.calls: it is of rank 0 of 1, in the place of rank 0 of 2"):
+    with pytest.raises(InputError, match=r"rank-000000.calls: it belongs to rank 0 of 1, not to rank 0 of 2"):
         folder.load(tmp_path / "1")
 
 

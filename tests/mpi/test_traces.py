@@ -190,7 +190,7 @@ def test_of_a_killed_rank_what_is_whole_stays(exanet_run: Runner, mpich: Stack, 
         [sys.executable, "-m", "exanet", "replay", str(trace), "-m", "exanest"], capture_output=True, text=True, cwd=tmp_path
     )
     assert done.returncode == 2
-    assert "the recording is not whole" in done.stderr
+    assert "the recording is incomplete" in done.stderr
 
 
 FILLS_THE_DISK = """
@@ -227,7 +227,7 @@ def test_where_the_disk_is_full_the_run_goes_on_and_what_is_whole_stays(exanet_r
         ballast.unlink()
         found = folder.load(trace)
         assert not found.about.complete and found.about.calls > 20_000
-        with pytest.raises(InputError, match="the recording is not whole, so it cannot be replayed"):
+        with pytest.raises(InputError, match="the recording is incomplete and cannot be replayed"):
             replay.replay(replay.Options((trace,), "exanest"))
     finally:
         subprocess.run(["umount", place], check=True)

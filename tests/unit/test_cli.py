@@ -39,6 +39,24 @@ def test_the_shell_completes(words: str, completed: set[str]) -> None:
     assert set(done.stdout.split()) == completed
 
 
+def test_signs_that_the_encoding_lacks_are_replaced(tmp_path: Path) -> None:
+    words = ("sim", "-m", "trenz-2x2", "--load", "0.1", "--measure", "5us", "-o")
+    plain = exanet(*words, str(tmp_path / "plain"), PYTHONIOENCODING="ascii")
+    assert (plain.returncode, plain.stderr) == (0, "")
+    whole = exanet(*words, str(tmp_path / "whole"), PYTHONIOENCODING="utf-8")
+    assert " ns" in plain.stdout and "±" in whole.stdout
+    assert plain.stdout.isascii() and "+/-" in plain.stdout
+
+
+@pytest.mark.parametrize("command", [("sim", "--load", "0.1"), ("sweep", "--load", "0.1")])
+def test_a_name_that_is_not_utf_8_under_the_locale_is_refused(command: tuple[str, ...], tmp_path: Path) -> None:
+    ascii_locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = exanet(*command, "-m", "trenz-2x2", "-o", str(tmp_path / "größe"), **ascii_locale)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1 and "the name is not UTF-8 under this locale; choose a name in ASCII" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_program_in_the_machines_place_is_said(tmp_path: object) -> None:
     done = exanet("run", "-m", "exanet", "-n", "2", "--", "true")
     assert "there is no machine 'exanet'" in done.stderr
@@ -49,7 +67,7 @@ def test_a_program_in_the_machines_place_is_said(tmp_path: object) -> None:
         text=True,
         timeout=60,
     )
-    assert done.returncode == 2 and "a program goes behind --" in done.stderr
+    assert done.returncode == 2 and "the program follows --" in done.stderr
 
 
 def _with_file(folder: str, name: str) -> str:

@@ -85,7 +85,7 @@ def test_a_plain_value_may_be_varied(tmp_path: Path) -> None:
     file = str(written(tmp_path, NETWORK))
     changed = machine.load(file, located.values({"router.latency": "60 ns", "router.clock": "1 GHz"}, "command line"))
     assert changed.model.router.latency.value == 60
-    with pytest.raises(InputError, match=r"'links\.link' is no constant"):
+    with pytest.raises(InputError, match=r"the machine has no constant 'links\.link'"):
         machine.load(file, located.values({"links.link": "x"}, "command line"))
 
 

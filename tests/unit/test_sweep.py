@@ -262,7 +262,7 @@ def test_workers_that_do_not_start_are_reported(monkeypatch: pytest.MonkeyPatch)
     tended = clusters._Processes("tcp://127.0.0.1:1", 1)
     monkeypatch.setattr(sys, "executable", "/bin/false")
     try:
-        with pytest.raises(InputError, match="workers end as soon as they start: they say nothing"):
+        with pytest.raises(InputError, match="workers end right after their start: they say nothing"):
             for _ in range(2000):
                 tended.tend(0)
                 time.sleep(0.01)
@@ -528,11 +528,11 @@ BAD = [
         "machine: torus-512\nvary:\n  router.switch.queues: fifo\n",
         "s.yaml:3:25: error: the machine has no 'switch' of 'router.switch.queues'; write it in its file, with the keys",
     ),
-    ("machine: torus-512\nvary:\n  topology.file: a.txt\n", "s.yaml:3:18: error: 'topology.file' is no constant of the machine"),
+    ("machine: torus-512\nvary:\n  topology.file: a.txt\n", "s.yaml:3:18: error: the machine has no constant 'topology.file'"),
     ("machine: torus-512\nvary:\n  links.lnk.framing: 2 words\n", "has no 'lnk' of 'links.lnk.framing'; did you mean 'link'?"),
     ("machine: torus-512\nvary:\n  ni.pages: [0, 4 KiB]\n", "s.yaml:3:17: error: pages need 'transfers: gateware'"),
     ("machine: torus-512\nvary:\n  router.inter_fifo: [1 word]\n", "s.yaml:3:23: error: must hold two packets"),
-    ("machine: torus-512\nvary:\n  router: 5\n", "'router' is no constant"),
+    ("machine: torus-512\nvary:\n  router: 5\n", "the machine has no constant 'router'"),
     ("machine: torus-512\nfoo: 1\n", "or, under 'vary' or with --set, a constant of the machines by its dotted name, e.g. "),
     ("machine: [torus-512, ./no.yaml]\n", "s.yaml:1:22: error: no.yaml: cannot be read: No such file or directory"),
     ("name: [a, b]\nmachine: torus-512\n", "s.yaml:1:1: error: 'name' takes a word"),

@@ -157,7 +157,7 @@ def test_files_lie_beside_the_sweep_s_own(folder: Path, monkeypatch: pytest.Monk
             "rules: [mpich, sgi]",
             r"sweep.yaml:8:16: error: rules 'sgi': there are no such rules; give one of mpich, open-mpi, or default",
         ),
-        ("collective: .*", "collective: ['allreduce=magic']", r"sweep.yaml:7:14: error: .*allreduce by 'magic' is unknown"),
+        ("collective: .*", "collective: ['allreduce=magic']", r"sweep.yaml:7:14: error: .*allreduce has no algorithm 'magic'"),
         ("seed: .*", "seed: -1", r"sweep.yaml:8:7: error: seed -1"),
         ("seed: .*", "load: 0.1", r"sweep.yaml:8:1: error: unknown key 'load' of a sweep over traces"),
     ],

@@ -109,7 +109,7 @@ def test_simgrid_gets_the_messages_and_the_waits_for_them(tmp_path: Path) -> Non
     assert sum(sent.values()) == summary(trace)["messages"]
     assert "1500.500" in (target / names[0]).read_text().split()
     (target / "ranks.txt").unlink()
-    with pytest.raises(InputError, match="something else is there"):
+    with pytest.raises(InputError, match="the folder holds other files"):
         convert.convert(trace, target, {})
 
 
@@ -186,7 +186,7 @@ def test_text_of_a_stream_that_changed_is_refused_and_of_one_that_is_cut_goes_as
 def test_wrong_text_is_reported_by_its_line(tmp_path: Path) -> None:
     head = 'exanet-trace 1\nranks 2\nmpi MPICH\nrun {"program": ["x"]}\n'
     for text, what in (
-        ("exanet-trace 1\nrank 0\n", ":2:1: error: 'rank 0' stands in the place of 'ranks'"),
+        ("exanet-trace 1\nrank 0\n", ":2:1: error: 'rank 0' where 'ranks'"),
         ("exanet-trace 1\nranks 0\n", ":2:1: error: '0' is no number of ranks"),
         ("exanet-trace 1\nranks 1\nmpi LAM\n", ":3:1: error: the MPI 'LAM' is unknown"),
         ("exanet-trace 1\nranks 1\nmpi MPICH\nrun [1]\n", ":4:1: error: what was run"),
@@ -496,7 +496,7 @@ def test_what_goal_cannot_say_is_refused(tmp_path: Path) -> None:
             sender.message("Send", 0, 8)
             sender.end()
     for file in ("tag.goal", "tag.bin"):
-        with pytest.raises(InputError, match="rank 0, call 1, MPI_Recv: it receives by any tag"):
+        with pytest.raises(InputError, match="rank 0, call 1, MPI_Recv: it receives with any tag"):
             convert.convert(tmp_path / "tag", tmp_path / file, {})
     convert.convert(tmp_path / "rank", tmp_path / "rank.goal", {})
     assert "recv 8b from -1 tag 0" in (tmp_path / "rank.goal").read_text()

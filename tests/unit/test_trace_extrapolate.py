@@ -182,7 +182,7 @@ def test_what_is_not_regular_is_refused_and_leaves_nothing(tmp_path: Path, progr
 def test_what_grows_with_the_ranks_is_seen_by_a_second_run(tmp_path: Path) -> None:
     sources = [written(tmp_path / str(ranks), around, ranks) for ranks in (4, 8)]
     with pytest.raises(
-        InputError, match="call 5 of those in the place of rank 0 is MPI_Sendrecv and MPI_Finalize: what a rank calls depends"
+        InputError, match="call 5 of the ranks that correspond to rank 0 is MPI_Sendrecv and MPI_Finalize: what a rank calls depends"
     ):
         extrapolate(sources, tmp_path / "made", 32)
 
@@ -196,7 +196,7 @@ def test_sizes_by_rank_that_go_to_others_in_a_second_run_are_refused(tmp_path: P
         stream.call("Alltoallv", 1, 0, 0, 0, 8, 0, 0, len(sizes), *sizes, len(sizes), *sizes)
 
     sources = [written(tmp_path / str(ranks), program, ranks) for ranks in (8, 16)]
-    with pytest.raises(InputError, match="call 1 of those in the place of rank 0 is MPI_Alltoallv with sent to or from others"):
+    with pytest.raises(InputError, match="call 1 of the ranks that correspond to rank 0 is MPI_Alltoallv with sent to or from others"):
         extrapolate(sources, tmp_path / "made", 32)
 
 

@@ -245,7 +245,7 @@ def test_the_command_replaces_an_archive_and_nothing_else(tmp_path: Path) -> Non
         assert CliRunner().invoke(cli.app, words, catch_exceptions=False).exit_code == 0
     (tmp_path / "mine.otf2").mkdir()
     (tmp_path / "mine.otf2" / "notes").touch()
-    with pytest.raises(InputError, match="something else is there"):
+    with pytest.raises(InputError, match="the folder holds other files"):
         convert.convert(tmp_path / "trace", tmp_path / "mine.otf2", {})
     with pytest.raises(InputError, match="becomes a trace, which is a folder"):
         convert.convert(tmp_path / "x.otf2", tmp_path / "x.json", {})
@@ -428,7 +428,7 @@ def test_an_archive_of_scorep_becomes_the_calls_of_its_program(tmp_path: Path) -
 def test_a_library_that_dies_of_an_archive_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = solver(tmp_path / "solver")
     monkeypatch.setattr(Archive, "open_events", lambda archive: os.kill(os.getpid(), signal.SIGKILL))
-    with pytest.raises(InputError, match=r"OTF2's library dies of it \(SIGKILL\): the archive is damaged"):
+    with pytest.raises(InputError, match=r"OTF2's library crashed while reading it \(SIGKILL\): the archive is damaged"):
         convert.convert(archive, tmp_path / "back", {})
     assert [file.name for file in tmp_path.iterdir()] == ["solver"]
     monkeypatch.undo()

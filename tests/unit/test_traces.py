@@ -177,7 +177,7 @@ def test_what_is_no_trace_is_reported(tmp_path: Path, ping: Path) -> None:
     assert "not a trace's description" in refused(ping)
     with pytest.raises(InputError, match="version 9, and this exanet reads versions 1 to 3"):
         folder.finish(write(tmp_path / "other", PING, version=9), 2, {})
-    with pytest.raises(InputError, match="nothing was recorded of rank 2"):
+    with pytest.raises(InputError, match="rank 2 recorded nothing"):
         folder.finish(tmp_path / "other", 3, {})
 
 
@@ -203,7 +203,7 @@ def test_collectives_are_read_from_text() -> None:
     assert choices("bcast=binomial,allreduce=ring") == {"bcast": "binomial", "allreduce": "ring"}
     for text, what in (
         ("bcast", "bcast has no algorithm"),
-        ("", "nothing to choose"),
+        ("", "the collective or its algorithm is missing"),
         ("sum=ring", "no collective 'sum'"),
         ("bcast=ring", "scatter-ring"),
         ("bcast=binomial,bcast=binomial", "twice"),
@@ -366,7 +366,7 @@ def test_a_stream_of_a_rank_that_there_is_not_is_reported(tmp_path: Path) -> Non
     trace = write(tmp_path / "trace", PING)
     for file, reported in (
         (header(900_000, 1_000_000), "of rank 900000 of 1000000, and there are 2"),
-        (header(0, 2), "it is of rank 0 of 2"),
+        (header(0, 2), "it belongs to rank 0 of 2"),
     ):
         folder.stream(trace, 1).write_bytes(file + PING[1])
         with pytest.raises(InputError, match=reported):

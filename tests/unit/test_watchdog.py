@@ -89,7 +89,7 @@ def test_it_says_so_when_the_rank_goes_on(sleeper: int) -> None:
         clock.now += 0.5
         watchdog.look(progress(events=events), lambda: [rank(sleeper)])
     assert len(said) == 2
-    assert said[1] == "rank 0 goes on"
+    assert said[1] == "rank 0 continues"
 
 
 def deadlock(

@@ -31,7 +31,7 @@ def apart(file: Path, work: Callable[[], T]) -> T:
         process.join()
         status = process.exitcode or 0
         how = signal.Signals(-status).name if status < 0 else f"status {status}"
-        raise InputError(f"{file}: OTF2's library dies of it ({how}): the archive is damaged; make it anew") from None
+        raise InputError(f"{file}: OTF2's library crashed while reading it ({how}): the archive is damaged; write it again") from None
     finally:
         receiver.close()
         process.kill()

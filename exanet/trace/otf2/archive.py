@@ -160,7 +160,7 @@ class Archive:
             or len(set(self.ranks)) < len(self.ranks)
             or len(self.ranks) > _MOST_RANKS
         ):
-            raise InputError(f"{self.file}: the locations of MPI_COMM_WORLD's ranks are not defined, or not each another one")
+            raise InputError(f"{self.file}: the locations of MPI_COMM_WORLD's ranks are undefined, or two ranks have the same one")
         self.world = world[0]
 
         def ranks_of(group: int) -> tuple[int, ...]:

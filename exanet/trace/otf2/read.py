@@ -532,7 +532,7 @@ def read(file: Path, directory: Path, option: str) -> dict[str, int]:
     try:
         folder.finish(place, ranks, {"program": [str(file)]}, reason, option)
     except InputError as error:
-        raise InputError(f"{file}: it makes no trace: {str(error).removeprefix(f'{place}/')}") from None
+        raise InputError(f"{file}: it cannot become a trace: {str(error).removeprefix(f'{place}/')}") from None
     return left_out
 
 
