@@ -31,6 +31,7 @@ UNREAD = (
     LEFT,
     "CHANGELOG.md",
     "LICENSE",
+    "docs/man/*",
     "exanet/results/report_page/vendor/*",
     "*.json",
     "*.png",
