@@ -51,6 +51,7 @@ class Traffic {
     nb::list classes;
     for (const PriorityResult& of : r.of_priority) classes.append(row(of));
     d["classes"] = classes;
+    add_faults(d, faults_, r.faults, loop_.topology());
     d["first_watched"] = r.first_watched;
     if (r.watched > 0) d["queued"] = array(std::vector<std::uint32_t>(r.queued), r.watched);  // [sample][router]
     if (!r.link_use.empty()) d["link_use"] = array(std::vector<float>(r.link_use), r.links.size());  // [sample][link]
@@ -71,8 +72,14 @@ class Traffic {
   }
 
   Traffic(const MachineConfig& machine, const OpenLoopConfig& config)
-      : loop_(machine.topology, machine.fabric, config) {}
+      : faults_(machine.faults), loop_(machine.topology, machine.fabric, with_faults(machine, config)) {}
 
+  static OpenLoopConfig with_faults(const MachineConfig& machine, OpenLoopConfig config) {
+    config.faults = machine.faults;
+    return config;
+  }
+
+  const FaultSchedule faults_;
   OpenLoop loop_;
 };
 
@@ -88,6 +95,12 @@ nb::dict topology_needs(const nb::dict& topology) {
   d["ports"] = ports;
   d["rails"] = t->rails();
   return d;
+}
+
+// Checks a schedule of faults on a machine: how many changes it makes. Throws ConfigError on events that name nothing.
+std::size_t fault_changes(const nb::dict& machine) {
+  const MachineConfig config = machine_of(machine);
+  return plan_of(config.faults, *make_topology(following(config.topology, config.faults))).changes().size();
 }
 
 // Where nodes stand and links lead, links in the order of a run's results.
@@ -198,6 +211,7 @@ void bind_traffic(nb::module_& m) {
   m.def("failed_endpoints", &failed_endpoints, "topology"_a);
   m.def("check", &check, "topology"_a, "channels"_a = 0, "progress"_a = nb::none());
   m.def("check_switch", &check_switch, "machine"_a);
+  m.def("fault_changes", &fault_changes, "machine"_a);
   m.def("topology_needs", &topology_needs, "topology"_a);
 }
 
