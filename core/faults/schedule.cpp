@@ -21,8 +21,11 @@ FaultPlan plan_of(const FaultSchedule& schedule, const Topology& shape) {
       continue;
     }
     for (FaultChange change : part.changes()) {
-      if (event.up && change.up) continue;  // of a kind that repairs what it breaks
-      change.up = change.up || event.up;
+      const bool ends = event.up || (event.lossy && !event.loss.any());
+      if (change.up && (event.lossy || ends)) continue;  // of a kind that repairs what it breaks
+      change.up = change.up || ends;
+      change.lossy = event.lossy;
+      change.loss = event.loss;
       plan.add(change);
     }
   }

@@ -18,6 +18,8 @@ struct FaultEvent {
   std::string what;  // a node, a link, or how many at random (FaultPlan::fail)
   Time at;
   bool up = false;
+  bool lossy = false;  // loses packets from then on; without a rate, no more
+  LinkLoss loss = {};
 };
 
 template <typename V>
@@ -25,6 +27,10 @@ void visit(FaultEvent& c, V&& v) {
   v("what", c.what);
   v("at_ps", c.at);
   v("up", c.up, kOptional);
+  v("lossy", c.lossy, kOptional);
+  v("lost_packets", c.loss.packets, kOptional);
+  v("bit_errors", c.loss.bits, kOptional);
+  v("seed", c.loss.seed, kOptional);
 }
 
 struct DrawnFaults {

@@ -47,6 +47,7 @@ class FaultDriver {
 
  private:
   void change(const FaultChange& change, Time now);
+  void set_loss(const FaultChange& change, const LinkLoss& loss, Time now);
 
   FaultTarget& network_;
   Topology& topology_;

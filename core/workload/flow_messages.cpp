@@ -53,7 +53,7 @@ class FlowMessages final : public MessageRun, private FaultTarget {
     if (!faults_ || faults_->next() > limit || faults_->next() == Time::never() || flows_.done())
       return flows_.step(limit);
     const Time change = faults_->next();
-    if (!flows_.step(change)) faults_->apply(change);
+    if (change <= flows_.now() || !flows_.step(change)) faults_->apply(change);
     return true;
   }
 

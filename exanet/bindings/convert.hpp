@@ -105,6 +105,7 @@ inline void add_faults(nb::dict& d, const FaultSchedule& schedule, const FaultRe
   table["port"] =
       column(record.changes, [](const FaultChange& c) { return c.port == LinkStates::kNode ? -1 : int{c.port}; });
   table["up"] = column(record.changes, [](const FaultChange& c) { return std::uint8_t{c.up}; });
+  table["lossy"] = column(record.changes, [](const FaultChange& c) { return std::uint8_t{c.lossy}; });
   table["what"] = names;
   d["faults"] = table;
   d["lost_packets"] = record.lost;

@@ -97,10 +97,15 @@ nb::dict topology_needs(const nb::dict& topology) {
   return d;
 }
 
-// Checks a schedule of faults on a machine: how many changes it makes. Throws ConfigError on events that name nothing.
-std::size_t fault_changes(const nb::dict& machine) {
+// Checks a schedule of faults on a machine: how many changes it makes, and the virtual channels that routes around them
+// need. Throws ConfigError on events that name nothing.
+nb::dict fault_needs(const nb::dict& machine) {
   const MachineConfig config = machine_of(machine);
-  return plan_of(config.faults, *make_topology(following(config.topology, config.faults))).changes().size();
+  const std::unique_ptr<Topology> t = make_topology(following(config.topology, config.faults));
+  nb::dict d;
+  d["changes"] = plan_of(config.faults, *t).changes().size();
+  d["virtual_channels"] = t->virtual_channels();
+  return d;
 }
 
 // Where nodes stand and links lead, links in the order of a run's results.
@@ -211,7 +216,7 @@ void bind_traffic(nb::module_& m) {
   m.def("failed_endpoints", &failed_endpoints, "topology"_a);
   m.def("check", &check, "topology"_a, "channels"_a = 0, "progress"_a = nb::none());
   m.def("check_switch", &check_switch, "machine"_a);
-  m.def("fault_changes", &fault_changes, "machine"_a);
+  m.def("fault_needs", &fault_needs, "machine"_a);
   m.def("topology_needs", &topology_needs, "topology"_a);
 }
 

@@ -49,6 +49,7 @@ class Options:
     ranks_as: str = "auto"
     fabric_threads: int = 1
     offload: tuple[str, ...] = ()  # of _core.offloadable(): collectives that the interfaces carry out
+    faults: str | None = None  # a file of what fails (exanet.faults)
     bcast: str | None = None  # one of _core.program_broadcasts(); None: as the MPI library does it
 
 
@@ -64,12 +65,18 @@ def run(options: Options) -> int:
     factor = compute_factor(options.compute)
     levels.check(options.level)
     described = machine.load(options.machine, packets=options.level == "packet")
+    if options.faults:
+        from exanet.faults import add
+
+        described = add(described, options.faults)
     cores = described.cores_for_programs()
     placed = placement.place(options.mapping, ranks=options.ranks, nodes=described.nodes, cores_per_node=cores, seed=options.seed)
     config = described.resolve()
     if options.fabric == "gateware":
         if options.level == "flow":
             raise InputError("--level flow: the gateware carries packets; take --fabric model, or leave --level out")
+        if options.faults:
+            raise InputError("--faults: nothing can fail in Verilated nodes yet; take --fabric model, or leave --faults out")
         fabric.check(config, described.name)
     fabric.check_threads(options.fabric_threads, options.fabric)
     mpi = detect.detect(options.command, options.mpi)
@@ -282,6 +289,7 @@ def _meta(options: Options, described: machine.Machine, config: dict[str, Any], 
         "seed": options.seed,
         "fabric": options.fabric,
         "level": options.level,
+        **({"faults": options.faults} if options.faults else {}),
         **({"collectives": {"bcast": options.bcast}} if options.bcast else {}),
         **({"offload": list(options.offload)} if options.offload else {}),
         **({"notes": notes} if (notes := levels.caveats_of_programs(options.level, described.model)) else {}),

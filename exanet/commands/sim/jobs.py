@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from exanet import lightly, registries
-from exanet.commands.options import Failed, Json, MachineOption, Output, Quiet, Rails, Routing, Topology, packet_size
+from exanet.commands.options import Failed, Faults, Json, MachineOption, Output, Quiet, Rails, Routing, Topology, packet_size
 from exanet.commands.sim.options import Level, PacketBytes, Seed
 
 Jobs = Annotated[
@@ -36,6 +36,7 @@ def command(
     routing: Routing = None,
     rails: Rails = None,
     failed: Failed = None,
+    faults: Faults = None,
     output: Output = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -48,5 +49,5 @@ def command(
 
     levels.check(level)
     spec = job_run.Spec(tuple(texts), mapping, packet_size(packets), seed, level, nic)
-    described = variant(machine, topology, routing, failed or [], rails=rails, packets=level == "packet")
+    described = variant(machine, topology, routing, failed or [], rails=rails, faults=faults, packets=level == "packet")
     job_run.run(described, spec, output, as_json, quiet)

@@ -9,7 +9,20 @@ from typing import Annotated
 import typer
 
 from exanet import lightly, registries
-from exanet.commands.options import Failed, Json, MachineOption, Output, Quiet, Rails, Routing, Topology, packet_size, size_bytes, time_ps
+from exanet.commands.options import (
+    Failed,
+    Faults,
+    Json,
+    MachineOption,
+    Output,
+    Quiet,
+    Rails,
+    Routing,
+    Topology,
+    packet_size,
+    size_bytes,
+    time_ps,
+)
 from exanet.commands.sim.options import Level, PacketBytes, Seed, Traffic
 
 _ABOUT = {
@@ -71,6 +84,7 @@ def command(
     routing: Routing = None,
     rails: Rails = None,
     failed: Failed = None,
+    faults: Faults = None,
     output: Output = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -83,7 +97,7 @@ def command(
         from exanet.sim.spec import DEFAULT_BYTES, TrafficSpec, distributions
 
     levels.check(level)
-    described = variant(machine, topology, routing, failed or [], rails=rails, packets=level == "packet")
+    described = variant(machine, topology, routing, failed or [], rails=rails, faults=faults, packets=level == "packet")
     sizes = message if message in distributions() else None
     if message is None:
         size = DEFAULT_BYTES if level == "packet" else None  # at flow level they need no size to be messages
