@@ -19,10 +19,9 @@ def variant(
     failed: Sequence[str],
     *,
     rails: int | None = None,
-    faults: str | None = None,
     packets: bool = True,
 ) -> Machine:
-    """The machine with another topology, routing, failures, rails, or a file of faults. Raises InputError on what does not fit."""
+    """The machine with another topology, routing, failures, or number of rails. Raises InputError on what does not fit."""
     changes: dict[str, Any] = {}
     if topology is not None:
         kind, _, shape = topology.partition(":")
@@ -46,9 +45,4 @@ def variant(
         changes["topology.failed"] = list(failed)
     if rails is not None:
         changes["topology.rails"] = rails
-    described = load(machine, values(changes, "command line"), packets=packets)
-    if faults is None:
-        return described
-    from exanet.faults import add
-
-    return add(described, faults)
+    return load(machine, values(changes, "command line"), packets=packets)

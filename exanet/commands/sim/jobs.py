@@ -44,10 +44,11 @@ def command(
     """Simulate jobs to their end, each on its own endpoints: when they finish, and how long their messages take."""
     with lightly.imports():
         from exanet import level as levels
+        from exanet.faults import add as failing
         from exanet.machine.variant import variant
         from exanet.sim import job_run
 
     levels.check(level)
     spec = job_run.Spec(tuple(texts), mapping, packet_size(packets), seed, level, nic)
-    described = variant(machine, topology, routing, failed or [], rails=rails, faults=faults, packets=level == "packet")
+    described = failing(variant(machine, topology, routing, failed or [], rails=rails, packets=level == "packet"), faults)
     job_run.run(described, spec, output, as_json, quiet)

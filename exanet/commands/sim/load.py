@@ -43,11 +43,12 @@ def command(
 ) -> None:
     """Simulate single packets at offered loads: accepted load, latency, link use and fairness."""
     with lightly.imports():
+        from exanet.faults import add as failing
         from exanet.machine.variant import variant
         from exanet.sim import run, tables
         from exanet.sim.spec import TrafficSpec
 
-    described = variant(machine, topology, routing, failed or [], rails=rails, faults=faults)
+    described = failing(variant(machine, topology, routing, failed or [], rails=rails), faults)
     window = time_ps("--measure", measure)
     spec = TrafficSpec(
         traffic,
