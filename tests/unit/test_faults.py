@@ -156,6 +156,20 @@ def test_failures_from_the_beginning_and_faults_of_a_file_are_not_mixed(tmp_path
         run("sim", "load", "-m", "torus-512", "--fail", "links:1:1", "--faults", written(tmp_path, THREE), "-o", tmp_path / "out")
 
 
+def test_a_replay_reports_what_failed_and_ends_where_a_message_is_lost(tmp_path: Path) -> None:
+    options = ("replay", "--job", "stencil-2d:ranks=16,bytes=4KiB", "-m", "exanest", "-q", "--no-report")
+    late = written(tmp_path, "events:\n  - {at: 0 s, down: links:1:1}\n")
+    assert run(*options, "--faults", late, "-o", tmp_path / "out").exit_code == 0
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    assert summary["run"]["faults"] == str(late)
+    assert summary["lost_packets"] == 0
+    assert len(pl.read_parquet(tmp_path / "out/faults.parquet")) == 1
+    cut = written(tmp_path, "events:\n  - {at: 2 us, down: 'qfdb(0,0,0).F1'}\n")
+    with pytest.raises(InputError, match=r"the replay ends at .* on node \d+, .* failed: "):
+        run(*options, "--faults", cut, "-o", tmp_path / "ended")
+    assert not (tmp_path / "ended").exists()
+
+
 def test_a_table_of_faults_is_read_back(tmp_path: Path) -> None:
     from exanet.results import fault_table
 

@@ -105,9 +105,8 @@ def command(
     else:
         size = None if sizes is not None else size_bytes("--message", message)
     spec = TrafficSpec(
-        traffic, packet_size(packets), "poisson", seed,
-        None if warm_up == "auto" else time_ps("--warm-up", warm_up), time_ps("--measure", measure),
-        level, size, sizes, rounds, time_ps("--grain", grain), sharing, pace,
+        traffic, packet_size(packets), "poisson", seed, None if warm_up == "auto" else time_ps("--warm-up", warm_up),
+        time_ps("--measure", measure), level, size, sizes, rounds, time_ps("--grain", grain), sharing, pace,
     )  # fmt: skip
     wanted = [0.0] if loads is None else run.loads(loads)
     run.run(described, wanted, spec, 1, output, as_json, quiet, tables.show_messages)
