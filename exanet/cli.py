@@ -29,7 +29,7 @@ except KeyboardInterrupt:
 class _Commands(MutableMapping[str, Any]):
     """The commands by name; each is read and built when it is first asked for, which takes as long as a small run's simulation."""
 
-    MODULES = ("run", "record", "replay", "karma", "machines", "check", "sweep", "validate", "sim.group", "trace.group")
+    MODULES = ("run", "record", "replay", "karma", "machines", "check", "faults", "sweep", "validate", "sim.group", "trace.group")
 
     def __init__(self) -> None:
         self._modules = {module.partition(".")[0]: module for module in self.MODULES}

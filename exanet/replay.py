@@ -17,7 +17,7 @@ from typing import Any
 
 import polars as pl
 
-from exanet import _core, background, programs
+from exanet import _core, background, faults, programs
 from exanet import level as levels
 from exanet.callable import as_function
 from exanet.errors import InputError
@@ -43,6 +43,7 @@ class Options:
     level: str = "packet"  # one of exanet.level.LEVELS
     rules: str | None = None  # one of exanet.trace.rules.NAMES; None: those of the MPI that recorded a trace
     collective: str | None = None  # `collectives` as text, NAME=ALGORITHM,...
+    faults: str | None = None  # a file of what fails (exanet.faults)
 
 
 def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -55,7 +56,7 @@ def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict
     options = _chosen(options)
     asked = programs_of(options)
     traces = [loaded(program) for program in asked]
-    described = load(options.machine, packets=options.level == "packet")
+    described = faults.add(load(options.machine, packets=options.level == "packet"), options.faults)
     resolved = described.resolve()
     specs = placed(options, asked, traces, described, resolved)
     found = simulate(specs, resolved, progress, level=options.level)
@@ -210,6 +211,7 @@ def _meta(
         "mpi": f"{mpis}, replayed" if mpis else "jobs alone",
         "seed": options.seed,
         "level": options.level,
+        **({"faults": options.faults} if options.faults else {}),
         **({"notes": notes} if notes else {}),
         "exanet_version": own_version,
         "trace": str(options.traces[0]) if one else [str(text) for text in options.traces],

@@ -142,7 +142,7 @@ LinkStates FaultPlan::states_at(const Topology& shape, Time at) const {
   LinkStates states(shape);
   for (const FaultChange& change : changes_) {
     if (change.at > at) break;
-    states.change(shape, change.node, change.port, change.up);
+    if (!change.lossy) states.change(shape, change.node, change.port, change.up);
   }
   return states;
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/faults/link_loss.hpp"
 #include "core/faults/link_state.hpp"
 #include "core/units/time.hpp"
 
@@ -20,6 +21,8 @@ struct FaultChange {
   NodeId node = kNoNode;
   std::uint16_t port = LinkStates::kNode;  // of a link; or the node itself
   bool up = false;
+  bool lossy = false;  // in place of a change of state: packets are lost from then on as `loss` says
+  LinkLoss loss = {};
 };
 
 // Alternating renewal: each thing of a kind works for exponentially distributed times of the mean `between`, and is

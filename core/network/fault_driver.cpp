@@ -12,7 +12,10 @@ FaultDriver::FaultDriver(FaultTarget& network, Topology& topology, FaultPlan pla
       plan_(std::move(plan)),
       reaction_(reaction),
       states_(topology),
-      followed_(topology) {}
+      followed_(topology) {
+  for (const FaultChange& change : plan_.changes())
+    if (change.lossy) set_loss(change, LinkLoss(), Time());  // whoever cannot says so now
+}
 
 Time FaultDriver::next() const {
   const auto& changes = plan_.changes();
@@ -23,9 +26,14 @@ Time FaultDriver::next() const {
 
 void FaultDriver::apply(Time now) {
   const auto& changes = plan_.changes();
-  for (; done_ < changes.size() && changes[done_].at <= now; ++done_) change(changes[done_], now);
+  for (; done_ < changes.size() && changes[done_].at <= now; ++done_)
+    if (changes[done_].lossy)
+      set_loss(changes[done_], changes[done_].loss, now);
+    else
+      change(changes[done_], now);
   bool routes_change = false;
   for (; topology_.follows() && noticed_ < done_ && changes[noticed_].at + reaction_ <= now; ++noticed_) {
+    if (changes[noticed_].lossy) continue;
     followed_.change(topology_, changes[noticed_].node, changes[noticed_].port, changes[noticed_].up);
     routes_change = true;
   }
@@ -58,6 +66,14 @@ void FaultDriver::change(const FaultChange& change, Time now) {
     const bool works = states_.works(topology_, change.node, port);
     if (works != worked[port - first]) network_.set_link({change.node, port}, works, now);
   }
+}
+
+void FaultDriver::set_loss(const FaultChange& change, const LinkLoss& loss, Time now) {
+  const bool whole = change.port == LinkStates::kNode;
+  const std::uint16_t first = whole ? 0 : change.port,
+                      end = whole ? topology_.port_count(change.node) : static_cast<std::uint16_t>(first + 1);
+  for (std::uint16_t port = first; port < end; ++port)
+    if (topology_.neighbour(change.node, port).node != kNoNode) network_.set_loss({change.node, port}, loss, now);
 }
 
 }  // namespace exanet

@@ -9,12 +9,24 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "core/engine/event_queue.hpp"
-#include "core/faults/plan.hpp"
+#include "core/faults/schedule.hpp"
 #include "core/faults/target.hpp"
+#include "core/network/config.hpp"
 
 namespace exanet {
+
+// A machine whose links fail in the run, if the schedule says any: routes follow, and the network takes changes.
+inline TopologySpec following(TopologySpec spec, const FaultSchedule& schedule) {
+  spec.follows = spec.follows || !schedule.empty();
+  return spec;
+}
+inline NetworkConfig failing(NetworkConfig network, const FaultSchedule& schedule) {
+  network.links_fail = network.links_fail || !schedule.empty();
+  return network;
+}
 
 class FaultDriver {
  public:
@@ -28,9 +40,14 @@ class FaultDriver {
   void run_on(EventQueue& events);  // calls apply() by itself from now on; once
 
   const LinkStates& states() const { return states_; }
+  // Changes that have happened by now, in their order.
+  std::vector<FaultChange> applied() const {
+    return {plan_.changes().begin(), plan_.changes().begin() + static_cast<std::ptrdiff_t>(done_)};
+  }
 
  private:
   void change(const FaultChange& change, Time now);
+  void set_loss(const FaultChange& change, const LinkLoss& loss, Time now);
 
   FaultTarget& network_;
   Topology& topology_;

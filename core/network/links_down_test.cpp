@@ -307,6 +307,33 @@ TEST_CASE("links that fail: threads change nothing") {
   }
 }
 
+TEST_CASE("lossy links: single packets are lost, each once, the same ones whatever the threads, and none afterwards") {
+  constexpr std::uint32_t kFew = 600;
+  constexpr Time kShort = Time::us(60);
+  std::uint64_t lost = 0, late = 0;
+  for (const Machine& machine : machines()) {
+    CAPTURE(machine.name);
+    const auto shape = make_topology(machine.spec);
+    FaultSchedule schedule;
+    schedule.events = {{"links:5:2", Time::us(5), false, true, {0.3, 0, 3}},
+                       {"links:5:2", Time::us(30), false, true, {}}};
+    const FaultPlan plan = plan_of(schedule, *shape);
+    const Run one(machine, plan, Time(), 1, 6, kFew, kShort), whole(machine, {}, Time(), 1, 6, kFew, kShort);
+    lost += one.lost();
+    for (std::uint32_t i = 0; i < kFew; ++i) {
+      if (whole.outcomes()[i].injected_ps < Time::us(50).ps()) continue;
+      ++late;
+      CHECK_FALSE(one.outcomes()[i].lost);
+    }
+    if ((machine.spec.routing == "adaptive" && machine.config.input_queued) || machine.name.starts_with("pause"))
+      continue;  // one thread alone
+    const Run more(machine, plan, Time(), 2, 6, kFew, kShort);
+    CHECK(one.outcomes() == more.outcomes());
+  }
+  CHECK(lost > machines().size());
+  CHECK(late > machines().size());
+}
+
 TEST_CASE("links that fail at the beginning: routes are those of a machine that is broken from the beginning") {
   for (Machine machine : machines()) {
     if (machine.spec.routing == "adaptive") continue;

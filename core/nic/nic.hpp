@@ -128,6 +128,7 @@ class Nic {
   virtual void post(const ReductionCall&) {}
 
   virtual const Network& network() const = 0;
+  virtual FaultTarget& links() = 0;  // what a plan of faults acts on
   virtual std::uint64_t packets() const = 0;  // injected, acknowledgements included
   virtual std::uint64_t payload_bytes() const = 0;  // of these packets
   virtual PageStatistics pages() const { return {}; }  // where addresses are translated

@@ -69,6 +69,7 @@ class MessageEngine final : private NicListener {
   Time packet_cpu() const { return context_.packet_cpu(); }
 
   const Nic& nic() const { return *context_.nic; }
+  FaultTarget& links() { return context_.nic->links(); }  // what a plan of faults acts on
   std::uint64_t operations() const { return context_.live; }  // under way anywhere, posted receives not counted
   // Messages by rendezvous that nobody has asked for: their senders wait, or will.
   std::vector<Matching::Unmatched> blocked_sends() const {

@@ -94,6 +94,7 @@ class Library final : private Host {
   const std::optional<Failure>& failure() const { return failure_; }
 
   const MessageEngine& engine() const { return engine_; }
+  FaultTarget& links() { return engine_.links(); }  // what a plan of faults acts on
   const Statistics& statistics() const { return statistics_; }
 
  private:

@@ -14,6 +14,7 @@
 #include "core/collectives/network_trees.hpp"
 #include "core/collectives/registry.hpp"
 #include "core/config/error.hpp"
+#include "core/network/fault_driver.hpp"
 #include "core/protocol/failure.hpp"
 #include "core/replay/library.hpp"
 #include "core/replay/rank_collectives.hpp"
@@ -28,8 +29,8 @@ class Replay::State final : public LibraryUser {
  public:
   State(const TopologySpec& spec, const NetworkConfig& network, const NiConfig& interface, const ReplayConfig& c)
       : config(c),
-        topology(make_topology(spec)),
-        library({queue, *topology, network, interface, placed(), *this, c.flow_level}),
+        topology(make_topology(following(spec, c.faults))),
+        library({queue, *topology, failing(network, c.faults), interface, placed(), *this, c.flow_level}),
         multicasts(library.multicasts() && spec.disabled.empty()) {
     std::vector<Time> starts;
     for (const ReplayProgram& program : config.programs) {
@@ -43,6 +44,8 @@ class Replay::State final : public LibraryUser {
       starts.resize(ranks.size(), program.start);
     }
     library.start(starts);
+    if (!c.faults.empty())
+      faults.emplace(library.links(), *topology, plan_of(c.faults, *topology), c.faults.reaction).run_on(queue);
     if (const auto* model = dynamic_cast<const NetworkModel*>(&library.engine().nic().network()))
       samples.emplace(queue, *topology, *model);
   }
@@ -93,6 +96,7 @@ class Replay::State final : public LibraryUser {
     for (const RankPlaces& at : places)
       for (const auto& [why, calls] : at.by_messages()) r.by_messages[why] += calls;
     r.pages = library.engine().nic().pages();
+    if (faults) r.faults = {faults->applied(), library.engine().nic().network().lost(), 0};
     r.events = queue.processed() - (samples ? samples->looks() : 0);
     if (samples) r.queues = samples->take();
     return r;
@@ -109,6 +113,7 @@ class Replay::State final : public LibraryUser {
   std::deque<RankPlaces> places;  // of each program that calls collectives
   std::deque<std::unique_ptr<Program>> jobs;
   std::vector<std::unique_ptr<RankProgram>> ranks;
+  std::optional<FaultDriver> faults;
   std::optional<QueueSamples> samples;  // where there are queues of packets
 
  private:

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "core/collectives/selection.hpp"
+#include "core/faults/schedule.hpp"
 #include "core/network/network.hpp"
 #include "core/nic/config.hpp"
 #include "core/nic/nic.hpp"
@@ -61,6 +62,7 @@ void visit(ReplayProgram& c, V&& v) {
 struct ReplayConfig {
   std::vector<ReplayProgram> programs;
   bool flow_level = false;  // transfers move as flows, not as packets
+  FaultSchedule faults = {};  // of the run
 };
 
 struct ReplayedCall {
@@ -80,6 +82,7 @@ struct ReplayResult {
   std::map<std::string, std::uint64_t>
       by_messages;  // calls of ranks that interfaces were to reduce, by why they do not
   PageStatistics pages;
+  FaultRecord faults;
   QueueTable queues;  // empty at flow level
   double cpu_s = 0;
 };

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "core/faults/plan.hpp"
+#include "core/faults/schedule.hpp"
 #include "core/network/network.hpp"
 #include "core/nic/config.hpp"
 #include "core/nic/nic.hpp"
@@ -80,6 +80,7 @@ struct ClosedLoopResult {
   std::uint64_t packets = 0, packet_hops = 0, events = 0;
   double mean_hops = 0, packet_ns = 0;  // links passed; injection to delivery (0 at flow level), mean over packets
   PageStatistics pages;
+  FaultRecord faults;
   double cpu_s = 0;
   std::vector<LinkUse> links;  // in the whole run
   QueueTable queues;

@@ -2,9 +2,13 @@
 // A message plan at flow level.
 #include <cmath>
 #include <ctime>
+#include <optional>
 
+#include "core/config/error.hpp"
 #include "core/flow/flow_simulator.hpp"
 #include "core/flow/fluid_simulator.hpp"
+#include "core/network/fault_driver.hpp"
+#include "core/protocol/failure.hpp"
 #include "core/routing/make_topology.hpp"
 #include "core/units/check.hpp"
 #include "core/workload/message_run.hpp"
@@ -13,16 +17,20 @@ namespace exanet {
 
 namespace {
 
-class FlowMessages final : public MessageRun {
+class FlowMessages final : public MessageRun, private FaultTarget {
  public:
   FlowMessages(const TopologySpec& spec, const NetworkConfig& fabric, const MessageConfig& config)
       : config_(config),
-        topology_(make_topology(spec)),
+        topology_(make_topology(following(spec, config.faults))),
         network_(*topology_, fabric, config.packet_bytes),
         plan_(make_message_plan(config, *topology_, spec, network_.endpoint_rate_bps())),
         owned_(config.fluid ? std::unique_ptr<Flows>(std::make_unique<FluidSimulator>(network_))
                             : std::make_unique<FlowSimulator>(network_, config.grain)),
-        flows_(*owned_) {}
+        flows_(*owned_) {
+    if (!config.faults.empty())
+      faults_.emplace(static_cast<FaultTarget&>(*this), *topology_, plan_of(config.faults, *topology_),
+                      config.faults.reaction);
+  }
 
   bool run() override {
     const std::clock_t started = std::clock();
@@ -35,12 +43,39 @@ class FlowMessages final : public MessageRun {
   }
 
  private:
+  void set_link(PortRef link, bool up, Time) override {
+    network_.set_link(link, up);
+    flows_.links_changed();
+  }
+
+  // The next event by `limit`, a change of links included.
+  bool step(Time limit) {
+    if (!faults_ || faults_->next() > limit || faults_->next() == Time::never() || flows_.done())
+      return flows_.step(limit);
+    const Time change = faults_->next();
+    if (change <= flows_.now() || !flows_.step(change)) faults_->apply(change);
+    return true;
+  }
+
   bool advance(Time limit) {
-    while (flows_.step(limit)) {
+    while (step(limit)) {
       report_progress(flows_.finished_count(), plan_.messages.size());
       if (stopped()) return false;
     }
+    check_none_lost();
     return true;
+  }
+
+  void check_none_lost() const {
+    if (flows_.lost_count() == 0) return;
+    FlowId first = 0;
+    for (FlowId m = 0; m < plan_.messages.size(); ++m)
+      if (flows_.finished(m) != Time::never() && flows_.status(m) != Status::kOk &&
+          (flows_.status(first) == Status::kOk || flows_.finished(m) < flows_.finished(first)))
+        first = m;
+    throw ConfigError("", "the simulation cannot go on: at " + in_microseconds(flows_.finished(first)) + " message " +
+                              std::to_string(first) +
+                              " failed: " + network_failure(completion_status(flows_.status(first))));
   }
 
   bool run_burst() {
@@ -75,8 +110,9 @@ class FlowMessages final : public MessageRun {
         continue;
       }
       if (stopped()) return false;
-      flows_.step(stop);
+      step(stop);
     }
+    check_none_lost();
     finish(std::move(times), use_before, use_after);
     return true;
   }
@@ -99,6 +135,7 @@ class FlowMessages final : public MessageRun {
     result_.events = flows_.events();
     result_.work = flows_.work();
     result_.memory_bytes = flows_.memory_bytes();
+    if (faults_) result_.faults = {faults_->applied(), 0, 0};
     const double window_s = static_cast<double>((times.end - times.begin).ps()) * 1e-12;
     double volume = 0;  // of the mean message, which is what links are taken to have carried
     for (const auto& m : plan_.messages)
@@ -119,6 +156,7 @@ class FlowMessages final : public MessageRun {
   MessagePlan plan_;
   std::unique_ptr<Flows> owned_;
   Flows& flows_;
+  std::optional<FaultDriver> faults_;
 };
 
 }  // namespace

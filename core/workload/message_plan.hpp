@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/faults/schedule.hpp"
 #include "core/topology/topology.hpp"
 #include "core/units/time.hpp"
 
@@ -30,6 +31,7 @@ struct MessageConfig {
   bool paced =
       false;  // packet level: senders keep to the rates of the flow level, each beginning at a random moment of its packet's time; a
   // burst of one round
+  FaultSchedule faults = {};  // of the run; no key of its own
 };
 
 template <typename V>

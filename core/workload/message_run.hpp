@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 
+#include "core/faults/schedule.hpp"
 #include "core/flow/flow_network.hpp"
 #include "core/network/network.hpp"
 #include "core/units/histogram.hpp"
@@ -42,6 +43,7 @@ struct MessageResult {
   double cpu_s = 0;
   std::uint64_t memory_bytes = 0;
   std::vector<LinkUse> links;  // in the window, or in the burst
+  FaultRecord faults;
 };
 
 class MessageRun {

@@ -59,19 +59,20 @@ std::uint64_t fingerprint(const Packet& p) {
 
 OpenLoop::State::State(const TopologySpec& spec, const NetworkConfig& fabric_config, const OpenLoopConfig& c)
     : config(checked(c, fabric_config)),
-      topology(make_topology(spec)),
+      topology(make_topology(following(spec, c.faults))),
       packet_ps(link_time_ps(fabric_config, c.packet_bytes) / topology->rails()),
       ports(*topology, fabric_config.router),
       arrivals(config, packet_ps, make_pattern(c.pattern, *topology, spec, c.seed), ports),
       part_of(slices(*topology, c.threads)),
       parts(c.threads),
       classes(arrivals.classes()),
-      model(make_network_model(fabric_parts(), *topology, with_priority(fabric_config), part_of)),
+      model(make_network_model(fabric_parts(), *topology, with_priority(failing(fabric_config, c.faults)), part_of)),
       fabric(*model),
       windows(queues(), fabric),
       begin(c.warm_up),
       end(c.warm_up + c.measure),
       stop_at(end + c.measure) {
+  if (!c.faults.empty()) faults.emplace(fabric, *topology, plan_of(c.faults, *topology), c.faults.reaction);
   for (Part& part : parts) {
     part.tally.accepted.resize(topology->endpoint_count());
     part.arrival = part.queue.add_handler(
@@ -100,7 +101,7 @@ std::vector<Partition> OpenLoop::State::fabric_parts() {
   const bool early = ports.one_for_a_pair();  // whose packets one output then reports in the order of their arrival
   for (Part& part : parts) {
     part.all = this;
-    made.push_back({&part.queue, {&part, on_delivered, on_ready, early}});
+    made.push_back({&part.queue, {&part, on_delivered, on_ready, early, 0, on_lost}});
   }
   return made;
 }
@@ -127,9 +128,19 @@ void OpenLoop::State::on_delivered(void* self, const Packet& packet, Time inject
   static_cast<Part*>(self)->delivered(packet, injected, tail);
 }
 
+void OpenLoop::State::on_lost(void* self, const Packet& packet, Status, Time) {
+  static_cast<Part*>(self)->lost(packet);
+}
+
+// Links change between windows that end there. What would change after the last packet never does.
 void OpenLoop::State::run_until(Time to) {
   step_end = to;
   for (Part& part : parts) part.deliver_early();
+  while (faults && faults->next() <= to && faults->next() != Time::never() && windows.next_time() != Time::never()) {
+    const Time at = faults->next();
+    windows.run_until(at);
+    faults->apply(at);
+  }
   windows.run_until(to);
 }
 
@@ -141,7 +152,8 @@ Tally OpenLoop::State::total() const {
 
 bool OpenLoop::State::all_arrived() const {
   std::uint64_t awaited = 0;
-  for (const Part& part : parts) awaited += part.tally.in_window_injected - part.tally.measured;
+  for (const Part& part : parts)
+    awaited += part.tally.in_window_injected - part.tally.measured - part.tally.in_window_lost;
   return awaited == 0;
 }
 
@@ -229,6 +241,12 @@ void OpenLoop::State::Part::delivered(const Packet& packet, Time injected_at, Ti
   tally.measure(tally.of_priority[packet.priority], created, tail - created, tail - injected_at, s.begin, s.end);
 }
 
+void OpenLoop::State::Part::lost(const Packet& packet) {
+  ++tally.lost;
+  tally.fingerprints -= fingerprint(packet);
+  tally.in_window_lost += all->in_window(Time::ps(static_cast<std::int64_t>(packet.user)));
+}
+
 void OpenLoop::State::Part::deliver_early() {
   for (const Delivery& d : std::exchange(early, {})) delivered(d.packet, d.injected, d.tail);
 }
@@ -281,8 +299,8 @@ bool OpenLoop::run() {
   const std::string cycle = s.fabric.in_flight() == 0 ? "" : s.fabric.deadlock();
   EXANET_CHECK(s.fabric.in_flight() == 0, cycle.empty() ? "packets are stuck in the network" : cycle.c_str(),
                s.stop_at.ps(), s.fabric.in_flight(), total.injected);
-  EXANET_CHECK(total.injected == total.delivered && total.fingerprints == 0, "packets were lost, doubled or altered",
-               s.stop_at.ps(), total.injected, total.delivered);
+  EXANET_CHECK(total.injected == total.delivered + total.lost && total.fingerprints == 0,
+               "packets were lost, doubled or altered", s.stop_at.ps(), total.injected, total.delivered);
 
   result_ = s.summarize();
   result_.cpu_s = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;

@@ -3,7 +3,7 @@
 //
 // Method (Dally and Towles 2004, chapter 23): warm up, then tag all packets created in a window, and go on offering traffic until they have
 // arrived or as much time again has passed. Then nothing more is offered and the network runs empty, so that every run proves that nothing
-// was lost or doubled. A packet's latency counts from its creation, thus also in the source's queue, which has no bound: it is not stored
+// was lost unreported or doubled. A packet's latency counts from its creation, thus also in the source's queue, which has no bound: it is not stored
 // but drawn as the network takes packets, so it costs nothing however long it is.
 //
 // Limits: one packet size; endpoints are network interfaces that send and receive at the rate of an intra-tile port.
@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "core/faults/schedule.hpp"
 #include "core/network/network.hpp"
 #include "core/units/histogram.hpp"
 #include "core/workload/link_use.hpp"
@@ -37,6 +38,7 @@ struct OpenLoopConfig {
   Time warm_up = Time::us(50);
   bool settle = false;  // begin to measure as soon as the start-up is over (MSER-5), after warm_up at the latest
   Time measure = Time::us(100);
+  FaultSchedule faults = {};  // of the run; no key of its own
 };
 
 template <typename V>
@@ -90,6 +92,7 @@ struct OpenLoopResult {
   double longest_cpu_s = 0;  // of the busiest thread in each window of time: what is left with a processor a thread
   std::uint64_t memory_bytes = 0;
   std::vector<LinkUse> links;  // in the window
+  FaultRecord faults;
   // Packets standing in each router's buffers, at the end of each of `samples` equal parts of the window: switches where there are any,
   // else all nodes. Empty on networks of more than kMostWatched routers.
   static constexpr std::uint32_t kMostWatched = 4096;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/engine/windows.hpp"
+#include "core/network/fault_driver.hpp"
 #include "core/network/model.hpp"
 #include "core/nic/ideal/injection_ports.hpp"
 #include "core/workload/arrivals.hpp"
@@ -38,6 +39,7 @@ struct OpenLoop::State {
     void advance(Source& source);
     void delivered(const Packet& packet, Time injected_at, Time tail);
     void deliver_early();
+    void lost(const Packet& packet);
   };
 
   State(const TopologySpec& spec, const NetworkConfig& fabric_config, const OpenLoopConfig& c);
@@ -47,6 +49,7 @@ struct OpenLoop::State {
   NetworkConfig with_priority(NetworkConfig fabric_config) const;
   static void on_ready(void* self, NodeId node, std::uint8_t intra_port, std::uint8_t priority, Time now);
   static void on_delivered(void* self, const Packet& packet, Time injected, Time tail);
+  static void on_lost(void* self, const Packet& packet, Status why, Time now);
 
   // Between steps everything stands as at that time: what has been delivered until then has been counted, and nothing else.
   void run_until(Time to);
@@ -72,6 +75,7 @@ struct OpenLoop::State {
   std::uint32_t classes;  // of sources at each node and queue
   std::unique_ptr<NetworkModel> model;
   NetworkModel& fabric;
+  std::optional<FaultDriver> faults;
   Windows windows;
   Time begin, end, stop_at, step_end;
   std::vector<Source> sources;  // by node, queue and class

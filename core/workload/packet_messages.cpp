@@ -8,9 +8,11 @@
 // output, then four for another, each output is idle while the head waits for the other.
 #include <cmath>
 #include <ctime>
+#include <optional>
 
 #include "core/config/error.hpp"
 #include "core/engine/random.hpp"
+#include "core/network/fault_driver.hpp"
 #include "core/network/model.hpp"
 #include "core/nic/ideal/ideal_nic.hpp"
 #include "core/protocol/failure.hpp"
@@ -26,10 +28,11 @@ class PacketMessages final : public MessageRun, private NicListener {
  public:
   PacketMessages(const TopologySpec& spec, const NetworkConfig& fabric, const MessageConfig& config)
       : config_(config),
-        topology_(make_topology(spec)),
-        network_(*topology_, fabric, config.packet_bytes),
+        fabric_(failing(fabric, config.faults)),
+        topology_(make_topology(following(spec, config.faults))),
+        network_(*topology_, fabric_, config.packet_bytes),
         plan_(make_message_plan(config, *topology_, spec, network_.endpoint_rate_bps())),
-        nic_({queue_, *topology_, fabric, NiConfig{}, *this,
+        nic_({queue_, *topology_, fabric_, NiConfig{}, *this,
               [this](EventQueue& events, const Topology& topology, const NetworkConfig& built, PacketSink sink) {
                 auto made = make_network_model({{&events, sink}}, topology, built, {});
                 model_ = made.get();
@@ -40,6 +43,9 @@ class PacketMessages final : public MessageRun, private NicListener {
     start_event_ = queue_.add_handler([](void* self, Time now, std::uint32_t message,
                                          std::uint64_t) { static_cast<PacketMessages*>(self)->start(message, now); },
                                       this);
+    if (!config.faults.empty())
+      faults_.emplace(nic_.links(), *topology_, plan_of(config.faults, *topology_), config.faults.reaction)
+          .run_on(queue_);
     times_.accepted_bytes.resize(topology_->endpoint_count());
     times_.ready.resize(plan_.messages.size());
     times_.arrived.resize(plan_.messages.size(), Time::never());
@@ -149,10 +155,12 @@ class PacketMessages final : public MessageRun, private NicListener {
     result_.events = queue_.processed();
     result_.work = model_->packet_hops();
     result_.memory_bytes = model_->memory_bytes();
+    if (faults_) result_.faults = {faults_->applied(), model_->lost(), 0};
     result_.links = link_use(*topology_, before, after, times_.end - times_.begin);
   }
 
   MessageConfig config_;
+  const NetworkConfig fabric_;
   std::unique_ptr<Topology> topology_;
   FlowNetwork network_;
   MessagePlan plan_;
@@ -166,6 +174,7 @@ class PacketMessages final : public MessageRun, private NicListener {
   std::size_t done_ = 0;
   std::uint64_t packets_ = 0;  // delivered
   std::string failure_;  // the first
+  std::optional<FaultDriver> faults_;
 };
 
 }  // namespace

@@ -32,6 +32,7 @@ struct ClassTally {
 struct Tally {
   std::uint64_t injected = 0, delivered = 0, fingerprints = 0;  // of the whole run
   std::uint64_t in_window_injected = 0, measured = 0;  // created in the window: taken by the network, delivered
+  std::uint64_t lost = 0, in_window_lost = 0;  // by links that are down: of the whole run, created in the window
   std::uint64_t zero_load_ps = 0, samples = 0;
   std::array<ClassTally, 2> of_priority;
   Time least = Time::never(), most;
@@ -42,6 +43,7 @@ struct Tally {
   void add(const Tally& o) {
     injected += o.injected, delivered += o.delivered, fingerprints += o.fingerprints;
     in_window_injected += o.in_window_injected, measured += o.measured;
+    lost += o.lost, in_window_lost += o.in_window_lost;
     zero_load_ps += o.zero_load_ps, samples += o.samples;
     for (std::size_t i = 0; i < of_priority.size(); ++i) of_priority[i].add(o.of_priority[i]);
     least = min(least, o.least), most = max(most, o.most);

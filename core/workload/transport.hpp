@@ -57,6 +57,7 @@ class MessageTransport {
   virtual std::vector<LinkStats> link_counts() const = 0;  // in the order of each_link()
   virtual const NetworkModel* model() const { return nullptr; }  // none at flow level
   virtual FaultTarget& links() = 0;  // for a plan of faults
+  std::uint64_t lost() const { return model() != nullptr ? model()->lost() : 0; }  // packets
 };
 
 // Parts of which a transport is made; references outlive it.

@@ -91,6 +91,27 @@ inline nb::dict links(const std::vector<LinkUse>& rows) {
   return d;
 }
 
+// Adds the table `faults` of what has failed and come back, and the numbers of packets and operations that this has cost. Nothing of a
+// run without a schedule.
+inline void add_faults(nb::dict& d, const FaultSchedule& schedule, const FaultRecord& record, const Topology& shape) {
+  if (schedule.empty()) return;
+  nb::list names;
+  for (const FaultChange& c : record.changes)
+    names.append(c.port == LinkStates::kNode ? shape.node_name(c.node)
+                                             : shape.node_name(c.node) + " " + shape.port_name(c.node, c.port));
+  nb::dict table;
+  table["time_ps"] = column(record.changes, [](const FaultChange& c) { return c.at.ps(); });
+  table["node"] = column(record.changes, [](const FaultChange& c) { return std::int64_t{c.node}; });
+  table["port"] =
+      column(record.changes, [](const FaultChange& c) { return c.port == LinkStates::kNode ? -1 : int{c.port}; });
+  table["up"] = column(record.changes, [](const FaultChange& c) { return std::uint8_t{c.up}; });
+  table["lossy"] = column(record.changes, [](const FaultChange& c) { return std::uint8_t{c.lossy}; });
+  table["what"] = names;
+  d["faults"] = table;
+  d["lost_packets"] = record.lost;
+  d["failed_operations"] = record.failed;
+}
+
 inline double ns(Time t) { return static_cast<double>(t.ps()) * 1e-3; }
 inline std::uint64_t ps(Time t) { return static_cast<std::uint64_t>(t.ps()); }
 

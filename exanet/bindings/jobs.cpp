@@ -33,6 +33,7 @@ class Jobs {
     d["jobs"] = jobs;
     d["links"] = links(r.links);
     add_queues(d, r.queues);
+    add_faults(d, faults_, r.faults, loop_.topology());
     return d;
   }
 
@@ -61,13 +62,18 @@ class Jobs {
   }
 
   Jobs(const MachineConfig& machine, ClosedLoopConfig config)
-      : loop_(machine.topology, machine.fabric, with_interface(machine, config)) {}
+      : faults_(machine.faults),
+        loop_(following(machine.topology, machine.faults), machine.fabric, with_interface(machine, config)) {}
 
   static const ClosedLoopConfig& with_interface(const MachineConfig& machine, ClosedLoopConfig& config) {
     config.interface = machine.ni;
+    if (machine.faults.empty()) return config;
+    config.faults = plan_of(machine.faults, *make_topology(following(machine.topology, machine.faults)));
+    config.reaction = machine.faults.reaction;
     return config;
   }
 
+  const FaultSchedule faults_;
   ClosedLoop loop_;
 };
 

@@ -16,8 +16,10 @@ namespace {
 class MessagesFace {
  public:
   MessagesFace(const nb::dict& machine, const nb::dict& options, bool packets) {
-    const auto config = ConfigReader::read<MessageConfig>(options, "");
+    auto config = ConfigReader::read<MessageConfig>(options, "");
     const MachineConfig m = machine_of(machine);
+    config.faults = faults_ = m.faults;
+    if (!faults_.empty()) topology_ = make_topology(following(m.topology, faults_));
     run_ =
         packets ? make_packet_messages(m.topology, m.fabric, config) : make_flow_messages(m.topology, m.fabric, config);
   }
@@ -47,6 +49,7 @@ class MessagesFace {
     nb::list sizes;
     for (const SizeClass& of : r.of_size) sizes.append(row(of));
     if (!r.of_size.empty()) d["sizes"] = sizes;
+    if (topology_) add_faults(d, faults_, r.faults, *topology_);
     return d;
   }
 
@@ -69,6 +72,8 @@ class MessagesFace {
   }
 
   std::unique_ptr<MessageRun> run_;
+  FaultSchedule faults_;
+  std::unique_ptr<Topology> topology_;  // whose names things that fail have
 };
 
 // Flows with their ends, sizes, earliest starts and dependencies; begins and arrivals come back in picoseconds.

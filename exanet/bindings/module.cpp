@@ -145,6 +145,7 @@ class Simulator {
     nb::dict d = run_results(run);
     d["summary"] = summary(run);
     d["mpi_calls"] = mpi_calls();
+    add_faults(d, order_.machine.faults, record_.faults, *topology_);
     return d;
   }
 

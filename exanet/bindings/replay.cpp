@@ -20,7 +20,7 @@ namespace {
 class ReplayFace {
  public:
   ReplayFace(const nb::dict& machine, const nb::list& programs, bool flow_level)
-      : programs_(programs_of(programs)), loop_(make(machine_of(machine), {programs_, flow_level})) {}
+      : programs_(programs_of(programs)), loop_(make(machine_of(machine), {programs_, flow_level}, faults_)) {}
 
   Replay& loop() { return *loop_; }
 
@@ -49,6 +49,7 @@ class ReplayFace {
     d["summary"] = summary;
     d["mpi_calls"] = mpi_calls(r);
     add_queues(d, r.queues);
+    add_faults(d, faults_, r.faults, loop_->topology());
     return d;
   }
 
@@ -63,7 +64,8 @@ class ReplayFace {
     return read;
   }
 
-  static std::unique_ptr<Replay> make(const MachineConfig& machine, const ReplayConfig& config) {
+  static std::unique_ptr<Replay> make(const MachineConfig& machine, ReplayConfig config, FaultSchedule& faults) {
+    config.faults = faults = machine.faults;
     return std::make_unique<Replay>(machine.topology, machine.fabric, machine.ni, config);
   }
 
@@ -86,6 +88,7 @@ class ReplayFace {
     return table.as_dict();
   }
 
+  FaultSchedule faults_;
   const std::vector<ReplayProgram> programs_;
   std::unique_ptr<Replay> loop_;
 };

@@ -51,6 +51,7 @@ class Traffic {
     nb::list classes;
     for (const PriorityResult& of : r.of_priority) classes.append(row(of));
     d["classes"] = classes;
+    add_faults(d, faults_, r.faults, loop_.topology());
     d["first_watched"] = r.first_watched;
     if (r.watched > 0) d["queued"] = array(std::vector<std::uint32_t>(r.queued), r.watched);  // [sample][router]
     if (!r.link_use.empty()) d["link_use"] = array(std::vector<float>(r.link_use), r.links.size());  // [sample][link]
@@ -71,8 +72,14 @@ class Traffic {
   }
 
   Traffic(const MachineConfig& machine, const OpenLoopConfig& config)
-      : loop_(machine.topology, machine.fabric, config) {}
+      : faults_(machine.faults), loop_(machine.topology, machine.fabric, with_faults(machine, config)) {}
 
+  static OpenLoopConfig with_faults(const MachineConfig& machine, OpenLoopConfig config) {
+    config.faults = machine.faults;
+    return config;
+  }
+
+  const FaultSchedule faults_;
   OpenLoop loop_;
 };
 
@@ -87,6 +94,17 @@ nb::dict topology_needs(const nb::dict& topology) {
   for (NodeId n = 0; n < t->node_count(); ++n) ports = std::max<std::uint32_t>(ports, t->port_count(n));
   d["ports"] = ports;
   d["rails"] = t->rails();
+  return d;
+}
+
+// Checks a schedule of faults on a machine: how many changes it makes, and the virtual channels that routes around them
+// need. Throws ConfigError on events that name nothing.
+nb::dict fault_needs(const nb::dict& machine) {
+  const MachineConfig config = machine_of(machine);
+  const std::unique_ptr<Topology> t = make_topology(following(config.topology, config.faults));
+  nb::dict d;
+  d["changes"] = plan_of(config.faults, *t).changes().size();
+  d["virtual_channels"] = t->virtual_channels();
   return d;
 }
 
@@ -198,6 +216,7 @@ void bind_traffic(nb::module_& m) {
   m.def("failed_endpoints", &failed_endpoints, "topology"_a);
   m.def("check", &check, "topology"_a, "channels"_a = 0, "progress"_a = nb::none());
   m.def("check_switch", &check_switch, "machine"_a);
+  m.def("fault_needs", &fault_needs, "machine"_a);
   m.def("topology_needs", &topology_needs, "topology"_a);
 }
 

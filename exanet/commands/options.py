@@ -31,6 +31,12 @@ Failed = Annotated[
     list[str] | None,
     typer.Option("--fail", metavar="WHAT", help="A failed node or link by name, or random ones: links:3:SEED, nodes:1:SEED."),
 ]
+Faults = Annotated[
+    str | None,
+    typer.Option(
+        "--faults", metavar="FILE", help="What fails in the run, and when (docs/faults.md; `exanet faults new` writes an example)."
+    ),
+]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the results; by default a new folder in the current one.")]
 LevelOfPrograms = Annotated[
     str,

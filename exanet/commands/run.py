@@ -10,7 +10,7 @@ import typer
 
 from exanet import lightly
 from exanet.commands import single
-from exanet.commands.options import LevelOfPrograms, MachineOption, MapSeed, Output, Report
+from exanet.commands.options import Faults, LevelOfPrograms, MachineOption, MapSeed, Output, Report
 from exanet.errors import InputError
 from exanet.run.placement import KINDS
 
@@ -80,6 +80,7 @@ def command(
     fabric: Fabric = "model",
     fabric_threads: FabricThreads = 1,
     level: LevelOfPrograms = "packet",
+    faults: Faults = None,
     record: Record = None,
     collective: Collective = None,
     offload: Offload = None,
@@ -116,6 +117,7 @@ def command(
         fabric_threads,
         offload=runs.chosen_offloads(offload),
         bcast=runs.chosen_bcast(collective),
+        faults=faults,
     )
     raise typer.Exit(runs.run(options))
 

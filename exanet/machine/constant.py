@@ -115,6 +115,9 @@ class Constant(Strict, Generic[T]):
         return data if isinstance(data, dict) else {"value": data, "source": "the user", "kind": "chosen"}
 
 
+Duration = Annotated[int, BeforeValidator(_quantity(units.TIME))]
+"""A time without a source, in picoseconds: of what is no constant of a machine."""
+
 Time = Constant[Annotated[int, BeforeValidator(_quantity(units.TIME)), Field(json_schema_extra={"dimension": "TIME"})]]
 Frequency = Constant[Annotated[int, BeforeValidator(_quantity(units.FREQUENCY)), Field(json_schema_extra={"dimension": "FREQUENCY"})]]
 Rate = Constant[Annotated[int, BeforeValidator(_quantity(units.RATE)), Field(json_schema_extra={"dimension": "RATE"})]]

@@ -33,6 +33,9 @@ class Machine:
     file: Path
     model: MachineFile
     bases: tuple[str, ...] = ()  # what it extends, nearest first
+    faults: Mapping[str, Any] | None = None  # what fails in a run, as the simulator takes it (exanet.faults)
+    faults_file: str = ""  # that says so
+    faults_channels: int = 0  # virtual channels that routes around what fails need
 
     @property
     def name(self) -> str:
@@ -76,7 +79,8 @@ class Machine:
         failed = topology.failed or []
         without = ", ".join(failed) if len(failed) <= 4 else f"{len(failed)} nodes and links"
         several = f", {rails} rails" if (rails := rails_of(self.model)) > 1 else ""
-        return several + routed + (f", without {without}" if failed else "")
+        failing = f", faults of {Path(self.faults_file).name}" if self.faults_file else ""
+        return several + routed + (f", without {without}" if failed else "") + failing
 
     def identity(self) -> dict[str, Any]:
         """The name and the label as data."""
@@ -87,11 +91,16 @@ class Machine:
             **several,
             "routing": topology.routing or "minimal",
             "failed": list(topology.failed or []),
+            **({"faults": self.faults_file} if self.faults_file else {}),
         }
 
     def resolve(self) -> dict[str, Any]:
         """The description as the simulator takes it: plain integers, times in picoseconds, the unit in each key's suffix."""
-        return resolve(self.model)
+        resolved = resolve(self.model)
+        if self.faults is not None:
+            channels = max(resolved["router"]["virtual_channels"], self.faults_channels)
+            resolved |= {"faults": dict(self.faults), "router": resolved["router"] | {"virtual_channels": channels}}
+        return resolved
 
     def link_rate(self, name: str) -> Fraction:
         """Bits per second that a link of this kind carries, pauses taken off."""

@@ -50,6 +50,7 @@ _ASKED = (
     "seed",
     "fabric",
     "level",
+    "faults",
     "notes",
     "exanet_version",
     "trace",
@@ -79,9 +80,10 @@ class Run:
     queues: pl.DataFrame | None = None  # of a replay by packets
     programs: pl.DataFrame | None = None  # of a replay of several
     throughput: pl.DataFrame | None = None  # as well
+    faults: pl.DataFrame | None = None  # of a run with --faults
 
 
-_SOMETIMES = ("queues", "programs", "throughput")
+_SOMETIMES = ("queues", "programs", "throughput", "faults")
 
 TABLES = tuple(name for name in Run.__dataclass_fields__ if name not in ("summary", "run", *_SOMETIMES))
 
@@ -157,7 +159,14 @@ def to_tables(results: Mapping[str, Any], machine: Mapping[str, Any]) -> dict[st
         "timeline": _timeline(results["timeline"], virtual_ps),
         "mpi_calls": _mpi_calls(results["mpi_calls"]),
         "energy": energy.frame(energy.table(machine, results["links"], time_ps=virtual_ps, **_delivered(results))),
+        **({"faults": fault_table(results["faults"])} if "faults" in results else {}),
     }
+
+
+def fault_table(faults: Mapping[str, Any]) -> pl.DataFrame:
+    """A row for each node or link that failed or came back, in the order of time."""
+    frame = _frame({name: values for name, values in faults.items() if name != "what"})
+    return frame.with_columns(pl.col("up", "lossy").cast(pl.Boolean), pl.Series("what", [str(name) for name in faults["what"]], pl.String))
 
 
 def _delivered(results: Mapping[str, Any]) -> dict[str, int]:
@@ -270,6 +279,7 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
         "page_lookups": int(total.get("page_lookups", 0)),
         "page_walks": int(total.get("page_walks", 0)),
         "messages_dropped": int(results.get("messages_dropped", 0)),
+        **({key: int(results[key]) for key in ("lost_packets", "failed_operations")} if "faults" in results else {}),
         "compute_percent": _share(ranks, "compute_ps"),
         "wait_percent": _share(ranks, "wait_ps"),
         "library_percent": _share(ranks, "library_ps"),

@@ -49,6 +49,7 @@ class Options:
     ranks_as: str = "auto"
     fabric_threads: int = 1
     offload: tuple[str, ...] = ()  # of _core.offloadable(): collectives that the interfaces carry out
+    faults: str | None = None  # a file of what fails (exanet.faults)
     bcast: str | None = None  # one of _core.program_broadcasts(); None: as the MPI library does it
 
 
@@ -63,13 +64,11 @@ def run(options: Options) -> int:
         raise InputError(f"--seed {options.seed}: give a whole number from 0 to 2^64 - 1")
     factor = compute_factor(options.compute)
     levels.check(options.level)
-    described = machine.load(options.machine, packets=options.level == "packet")
+    described = _described(options)
     cores = described.cores_for_programs()
     placed = placement.place(options.mapping, ranks=options.ranks, nodes=described.nodes, cores_per_node=cores, seed=options.seed)
     config = described.resolve()
     if options.fabric == "gateware":
-        if options.level == "flow":
-            raise InputError("--level flow: the gateware carries packets; take --fabric model, or leave --level out")
         fabric.check(config, described.name)
     fabric.check_threads(options.fabric_threads, options.fabric)
     mpi = detect.detect(options.command, options.mpi)
@@ -117,6 +116,20 @@ def run(options: Options) -> int:
         if options.record:
             _finish_trace(options.record, options.ranks, meta, outcome)
     return int(outcome.exit_code)
+
+
+def _described(options: Options) -> machine.Machine:
+    """The machine, with what fails on it. Raises InputError."""
+    if options.fabric == "gateware" and options.level == "flow":
+        raise InputError("--level flow: the gateware carries packets; take --fabric model, or leave --level out")
+    if options.fabric == "gateware" and options.faults:
+        raise InputError("--faults: nothing can fail in Verilated nodes yet; take --fabric model, or leave --faults out")
+    described = machine.load(options.machine, packets=options.level == "packet")
+    if not options.faults:
+        return described
+    from exanet.faults import add
+
+    return add(described, options.faults)
 
 
 def _not_offloaded(options: Options, placed: Sequence[int], results: Mapping[str, Any]) -> str:
@@ -282,6 +295,7 @@ def _meta(options: Options, described: machine.Machine, config: dict[str, Any], 
         "seed": options.seed,
         "fabric": options.fabric,
         "level": options.level,
+        **({"faults": options.faults} if options.faults else {}),
         **({"collectives": {"bcast": options.bcast}} if options.bcast else {}),
         **({"offload": list(options.offload)} if options.offload else {}),
         **({"notes": notes} if (notes := levels.caveats_of_programs(options.level, described.model)) else {}),

@@ -30,6 +30,8 @@ def write(
     tables = {"jobs": pl.DataFrame(rows), "messages": pl.concat(messages), "links": pl.DataFrame(found["links"])}
     if "energy" in found:
         tables["energy"] = energy.frame(found["energy"])
+    if "faults" in found:
+        tables["faults"] = results.fault_table(found["faults"])
     if "queued" in found:
         tables["queues"] = report.queue_table(found, found["watched_ps"])
     networks, drawings = report.networks(described, [("all jobs", found, found.get("watched_ps", 0))])

@@ -25,7 +25,7 @@ TABLES = ("latency", "links", "classes", "sizes", "energy")
 
 CLASSES = ("bulk", "priority")
 
-_WATCHED = ("queued", "first_watched", "link_use")
+_WATCHED = ("queued", "first_watched", "link_use", "faults")
 
 
 def simulate(

@@ -47,6 +47,9 @@ def write(
     ]
     if watched:
         tables["queues"] = pl.concat(watched)
+    failing = [results.fault_table(p["faults"]).insert_column(0, pl.lit(p["load"]).alias("load")) for p in points if "faults" in p]
+    if failing:
+        tables["faults"] = pl.concat(failing)
     used = [_link_use(point, spec.measure_ps) for point in points if "link_use" in point]
     if used:
         tables["link_use"] = pl.concat(used)

@@ -124,6 +124,13 @@ def show_jobs(what: str, figures: dict[str, Any], rows: list[dict[str, Any]], di
     )
     if "power_w" in figures:
         console.print(f"Network: {energy.text(figures)}")
+    if "lost_packets" in figures:
+        console.print(_lost(figures))
+
+
+def _lost(figures: dict[str, Any]) -> str:
+    """Of a simulation with --faults."""
+    return f"Faults: {count_text(figures['lost_packets'])} packets lost; what failed when is in faults.parquet"
 
 
 def _walks(figures: dict[str, Any]) -> str:
@@ -137,6 +144,8 @@ def show_parts(points: Sequence[dict[str, Any]]) -> None:
     console = terminal.console()
     for point in points:
         where = f"load {point['load']:g}" if point["load"] else "burst"
+        if "lost_packets" in point:
+            console.print(f"{where}: {_lost(point)}")
         for row in point.get("classes", ()):
             ns = _times(row)
             console.print(

@@ -53,11 +53,11 @@ Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std
                          const Options& options, const exn_simulator_calls* calls)
     : region_(region),
       calls_(calls),
-      topology_(make_topology(machine.topology)),
+      topology_(make_topology(following(machine.topology, machine.faults))),
       placement_(placement),
       options_(options),
       ni_(with_offloads(machine.ni, options.offloaded)),
-      engine_(events_, *topology_, machine.fabric, ni_, placement, *this,
+      engine_(events_, *topology_, failing(machine.fabric, machine.faults), ni_, placement, *this,
               machine.flow_level ? flow_interface() : nic_kind("exanet"), machine.network),
       statistics_(placement.size()),
       ranks_(placement.size()),
@@ -68,6 +68,8 @@ Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std
       throw ConfigError("placement", "placement names node " + std::to_string(node) + ", the machine has " +
                                          std::to_string(topology_->node_count()));
   }
+  if (!machine.faults.empty())
+    faults_.emplace(engine_.links(), *topology_, plan_of(machine.faults, *topology_), machine.faults.reaction);
   set_nodes();
   region_->send_cpu_ps = static_cast<std::uint64_t>(engine_.send_cpu().ps());
   region_->store_word_ps = static_cast<std::uint64_t>(machine.ni.store_word.ps());
@@ -138,6 +140,7 @@ RunRecord Coordinator::record() {
   record.packets = packets();
   record.payload_bytes = engine_.nic().payload_bytes();
   record.events = events();
+  if (faults_) record.faults = {faults_->applied(), engine_.nic().network().lost(), failed_};
   record.reductions = engine_.reductions();
   record.page_lookups = engine_.nic().pages().lookups;
   record.page_walks = engine_.nic().pages().walks;
@@ -182,6 +185,7 @@ void Coordinator::record(const MessageRecord& message) {
 
 void Coordinator::start_virtual() {
   engine_.set_zero_cost(false);
+  if (faults_) faults_->run_on(events_);
   __atomic_store_n(&region_->phase, EXN_VIRTUAL, __ATOMIC_RELEASE);
   for (RankId r = 0; r < ranks(); ++r) region_->sooner |= region_.rank(r).sooner;
   reckon();

@@ -19,6 +19,8 @@
 
 #include "core/collectives/network_trees.hpp"
 #include "core/collectives/registry.hpp"
+#include "core/faults/schedule.hpp"
+#include "core/network/fault_driver.hpp"
 #include "core/protocol/engine.hpp"
 #include "core/protocol/statistics.hpp"
 #include "core/topology/topology.hpp"
@@ -35,6 +37,7 @@ struct MachineConfig {
   NiConfig ni;
   MakeNetwork network = make_network;
   bool flow_level = false;  // transfers as flows (core/nic/flow): `network` then makes none
+  FaultSchedule faults;  // of the run
 };
 
 template <typename V>
@@ -42,6 +45,7 @@ void visit(MachineConfig& c, V&& v) {
   v("topology", c.topology);
   visit(c.fabric, v);
   v("ni", c.ni);
+  v("faults", c.faults, kOptional);
 }
 
 class Coordinator final : private Host {
@@ -144,6 +148,8 @@ class Coordinator final : private Host {
   NiConfig ni_;
   EventQueue events_;
   MessageEngine engine_;
+  std::optional<FaultDriver> faults_;
+  std::uint64_t failed_ = 0;  // operations that the network has failed
   Statistics statistics_;
   std::vector<Rank> ranks_;
   std::vector<RankId> due_;

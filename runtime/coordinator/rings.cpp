@@ -144,6 +144,7 @@ void Coordinator::complete(RankId rank, const Completion& completion, Payload pa
 void Coordinator::note_failure(RankId rank, const Completion& completion, Time time) {
   const std::string what = failure_of(completion);
   if (what.empty()) return;
+  ++failed_;
   const std::uint32_t call = region_.rank(rank).mpi_call;
   const std::string in_call = call > 0 ? std::string(", in ") + exanet_mpi_call_name(call - 1) : "";
   control_.failed("rank " + std::to_string(rank) + " on node " + std::to_string(placement_[rank]) + in_call + " at " +

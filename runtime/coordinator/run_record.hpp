@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/faults/schedule.hpp"
 #include "core/network/statistics.hpp"
 #include "core/protocol/matching.hpp"
 #include "core/protocol/statistics.hpp"
@@ -23,6 +24,7 @@ struct RunRecord {
   std::uint64_t page_lookups = 0, page_walks = 0;  // likewise
   std::uint64_t rounds = 0, wakes = 0, empty_wakes = 0;
   std::vector<Matching::Unmatched> blocked_sends;
+  FaultRecord faults;
 };
 
 template <typename V>
@@ -40,6 +42,7 @@ void visit(RunRecord& r, V&& v) {
   v("wakes", r.wakes);
   v("empty_wakes", r.empty_wakes);
   v("blocked_sends", r.blocked_sends);
+  v("faults", r.faults);
 }
 
 }  // namespace exanet

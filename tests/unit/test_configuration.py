@@ -35,6 +35,9 @@ def everything() -> dict[str, Any]:
         "order": [0, 1, 2], "routing": "valiant", "failed": ["links:1:1"], "graph": graph, "link_kinds": ["host"], "rails": 2,
     }  # fmt: skip
     resolved["router"]["switch"] = {}
+    event = {"what": "links:1:1", "at_ps": 0, "up": False, "lossy": False, "lost_packets": 0.5, "bit_errors": 0.25, "seed": 1}
+    drawn = {"links": True, "between_ps": 1, "repair_ps": 1, "seed": 1, "until_ps": 1}
+    resolved["faults"] = {"events": [event], "drawn": [drawn], "reaction_ps": 0}
     for key, described in KEYS.items():
         *section, name = key.split(".")
         if section[0] in ("router", "ni"):
@@ -79,7 +82,7 @@ def listed(path: Path) -> str:
 
 def named(resolved: dict[str, Any], path: Path) -> str:
     """The path as errors have it."""
-    return ".".join(resolved["links"][step]["name"] if isinstance(step, int) else step for step in path)
+    return ".".join(str(at(resolved, path[: i + 1]).get("name", step)) if isinstance(step, int) else step for i, step in enumerate(path))
 
 
 def another(value: Any, choices: list[str] | None) -> Any:
@@ -87,7 +90,9 @@ def another(value: Any, choices: list[str] | None) -> Any:
         return next(choice for choice in choices if choice != value)
     if isinstance(value, list):
         return [*value[:-1], another(value[-1], None)] if value else [1]
-    return value + 1 if isinstance(value, int) else f"{value}x"
+    if isinstance(value, bool):
+        return not value
+    return value / 2 if isinstance(value, float) else value + 1 if isinstance(value, int) else f"{value}x"
 
 
 def read_keys(resolved: dict[str, Any]) -> list[Path]:
@@ -128,7 +133,8 @@ def test_the_machines_here_have_every_key_that_there_is() -> None:
 def test_the_configuration_is_a_description_of_itself(name: str) -> None:
     configuration = _core.configuration(MACHINES[name])
     assert _core.configuration(configuration) == configuration
-    assert {listed(path) for path in leaves(configuration)} <= set(KEYS)
+    empty = {"faults.events", "faults.drawn"}  # lists of mappings, where nothing fails
+    assert {listed(path) for path in leaves(configuration)} - empty <= set(KEYS)
 
 
 @pytest.mark.parametrize("name", MACHINES)
@@ -186,6 +192,8 @@ def test_every_key_leads_back_to_a_key_of_the_file() -> None:
             assert described_path(key) == ("topology", "file")
         elif key == "topology.link_kinds":
             assert described_path(key) == ("links",)
+        elif key.startswith("faults."):
+            assert described_path(key) == (), "it comes from a file of faults"
         elif key == "links.*.name":
             assert described_path(key) == ("links", "*")
         else:

@@ -43,6 +43,7 @@ ORDER = (
     *("registries", "mpi", "optional"),
     *(
         "machine",
+        "faults",
         "level",
         "results",
         "gateware",

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "core/faults/link_loss.hpp"
 #include "core/network/common/injection.hpp"
 #include "core/network/network.hpp"
 #include "core/routing/routing.hpp"
@@ -78,6 +79,9 @@ void deliver_packet(const PacketSink& sink, Packets& packets, std::uint32_t inde
 struct Cut {
   bool down = false;
   Time from = Time::never(), until = Time::never();
+  LossyLink line;  // of the output
+  // Whether a packet that begins to leave by the output numbered `port` goes nowhere.
+  bool swallows(std::uint32_t port, std::uint32_t packet_bits) { return down || line.loses(port, packet_bits); }
   bool on_line(Time at) const { return at > from && at <= until; }
 };
 
@@ -90,6 +94,15 @@ void set_switch_link(State& state, PortRef link, bool up, Time now) {
   EXANET_CHECK(far != kNone, "no link at this port", now.ps(), link.node, link.port);
   for (const std::uint32_t end : {port, far})
     state.parts_[state.part_of(state.node_of_[end])]->set_output(now, end, up);
+}
+
+// Network::set_loss() of switches.
+template <typename State>
+void set_switch_loss(State& state, PortRef link, const LinkLoss& loss, Time now) {
+  EXANET_CHECK(!state.cuts_.empty(), "a link loses packets where none was to", now.ps(), link.node, link.port);
+  const std::uint32_t port = state.first_port(link.node) + link.port, far = state.ports_[port].far;
+  EXANET_CHECK(far != kNone, "no link at this port", now.ps(), link.node, link.port);
+  for (const std::uint32_t end : {port, far}) state.cuts_[end].line.loss = loss;
 }
 
 // What a routing sees of a port whose link is down: more than any buffers hold.

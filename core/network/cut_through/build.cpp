@@ -122,6 +122,10 @@ std::uint64_t CutThroughNetwork::lost() const {
   return packets;
 }
 
+void CutThroughNetwork::set_loss(PortRef link, const LinkLoss& loss, Time now) {
+  set_switch_loss(*state_, link, loss, now);
+}
+
 void CutThroughNetwork::set_link(PortRef link, bool up, Time now) {
   collect_all();
   set_switch_link(*state_, link, up, now);

@@ -159,7 +159,9 @@ void Part::grant(Time now, NodeId node, std::uint32_t output, const Choice& choi
   if (net_.ports_[first + output].link_class == kIntraTile) {
     net_.out_free_[first + output] = left;
     events_.schedule(left, deliver_event_, entry.packet);
-  } else if (!net_.cuts_.empty() && net_.cuts_[first + output].down) [[unlikely]] {
+  } else if (!net_.cuts_.empty() &&
+             net_.cuts_[first + output].swallows(first + output, entry.words * (8u << net_.timing_.router.word_shift)))
+      [[unlikely]] {
     net_.out_free_[first + output] = left;
     lose(entry.packet);
   } else {

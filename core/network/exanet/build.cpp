@@ -328,6 +328,15 @@ void ExanetNetwork::set_link(PortRef link, bool up, Time now) {
     s.parts_[s.part_of(s.inputs_[s.outputs_[output].first_input].node)]->set_output(now, output, up);
 }
 
+void ExanetNetwork::set_loss(PortRef link, const LinkLoss& loss, Time now) {
+  State& s = *state_;
+  EXANET_CHECK(s.links_fail_, "a link loses packets where none was to", now.ps(), link.node, link.port);
+  const std::uint32_t index = s.first_port(link.node) + link.port, far = s.far_outputs_[index];
+  EXANET_CHECK(s.outputs_[index].far_input != kNone, "no link at this port", now.ps(), link.node, link.port);
+  s.lossy_.resize(s.outputs_.size());
+  for (const std::uint32_t output : {index, far}) s.lossy_[output].loss = loss;
+}
+
 void ExanetNetwork::finish(std::size_t part, Time now) { state_->parts_[part]->finish(now); }
 
 std::uint64_t ExanetNetwork::memory_bytes() const {

@@ -321,7 +321,11 @@ bool Part::has_credit_beyond(Time now, const Output& output, std::uint32_t outpu
 void Part::grant(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index) {
   Input& input = inputs_[input_index];
   if (output.link_class >= down_ && output.link_class != kIntraTile) [[unlikely]]
-    return lose_front(now, output, output_index, input_index);
+    return lose_front(now, output, output_index, input_index, Status::kLinkDown);
+  if (!net_.lossy_.empty() && output.link_class != kIntraTile) [[unlikely]]
+    if (net_.lossy_[output_index].loses(output_index,
+                                        router_.packet_words(input.front_words) * (8u << router_.word_shift)))
+      return lose_front(now, output, output_index, input_index, Status::kLost);
   if (input.multicast) return grant_copy(now, output, output_index, input_index);
   const std::uint32_t index = input.front, words = input.front_words;
   PacketInFlight& packet = packets_[index];

@@ -32,6 +32,7 @@ class ExanetNetwork final : public PartitionedNetwork<exanet_state::State> {
   std::uint64_t memory_bytes() const override;
   bool may_lose() const override;
   void set_link(PortRef link, bool up, Time now) override;
+  void set_loss(PortRef link, const LinkLoss& loss, Time now) override;
   void finish(std::size_t part, Time now) override;
 };
 

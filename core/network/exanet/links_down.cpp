@@ -64,8 +64,8 @@ void Part::withdraw(Input& input) {
   input.due = false;
 }
 
-// The front of an input is granted an output whose link is down.
-void Part::lose_front(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index) {
+// The front of an input is granted an output whose link is down, or loses it.
+void Part::lose_front(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index, Status why) {
   Input& input = inputs_[input_index];
   const Time left = max(now + router_.cycle * router_.packet_words(input.front_words), packets_[input.front].tail_in);
   output.free_at = left + router_.output_gap;
@@ -73,7 +73,7 @@ void Part::lose_front(Time now, Output& output, std::uint32_t output_index, std:
   if (may_reroute_) cancel_decision(input_index);
   input.due = false;
   ++lost_;
-  read_out(input, left, Status::kLinkDown);
+  read_out(input, left, why);
 }
 
 // The front of `input` leaves it for nowhere; its last word is read at `left`.

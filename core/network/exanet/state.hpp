@@ -267,6 +267,7 @@ struct State {
   std::vector<std::uint64_t> wide_;
   std::vector<Slots> slots_;  // of the outputs; empty where they never run out
   LineFaults faults_;
+  std::vector<LossyLink> lossy_;  // of the outputs; empty while no link has lost single packets
   std::vector<FarEnd> far_ends_;  // of the outputs; empty without faults
   std::vector<std::uint64_t> discarded_;  // packets without a route, by node
   std::vector<std::unique_ptr<Part>> parts_;
@@ -341,7 +342,7 @@ struct Part {
   [[gnu::cold, gnu::noinline]] void lose_on_line(Time now, std::uint32_t far_input);
   void withdraw(Input& input);
   [[gnu::cold, gnu::noinline]] void lose_front(Time now, Output& output, std::uint32_t output_index,
-                                               std::uint32_t input_index);
+                                               std::uint32_t input_index, Status why);
   void read_out(Input& input, Time left, Status why);
   void report_lost(std::uint32_t packet_index, Status why);
   void register_front(Input& input);

@@ -68,6 +68,10 @@ std::uint64_t WormholeNetwork::lost() const {
   return packets;
 }
 
+void WormholeNetwork::set_loss(PortRef link, const LinkLoss& loss, Time now) {
+  set_switch_loss(*state_, link, loss, now);
+}
+
 void WormholeNetwork::set_link(PortRef link, bool up, Time now) {
   collect_all();
   set_switch_link(*state_, link, up, now);

@@ -258,7 +258,8 @@ void Part::deliver(Time now, std::uint32_t packet_index) {
 
 // Flits of a packet go all over the link, or none does.
 bool Part::is_swallowed(std::uint32_t output, Worm& worm) const {
-  if (worm.sent == 0) worm.swallowed = net_.cuts_[output].down;
+  if (worm.sent == 0)
+    worm.swallowed = net_.cuts_[output].swallows(output, worm.words * (8u << net_.timing_.router.word_shift));
   return worm.swallowed;
 }
 

@@ -46,6 +46,7 @@ class ExanetNic final : public Nic, GatewareListener {
   void post(const ReductionCall& call) override;
 
   const Network& network() const override { return *network_; }
+  FaultTarget& links() override { return *network_; }
   std::uint64_t packets() const override { return context_.packets; }
   std::uint64_t payload_bytes() const override { return context_.payload_bytes; }
   PageStatistics pages() const override { return model_ ? model_->pages() : PageStatistics{}; }

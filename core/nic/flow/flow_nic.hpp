@@ -39,6 +39,7 @@ class FlowNic final : public Nic {
   bool reduces() const override { return context_.config.reduction_trees > 0; }
 
   const Network& network() const override { return links_; }
+  FaultTarget& links() override { return links_; }
   Network& network() { return links_; }
   std::uint64_t packets() const override { return context_.packets; }
   std::uint64_t payload_bytes() const override { return context_.payload_bytes; }

@@ -42,6 +42,7 @@ class IdealNic final : public Nic {
   bool waiting(NodeId node, NodeId dst) const { return queues_[queue_of(node, dst)].first != kNone; }
 
   const Network& network() const override { return *network_; }
+  FaultTarget& links() override { return *network_; }
   std::uint64_t packets() const override { return packets_; }
   std::uint64_t payload_bytes() const override { return payload_bytes_; }
   std::uint64_t active() const override { return active_; }

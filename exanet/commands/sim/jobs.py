@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from exanet import lightly, registries
-from exanet.commands.options import Failed, Json, MachineOption, Output, Quiet, Rails, Routing, Topology, packet_size
+from exanet.commands.options import Failed, Faults, Json, MachineOption, Output, Quiet, Rails, Routing, Topology, packet_size
 from exanet.commands.sim.options import Level, PacketBytes, Seed
 
 Jobs = Annotated[
@@ -36,6 +36,7 @@ def command(
     routing: Routing = None,
     rails: Rails = None,
     failed: Failed = None,
+    faults: Faults = None,
     output: Output = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -43,10 +44,11 @@ def command(
     """Simulate jobs to their end, each on its own endpoints: when they finish, and how long their messages take."""
     with lightly.imports():
         from exanet import level as levels
+        from exanet.faults import add as failing
         from exanet.machine.variant import variant
         from exanet.sim import job_run
 
     levels.check(level)
     spec = job_run.Spec(tuple(texts), mapping, packet_size(packets), seed, level, nic)
-    described = variant(machine, topology, routing, failed or [], rails=rails, packets=level == "packet")
+    described = failing(variant(machine, topology, routing, failed or [], rails=rails, packets=level == "packet"), faults)
     job_run.run(described, spec, output, as_json, quiet)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from exanet import lightly
-from exanet.commands.options import Failed, Json, MachineOption, Output, Quiet, Rails, Routing, Topology, packet_size, time_ps
+from exanet.commands.options import Failed, Faults, Json, MachineOption, Output, Quiet, Rails, Routing, Topology, packet_size, time_ps
 from exanet.commands.sim.options import PacketBytes, Seed, Traffic
 
 _DEFAULT_LOADS = "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9"
@@ -35,6 +35,7 @@ def command(
     routing: Routing = None,
     rails: Rails = None,
     failed: Failed = None,
+    faults: Faults = None,
     threads: Annotated[int, typer.Option("--threads", help="Threads for each load; results do not depend on it.")] = 1,
     output: Output = None,
     as_json: Json = False,
@@ -42,11 +43,12 @@ def command(
 ) -> None:
     """Simulate single packets at offered loads: accepted load, latency, link use and fairness."""
     with lightly.imports():
+        from exanet.faults import add as failing
         from exanet.machine.variant import variant
         from exanet.sim import run, tables
         from exanet.sim.spec import TrafficSpec
 
-    described = variant(machine, topology, routing, failed or [], rails=rails)
+    described = failing(variant(machine, topology, routing, failed or [], rails=rails), faults)
     window = time_ps("--measure", measure)
     spec = TrafficSpec(
         traffic,

@@ -9,7 +9,20 @@ from typing import Annotated
 import typer
 
 from exanet import lightly, registries
-from exanet.commands.options import Failed, Json, MachineOption, Output, Quiet, Rails, Routing, Topology, packet_size, size_bytes, time_ps
+from exanet.commands.options import (
+    Failed,
+    Faults,
+    Json,
+    MachineOption,
+    Output,
+    Quiet,
+    Rails,
+    Routing,
+    Topology,
+    packet_size,
+    size_bytes,
+    time_ps,
+)
 from exanet.commands.sim.options import Level, PacketBytes, Seed, Traffic
 
 _ABOUT = {
@@ -71,6 +84,7 @@ def command(
     routing: Routing = None,
     rails: Rails = None,
     failed: Failed = None,
+    faults: Faults = None,
     output: Output = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -78,21 +92,21 @@ def command(
     """Simulate whole messages, all at once or at a load: when they arrive, and their delay against an empty network."""
     with lightly.imports():
         from exanet import level as levels
+        from exanet.faults import add as failing
         from exanet.machine.variant import variant
         from exanet.sim import run, tables
         from exanet.sim.spec import DEFAULT_BYTES, TrafficSpec, distributions
 
     levels.check(level)
-    described = variant(machine, topology, routing, failed or [], rails=rails, packets=level == "packet")
+    described = failing(variant(machine, topology, routing, failed or [], rails=rails, packets=level == "packet"), faults)
     sizes = message if message in distributions() else None
     if message is None:
         size = DEFAULT_BYTES if level == "packet" else None  # at flow level they need no size to be messages
     else:
         size = None if sizes is not None else size_bytes("--message", message)
-    window = time_ps("--measure", measure)
     spec = TrafficSpec(
-        traffic, packet_size(packets), "poisson", seed, None if warm_up == "auto" else time_ps("--warm-up", warm_up), window,
-        level, size, sizes, rounds, time_ps("--grain", grain), sharing, pace,
+        traffic, packet_size(packets), "poisson", seed, None if warm_up == "auto" else time_ps("--warm-up", warm_up),
+        time_ps("--measure", measure), level, size, sizes, rounds, time_ps("--grain", grain), sharing, pace,
     )  # fmt: skip
     wanted = [0.0] if loads is None else run.loads(loads)
     run.run(described, wanted, spec, 1, output, as_json, quiet, tables.show_messages)

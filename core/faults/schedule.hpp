@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a file of faults says (docs/faults.md), as the simulator takes it, and the plan that follows from it on a shape.
+//
+// Model: listed events name what goes down or comes up, as `--fail` names it; drawn ones follow rates up to a time.
+// Whether a machine has what is named is known here first, so an event that names nothing is a problem of its place in
+// the list.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/config/visit.hpp"
+#include "core/faults/plan.hpp"
+
+namespace exanet {
+
+struct FaultEvent {
+  std::string what;  // a node, a link, or how many at random (FaultPlan::fail)
+  Time at;
+  bool up = false;
+  bool lossy = false;  // loses packets from then on; without a rate, no more
+  LinkLoss loss = {};
+};
+
+template <typename V>
+void visit(FaultEvent& c, V&& v) {
+  v("what", c.what);
+  v("at_ps", c.at);
+  v("up", c.up, kOptional);
+  v("lossy", c.lossy, kOptional);
+  v("lost_packets", c.loss.packets, kOptional);
+  v("bit_errors", c.loss.bits, kOptional);
+  v("seed", c.loss.seed, kOptional);
+}
+
+struct DrawnFaults {
+  FaultRate rate;
+  Time until;
+};
+
+template <typename V>
+void visit(DrawnFaults& c, V&& v) {
+  v("links", c.rate.links);
+  v("between_ps", c.rate.between);
+  v("repair_ps", c.rate.repair);
+  v("seed", c.rate.seed);
+  v("until_ps", c.until);
+}
+
+struct FaultSchedule {
+  std::vector<FaultEvent> events;
+  std::vector<DrawnFaults> drawn;
+  Time reaction;  // of routes that follow states of links
+
+  bool empty() const { return events.empty() && drawn.empty(); }
+};
+
+template <typename V>
+void visit(FaultSchedule& c, V&& v) {
+  v("events", c.events, kOptional);
+  v("drawn", c.drawn, kOptional);
+  v("reaction_ps", c.reaction, kOptional);
+}
+
+// What has come of a schedule by the end of a run.
+struct FaultRecord {
+  std::vector<FaultChange> changes;  // that have happened, in their order
+  std::uint64_t lost = 0;  // packets
+  std::uint64_t failed = 0;  // operations, at each end, that completed with a status
+};
+
+template <typename V>
+void visit(FaultRecord& r, V&& v) {
+  v("changes", r.changes);
+  v("lost", r.lost);
+  v("failed", r.failed);
+}
+
+// Throws ConfigError with every event that names nothing, by `faults.events.NUMBER`.
+FaultPlan plan_of(const FaultSchedule& schedule, const Topology& shape);
+
+}  // namespace exanet

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Does a schedule make the plan that it says, and name each event that the shape does not have?
+#include "core/faults/schedule.hpp"
+
+#include <doctest/doctest.h>
+
+#include "core/config/error.hpp"
+#include "core/faults/link_loss.hpp"
+#include "core/routing/make_topology.hpp"
+
+using namespace exanet;
+
+TEST_CASE("schedules of faults: events go down, come up and lose packets, and rates follow them") {
+  const auto shape = make_topology({"torus", {4, 4}});
+  FaultSchedule schedule;
+  CHECK(schedule.empty());
+  schedule.events = {{"links:2:3", Time::us(5), true, false, {}},
+                     {"links:2:3", Time::us(1), false, false, {}},
+                     {"links:1:3", Time::us(7), false, true, {0.5, 0, 9}},
+                     {"links:1:3", Time::us(8), false, true, {}}};
+  FaultPlan plan = plan_of(schedule, *shape);
+  REQUIRE(plan.changes().size() == 6);
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(plan.changes()[i].at == (i < 2 ? Time::us(1) : Time::us(5)));
+    CHECK(plan.changes()[i].up == (i >= 2));
+    CHECK_FALSE(plan.changes()[i].lossy);
+  }
+  const FaultChange &begins = plan.changes()[4], &ends = plan.changes()[5];
+  CHECK((begins.lossy && !begins.up && begins.loss.packets == 0.5 && begins.loss.seed == 9));
+  CHECK((ends.lossy && ends.up && !ends.loss.any()));
+  CHECK(plan.states_at(*shape, Time::us(8)).works(*shape, begins.node, begins.port));
+  FaultRate rate;
+  rate.between = Time::us(100);
+  schedule.drawn = {{rate, Time::us(1000)}};
+  CHECK(plan_of(schedule, *shape).changes().size() > 6);
+}
+
+TEST_CASE("schedules of faults: each event that names nothing is a problem of its place") {
+  const auto shape = make_topology({"torus", {4, 4}});
+  FaultSchedule schedule;
+  schedule.events = {{"nowhere", Time(), false, false, {}},
+                     {"links:1:1", Time(), false, false, {}},
+                     {"links:99", Time(), false, false, {}}};
+  try {
+    plan_of(schedule, *shape);
+    FAIL("accepted");
+  } catch (const ConfigError& error) {
+    REQUIRE(error.problems().size() == 2);
+    CHECK(error.problems()[0].path == "faults.events.0");
+    CHECK(error.problems()[1].path == "faults.events.2");
+  }
+}
+
+TEST_CASE("lossy links: the share of packets that is lost is that of the rates, and a function of seed and line") {
+  const auto lost = [](LinkLoss loss, std::uint64_t line, std::uint32_t bits) {
+    LossyLink link{loss};
+    int count = 0;
+    for (int i = 0; i < 20'000; ++i) count += link.loses(line, bits);
+    return count;
+  };
+  CHECK(lost({}, 1, 2048) == 0);
+  CHECK(lost({1, 0, 1}, 1, 2048) == 20'000);
+  // Six standard deviations of 20,000 draws: 170.
+  CHECK(lost({0.2, 0, 1}, 1, 2048) == doctest::Approx(4000).epsilon(340.0 / 4000));
+  CHECK(lost({0, 1e-4, 1}, 1, 2048) == doctest::Approx(20'000 * 0.18520).epsilon(330.0 / 3704));
+  CHECK(lost({0.2, 0, 1}, 1, 2048) == lost({0.2, 0, 1}, 1, 64));
+  CHECK(lost({0.2, 0, 1}, 1, 2048) != lost({0.2, 0, 1}, 2, 2048));
+  CHECK(lost({0.2, 0, 1}, 1, 2048) != lost({0.2, 0, 2}, 1, 2048));
+}

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads a file of faults and checks it against a machine, as machine files are: every problem at once, at its place in the file."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from exanet import _core, lightly
+from exanet.errors import InputError
+from exanet.faults.schema import Drawn, Event, FaultsFile
+from exanet.machine import Machine, located
+from exanet.machine.located import Located, Mark
+
+_SECTIONS: dict[str, Any] = {"events": Event, "drawn": Drawn}
+
+
+def add(described: Machine, file: str | Path | None) -> Machine:
+    """The machine, on which what `file` says fails; itself without a file.
+
+    Raises InputError with each problem of the file at its line, also with what the machine does not have.
+    """
+    if file is None:
+        return described
+    tree = located.read(Path(file).expanduser(), located.printable(str(file)))
+    model = _checked(tree)
+    events = [(number, change) for number, event in enumerate(model.events) for change in event.changes()]
+    if not events and not model.drawn:
+        raise InputError(tree.mark.error("nothing fails; list 'events', or say 'drawn' (exanet faults new writes an example)"))
+    schedule = {
+        "events": [change for _, change in events],
+        "drawn": [drawn.resolved() for drawn in model.drawn],
+        "reaction_ps": model.reaction,
+    }
+    failing = replace(described, faults=schedule, faults_file=str(file))
+    try:
+        needs = _core.fault_needs(failing.resolve())
+    except _core.ConfigError as error:
+        raise InputError(_placed(tree, error, [number for number, _ in events])) from None
+    return replace(failing, faults_channels=needs["virtual_channels"])
+
+
+def changes(failing: Machine) -> int:
+    """How many changes a machine with faults makes."""
+    return int(_core.fault_needs(failing.resolve())["changes"])
+
+
+def _checked(tree: Located) -> FaultsFile:
+    with lightly.imports():
+        FaultsFile.model_rebuild()
+    try:
+        return FaultsFile.model_validate(tree.plain(), strict=False)
+    except ValidationError as error:
+        found = {_problem(tree, detail) for detail in error.errors(include_url=False)}
+        raise InputError([mark.error(text) for mark, text in sorted(found)]) from None
+
+
+def _placed(tree: Located, error: _core.ConfigError, sources: list[int]) -> list[str]:
+    """The simulator's refusal, each problem at the event that it comes from."""
+    found: dict[str, None] = {}
+    for path, text in error.problems:
+        parts = path.split(".")
+        event = sources[int(parts[2])] if parts[:2] == ["faults", "events"] and len(parts) == 3 else None
+        mark = tree.mark if event is None else tree.find(("events", event))
+        found[mark.error(text)] = None
+    return list(found)
+
+
+def _problem(tree: Located, detail: Any) -> tuple[Mark, str]:
+    path, kind = tuple(detail["loc"]), detail["type"]
+    last = str(path[-1]) if path else ""
+    owner = _SECTIONS[str(path[0])] if len(path) > 2 else FaultsFile
+    known = [field.alias or name for name, field in owner.model_fields.items()]
+    if kind == "extra_forbidden":
+        close = difflib.get_close_matches(last, known, 1, 0.6)
+        advice = f"did you mean '{close[0]}'?" if close else f"known keys: {', '.join(known)}"
+        return tree.find(path, key=True), f"unknown key '{last}'; {advice}"
+    if kind == "missing":
+        return tree.find(path[:-1]), f"'{last}' is missing; {_help(owner, last)}"
+    text = str(detail["msg"])
+    if kind in ("model_type", "model_attributes_type"):
+        text = "expected a mapping" if path else "a file of faults is a mapping of keys to values, e.g. 'events:' with a list"
+    return tree.find(path), f"'{last}': {text[0].lower()}{text[1:]}" if last and not isinstance(path[-1], int) else text
+
+
+def _help(owner: Any, key: str) -> str:
+    field = next(field for name, field in owner.model_fields.items() if (field.alias or name) == key)
+    return str(field.description)

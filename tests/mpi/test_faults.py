@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does a program survive a link that is cut and comes back, where its interfaces retransmit, and learn of it where they do not?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+
+from .conftest import Finished, Runner, Stack
+
+CUT = """\
+events:
+  - at: 20 us
+    down: qfdb(0,0,0).F1 F2
+    for: 100 us
+"""
+FAR = "reaction: 1 s\n"  # nothing goes round the link while it is down
+ROUND_PS = 256 * 64 * 6400
+"""Of the retransmission scan of transfers: 64 cycles of 6.4 ns for each of 256 channels (docs/gateware/transfers.md)."""
+SPREAD = ("--compute", "off", "--map", "round-robin")
+
+
+def cut(run: Runner, stack: Stack, program: Path, folder: Path, machine: str, text: str, code: int | None = 0) -> Finished:
+    options = list(SPREAD)
+    if text:
+        file = folder / "cut.yaml"
+        file.write_text(text)
+        options += ["--faults", str(file)]
+    return run(stack, 2, [program], machine=machine, options=options, code=code, timeout=120)
+
+
+def test_interfaces_that_retransmit_hide_a_cut(exanet_run: Runner, stack: Stack, compiled: Callable[..., Path], tmp_path: Path) -> None:
+    program = compiled("cut")
+    whole = cut(exanet_run, stack, program, tmp_path, "exanest-ni", "")
+    broken = cut(exanet_run, stack, program, tmp_path, "exanest-ni", FAR + CUT)
+    again = cut(exanet_run, stack, program, tmp_path, "exanest-ni", FAR + CUT)
+    assert whole.output.strip() == broken.output.strip() == "wrong 0"
+    assert "lost_packets" not in whole.summary
+    assert broken.summary["lost_packets"] > 0
+    assert broken.summary["failed_operations"] == 0
+    waited = broken.summary["virtual_ps"] - whole.summary["virtual_ps"]
+    assert 62 * ROUND_PS < waited < 65 * ROUND_PS, "one timeout of a block: 63 rounds where the network keeps order"
+    table = pl.read_parquet(broken.folder / "faults.parquet")
+    assert table.select("time_ps", "what", "up").rows() == [
+        (20_000_000, "qfdb(0,0,0).F1 F2", False),
+        (120_000_000, "qfdb(0,0,0).F1 F2", True),
+    ]
+    assert (broken.folder / "summary.json").read_bytes() == (again.folder / "summary.json").read_bytes()
+
+
+def test_interfaces_of_constants_report_rank_node_and_time(
+    exanet_run: Runner, stack: Stack, compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    broken = cut(exanet_run, stack, compiled("cut"), tmp_path, "exanest", FAR + CUT, code=None)
+    assert broken.code not in (0, 9)
+    said = re.search(
+        r"what had failed first on the network: rank [01] on node [01](, in MPI_\w+)? at (\d+)\.\d{3} us: "
+        r"(send to|receive from) rank [01], \d+ bytes, failed: ",
+        broken.errors,
+    )
+    assert said, broken.errors
+    assert 20 <= int(said[2]) < 121
+    assert broken.summary["lost_packets"] > 0
+    assert broken.summary["failed_operations"] > 0
+
+
+def test_what_fails_after_the_end_costs_nothing(exanet_run: Runner, stack: Stack, compiled: Callable[..., Path], tmp_path: Path) -> None:
+    whole = cut(exanet_run, stack, compiled("cut"), tmp_path, "exanest", "")
+    late = cut(exanet_run, stack, compiled("cut"), tmp_path, "exanest", "events:\n  - {at: 1 s, down: links:1:1}\n")
+    assert late.output == whole.output
+    assert late.summary["virtual_ps"] == whole.summary["virtual_ps"]
+    assert late.summary["lost_packets"] == 0

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of faults: their example, what is refused and where, and what simulations make of them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from exanet import cli, machine
+from exanet.errors import InputError
+from exanet.faults import read
+
+THREE = "events:\n  - at: 5 us\n    down: links:3:1\n    for: 20 us\n"
+
+
+def run(*words: str | Path) -> Any:
+    return CliRunner().invoke(cli.app, [str(word) for word in words], catch_exceptions=False)
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "faults.yaml"
+    file.write_text(text)
+    return file
+
+
+@pytest.mark.parametrize("name", ["exanest", "torus-512", "fat-tree-64", "dragonfly-342", "trenz-2x2"])
+def test_the_example_fits_the_machine_that_it_is_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("faults", "new", "cut", "-m", name).exit_code == 0
+    done = run("faults", "check", "cut.yaml", "-m", name)
+    assert done.exit_code == 0
+    assert "14 changes" in done.stdout  # a cut link, five of a flapping one, and a node: down and up each
+    with pytest.raises(InputError, match="there already"):
+        run("faults", "new", "cut", "-m", name)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("events:\n  - at: 5\n    down: links:1:1\n", 2, "5 has no unit"),
+        ("events:\n  - at: 5 us\n    dwn: links:1:1\n", 3, "did you mean 'down'?"),
+        ("events:\n  - at: 5 us\n", 2, "one of 'down', 'up' and 'lossy'"),
+        ("events:\n  - down: links:1:1\n", 2, "'at' is missing"),
+        ("events:\n  - at: 5 us\n    down: links:1:1\n    period: 3 us\n", 2, "'period' and 'count' go together"),
+        ("events:\n  - at: 5 us\n    down: links:1:1\n    for: 3 us\n    period: 3 us\n    count: 2\n", 2, "less than its period"),
+        ("events:\n  - at: 5 us\n    up: links:1:1\n    for: 3 us\n", 2, "are of what goes down"),
+        ("events:\n  - at: 5 us\n    lossy: links:1:1\n", 2, "takes 'lost_packets' or 'bit_errors'"),
+        ("events:\n  - at: 5 us\n    lossy: links:1:1\n    lost_packets: 2\n", 4, "less than or equal to 1"),
+        ("events:\n  - at: 5 us\n    down: links:1:1\n    seed: 2\n", 2, "'seed' is of what is lossy"),
+        ("events:\n  - at: -1 us\n    down: links:1:1\n", 2, "is negative"),
+        ("events:\n  - at: 5 us\n    down: links:1:1\n  - at: 6 us\n    down: nowhere\n", 4, "neither a node nor one of its links"),
+        ("events:\n  - at: 5 us\n    down: links:99999\n", 2, "this machine has"),
+        ("drawn:\n  - what: cables\n    mtbf: 1 ms\n    until: 1 s\n", 2, "'links' or 'nodes'"),
+        ("drawn:\n  - what: links\n    mtbf: 0\n    until: 1 s\n", 3, "greater than 0"),
+        ("reaction: 1 us\n", 1, "nothing fails"),
+        ("- at: 5 us\n", 1, "mapping"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_at_its_line(tmp_path: Path, text: str, line: int, said: str) -> None:
+    file = written(tmp_path, text)
+    with pytest.raises(InputError) as raised:
+        run("faults", "check", file, "-m", "torus-512")
+    assert len(raised.value.messages) == 1
+    message = raised.value.messages[0]
+    assert message.startswith(f"{file}:{line}:")
+    assert said in message
+
+
+def test_all_problems_are_found_at_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as raised:
+        run("faults", "check", written(tmp_path, "events:\n  - at: 5\n    down: x\n  - at: 1 us\n    dwn: x\n"), "-m", "torus-512")
+    assert [message.split(":")[1] for message in raised.value.messages] == ["2", "5"]
+
+
+def test_what_flaps_goes_down_once_in_each_period(tmp_path: Path) -> None:
+    text = "events:\n  - {at: 5 us, down: 'links:1:1', for: 1 us, period: 4 us, count: 3}\n"
+    failing = read.add(machine.load("torus-512"), written(tmp_path, text))
+    assert failing.faults is not None
+    times = [(change["at_ps"] // 10**6, change["up"]) for change in failing.faults["events"]]
+    assert times == [(5, False), (6, True), (9, False), (10, True), (13, False), (14, True)]
+
+
+def test_packets_at_a_load_are_counted_when_lost_whatever_the_threads(tmp_path: Path) -> None:
+    file = written(tmp_path, THREE)
+    options = ("-m", "torus-512", "--load", "0.2", "--warm-up", "2 us", "--measure", "30 us", "--faults", file, "-q")
+    for threads in ("1", "2"):
+        assert run("sim", "load", *options, "--threads", threads, "-o", tmp_path / threads).exit_code == 0
+    for name in ("summary.json", "points.parquet", "faults.parquet"):
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes(), name
+    point = json.loads((tmp_path / "1/summary.json").read_text())["points"][0]
+    assert point["lost_packets"] > 0
+    table = pl.read_parquet(tmp_path / "1/faults.parquet")
+    assert table["time_ps"].to_list() == [5_000_000] * 3 + [25_000_000] * 3
+    assert table["up"].to_list() == [False] * 3 + [True] * 3
+
+
+LOSSY = "events:\n  - at: 0 s\n    lossy: links:64:1\n    lost_packets: 0.02\n    seed: {seed}\n    for: 20 us\n"
+ROUTERS = {  # what is lossy there, and threads that must not matter
+    "exanet": ("torus-512", "links:64:1", "2"),
+    "cut-through": ("bxi-256", "links:64:1", "1"),  # under pauses it takes one
+    "wormhole": ("exanest-tor", "switch(1,0,0)", "2"),
+}
+
+
+@pytest.mark.parametrize("routers", list(ROUTERS))
+def test_lossy_links_lose_the_share_that_they_are_to_whatever_the_threads(tmp_path: Path, routers: str) -> None:
+    name, links, threads = ROUTERS[routers]
+    text = LOSSY.format(seed=7).replace("links:64:1", links)
+    found = {}
+    for run_of, said, on in (("a", text, "1"), ("b", text, threads), ("c", text.replace("seed: 7", "seed: 8"), "1")):
+        (tmp_path / run_of).mkdir()
+        file = written(tmp_path / run_of, said)
+        options = ("-m", name, "--load", "0.3", "--warm-up", "2 us", "--measure", "30 us", "--faults", file, "-q")
+        assert run("sim", "load", *options, "--threads", on, "-o", tmp_path / run_of / "out").exit_code == 0
+        found[run_of] = json.loads((tmp_path / run_of / "out/summary.json").read_text())["points"][0]
+    assert found["a"] == found["b"]
+    assert found["a"]["lost_packets"] > 0
+    assert found["a"]["latency_ns"] != found["c"]["latency_ns"], "another seed loses others"
+
+
+def test_the_flow_level_refuses_lossy_links(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no link loses single packets at flow level"):
+        file = written(tmp_path, LOSSY.format(seed=1))
+        run("sim", "jobs", "--job", "barrier", "--level", "flow", "-m", "torus-512", "--faults", file, "-o", tmp_path / "out")
+
+
+@pytest.mark.parametrize("command", [("messages", "--message", "64KiB"), ("jobs", "--job", "stencil-3d:bytes=4KiB")])
+@pytest.mark.parametrize("level", ["packet", "flow"])
+def test_a_message_that_is_lost_ends_the_simulation(tmp_path: Path, command: tuple[str, ...], level: str) -> None:
+    file = written(tmp_path, THREE)
+    with pytest.raises(InputError, match=r"the simulation cannot go on: at .* failed: "):
+        run("sim", *command, "--level", level, "-m", "torus-512", "--faults", file, "-q", "-o", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("command", [("messages", "--message", "4KiB"), ("jobs", "--job", "stencil-3d:bytes=4KiB")])
+@pytest.mark.parametrize("level", ["packet", "flow"])
+def test_jobs_and_messages_take_other_routes_around_what_failed_before(tmp_path: Path, command: tuple[str, ...], level: str) -> None:
+    file = written(tmp_path, "events:\n  - at: 0 s\n    down: links:3:1\n")
+    assert run("sim", *command, "--level", level, "-m", "torus-512", "--faults", file, "-q", "-o", tmp_path / "out").exit_code == 0
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    assert summary["run"]["faults"] == str(file)
+    assert len(pl.read_parquet(tmp_path / "out/faults.parquet")) == 3
+
+
+def test_failures_from_the_beginning_and_faults_of_a_file_are_not_mixed(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="take 'failed' and 'rails' out"):
+        run("sim", "load", "-m", "torus-512", "--fail", "links:1:1", "--faults", written(tmp_path, THREE), "-o", tmp_path / "out")
+
+
+def test_a_replay_reports_what_failed_and_ends_where_a_message_is_lost(tmp_path: Path) -> None:
+    options = ("replay", "--job", "stencil-2d:ranks=16,bytes=4KiB", "-m", "exanest", "-q", "--no-report")
+    late = written(tmp_path, "events:\n  - {at: 0 s, down: links:1:1}\n")
+    assert run(*options, "--faults", late, "-o", tmp_path / "out").exit_code == 0
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    assert summary["run"]["faults"] == str(late)
+    assert summary["lost_packets"] == 0
+    assert len(pl.read_parquet(tmp_path / "out/faults.parquet")) == 1
+    cut = written(tmp_path, "events:\n  - {at: 2 us, down: 'qfdb(0,0,0).F1'}\n")
+    with pytest.raises(InputError, match=r"the replay ends at .* on node \d+, .* failed: "):
+        run(*options, "--faults", cut, "-o", tmp_path / "ended")
+    assert not (tmp_path / "ended").exists()
+
+
+def test_a_table_of_faults_is_read_back(tmp_path: Path) -> None:
+    from exanet.results import fault_table
+
+    table = fault_table({"time_ps": [3], "node": [1], "port": [-1], "up": [0], "lossy": [0], "what": ["(1)"]})
+    assert table.rows() == [(3, 1, -1, False, False, "(1)")]
+
+
+def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = Path(__file__).parents[2] / "docs/faults.md"
+    lines = [line.strip() for line in page.read_text().splitlines() if line.startswith("    exanet ") and " run " not in line]
+    assert [line.split()[1] for line in lines] == ["faults", "faults", "sim"]
+    for line in lines:
+        done = run(*shlex.split(line)[1:])
+        assert done.exit_code == 0, done.output
+    assert re.search(r"load 0.2: Faults: [0-9]+ packets lost; what failed when is in faults.parquet", done.stdout)
+
+
+def test_the_file_of_the_page_is_one(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/faults.md").read_text()
+    file = written(tmp_path, textwrap.dedent(page.split("## The file\n\n")[1].split("\n\nTimes have units")[0]))
+    done = run("faults", "check", file, "-m", "torus-512")
+    assert done.exit_code == 0
