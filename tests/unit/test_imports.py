@@ -28,6 +28,7 @@ ORDER = (
     *(
         "callable",
         "errors",
+        "encoding",
         "renamed",
         "lightly",
         "units",
