@@ -322,8 +322,8 @@ class _Actor:
         elif name == "scatterv":
             rest = _arguments(words, n + 1, 3, f"{n} SIZES RECEIVED [ROOT] [DATATYPE DATATYPE]")
             kind, other = rest(n + 2), rest(n + 3)
-            received = self.size(words[n], other or kind)
-            self.call("Scatterv", 0, received, root=rest(n + 1), by_rank=(self.sizes(words[:n], kind), []), element=self.element(kind))
+            own = self.size(words[n], other or kind)
+            self.call("Scatterv", 0, own, root=rest(n + 1), by_rank=(self.sizes(words[:n], kind), []), element=self.element(kind))
         else:
             rest = _arguments(words, n + 1, 1, f"{n} SIZES FLOPS [DATATYPE]")
             kind = rest(n + 1)
