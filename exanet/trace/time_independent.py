@@ -188,7 +188,7 @@ class _Actor:
         elif name in ("comm_size", "comm_dup", "location"):
             self.left_out["names of communicators and places in sources"] += 1
         elif name == "comm_split":
-            raise ValueError("collectives of a part of ranks cannot be told from those of all in this format; record it with exanet record")
+            raise ValueError("collectives of a part of ranks have no mark in this format; record it with exanet record")
         elif name in ("send", "isend", "recv", "irecv"):
             self.message(name, words)
         elif name in ("wait", "test"):

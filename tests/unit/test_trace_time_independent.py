@@ -101,7 +101,7 @@ def test_sizes_without_a_type_are_bytes_or_doubles_by_init(tmp_path: Path) -> No
         ("0 compute", "write one number"),
         ("0 bcast 8 5", "root 5 is not from 0 to 1"),
         ("0 gatherv 8 8", r"it has 2 sizes; write SENT 2 SIZES"),
-        ("0 comm_split", "cannot be told from those of all"),
+        ("0 comm_split", "have no mark in this format"),
         ("0 put 1 0 8", "the action is unknown"),
         ("1 send 0 0 8", "an action of rank 1 in the file of rank 0"),
         ("nonsense", "is no action"),

@@ -48,6 +48,6 @@ FORMAT = Format(
     read_from="its calls, from the list of files, one a rank, that `smpirun -trace-ti` writes, from one file with all ranks, or from the "
     "folder around one list. An operation of computing takes a nanosecond (a host of 1 Gflop/s); `exanet replay --compute` scales that. "
     "Names in a list are relative to it. A test finds nothing, and its message is waited for later. Refused are splits of communicators, "
-    "which the format cannot tell apart, messages without a tag (SimGrid before 3.20), and actions that it does not know",
+    "whose collectives have no mark in the format, messages without a tag (SimGrid before 3.20), and actions that it does not know",
     read_example="smpi_simgrid.txt",
 )
