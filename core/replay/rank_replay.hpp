@@ -24,7 +24,11 @@ class RankReplay final : public RankProgram {
 
   Time resume() override;
   bool finished() const override { return finished_; }
-  bool waits() const override { return in_graph_ ? graph_.waits() : in_call_ && until_ == Time::never(); }
+  bool waits() const override {
+    if (in_graph_) return graph_.waits();
+    return in_call_ && until_ == Time::never() &&
+           (!probing_ || call_.found);  // the answer to a probe that found nothing comes
+  }
   std::string where() const override;
   double share_done() const override { return in_graph_ ? graph_.share_done() : stream_.share_read(); }
   std::uint64_t calls() const override { return stream_.records(); }

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-_ACTION = rb"\s*\d+\s+(init|compute|isend|irecv|send|recv|wait|waitall|barrier|bcast|reduce|allreduce|alltoall|finalize)\b"
 _ADVICE = "convert it to GOAL, or write its calls as text (docs/traces/formats.md)"
 _HEAD_BYTES = 4096
 
@@ -36,8 +35,6 @@ def _format(file: Path, head: bytes) -> str:
         return "a trace of Paraver's (.prv)"
     if re.fullmatch(r"dumpi-.*\.(meta|bin)", file.name):
         return "a DUMPI trace (SST)"
-    if re.match(_ACTION, head):
-        return "a time-independent trace of SimGrid's (TI)"
     if file.suffix == ".et" or _is_chakra(head):
         return "an execution trace of Chakra's (MLCommons)"
     return ""

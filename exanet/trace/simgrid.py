@@ -23,12 +23,6 @@ LIST = "ranks.txt"
 """The file that `smpirun -replay` is given: the names of the others, a line each."""
 
 
-def found(directory: Path) -> Path | None:
-    """The list of an earlier conversion."""
-    place = directory / LIST
-    return place if place.is_file() else None
-
-
 @dataclass
 class _Rank:
     """A rank's actions while they are written."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SimGrid's time-independent format (exanet/trace/simgrid.py)."""
+"""SimGrid's time-independent format (exanet/trace/simgrid.py, exanet/trace/time_independent.py)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,16 @@ def _write(trace: Trace, directory: Path, choices: Choices) -> LeftOut:
     return simgrid.write(trace, directory, choices.collectives, choices.rules)
 
 
-def _found(place: Path) -> Path | None:
-    from exanet.trace import simgrid
+def _read(file: Path, directory: Path) -> LeftOut:
+    from exanet.trace import time_independent
 
-    return simgrid.found(place)
+    return time_independent.read(file, directory)
+
+
+def _found(place: Path) -> Path | None:
+    from exanet.trace import time_independent
+
+    return time_independent.found(place)
 
 
 FORMAT = Format(
@@ -37,4 +43,11 @@ FORMAT = Format(
     is_folder=True,
     is_schedule=True,
     found=_found,
+    read=_read,
+    source="a time-independent trace of SimGrid's (TI)",
+    read_from="its calls, from the list of files, one a rank, that `smpirun -trace-ti` writes, from one file with all ranks, or from the "
+    "folder around one list. An operation of computing takes a nanosecond (a host of 1 Gflop/s); `exanet replay --compute` scales that. "
+    "Names in a list are relative to it. A test finds nothing, and its message is waited for later. Refused are splits of communicators, "
+    "whose collectives have no mark in the format, messages without a tag (SimGrid before 3.20), and actions that it does not know",
+    read_example="smpi_simgrid.txt",
 )
