@@ -75,7 +75,7 @@ def test_results_say_that_they_are_of_flows(tmp_path: Path) -> None:
     trace = recorded(tmp_path / "short", short)
     words = ["replay", str(trace), "-m", "torus-2x2x2", "--no-report"]
     shown = CliRunner().invoke(cli.app, [*words, "--level", "flow", "-o", str(tmp_path / "flow")], catch_exceptions=False)
-    assert "at flow level" in shown.output and "a first answer" in shown.output
+    assert "at flow level" in shown.output and "a first estimate" in shown.output
     asked = json.loads((tmp_path / "flow" / "summary.json").read_text())["run"]
     assert asked["level"] == "flow" and len(asked["notes"]) == 1
     shown = CliRunner().invoke(cli.app, [*words, "-o", str(tmp_path / "packet")], catch_exceptions=False)

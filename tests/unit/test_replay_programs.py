@@ -252,7 +252,7 @@ def test_broadcasts_beside_dynamics_leave_a_page_for_each_mapping(tmp_path: Path
     ("words", "what"),
     [
         (["trees", "--broadcasts", "0"], "give a whole number from 1"),
-        (["trees", "--algorithms", "binary,trees"], "bcast by 'trees' is unknown"),
+        (["trees", "--algorithms", "binary,trees"], "bcast has no algorithm 'trees'"),
         (["trees", "--machine", "nowhere"], "nowhere"),
         (["trees", "--ranks", "1369"], "1369"),
         (["trees", "-o", "out"], "trees leave no results"),

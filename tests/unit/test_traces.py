@@ -271,7 +271,7 @@ def test_an_earlier_trace_stays_until_the_new_one_is_whole(tmp_path: Path) -> No
     folder.release(place)  # nothing was recorded
     assert {file.name: file.read_bytes() for file in trace.iterdir()} == held
     place = folder.prepare(trace)
-    with pytest.raises(InputError, match="nothing was recorded of rank 0"):
+    with pytest.raises(InputError, match="rank 0 recorded nothing"):
         folder.finish(place, 2, {})
     assert {file.name: file.read_bytes() for file in trace.iterdir()} == held
 
