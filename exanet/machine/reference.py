@@ -59,7 +59,7 @@ says `ni.shared_memory_rate` and `ni.shared_memory_latency`. No machine here say
 through memory is not published, so the default is ours. A message one way (`--compute off`, MPICH, a ping-pong's half),
 and a copy through memory with 100 ns and 32 Gb/s for comparison:
 
-| bytes | `exanest`, one node | `exanest`, neighbours | `exanest-ni`, one node | `exanest-ni`, neighbours | `exanest` with memory, one node |
+| bytes | `exanest`, one node | neighbours | `exanest-ni`, one node | neighbours | `exanest` with memory, one node |
 |---|---|---|---|---|---|
 | 0 | 0.93 µs | 1.26 µs | 0.92 µs | 1.25 µs | 0.87 µs |
 | 64 | 2.65 µs | 3.62 µs | 2.10 µs | 3.08 µs | 1.71 µs |
