@@ -80,6 +80,7 @@ def run(
     offload: str | None = None,
     record: Name | None = None,
     output: Name | None = None,
+    trap_tsc: bool = False,
 ) -> Run:
     """Runs a program, `command` with its arguments, on a simulated machine: `exanet run`.
 
@@ -107,6 +108,7 @@ def run(
             record=None if record is None else Path(record),
             offload=program.chosen_offloads(offload),
             bcast=program.chosen_bcast(collective),
+            trap_tsc=trap_tsc,
         )
         status = program.run(options)
         if not (place / "summary.json").exists():

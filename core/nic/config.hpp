@@ -46,6 +46,8 @@ struct NiConfig {
   Time reduction_word;  // ... and for each part and word, or each of nine where there are fewer
   std::uint32_t pages_bytes = 0;  // addresses of transfers are translated, by pages of this size; 0: they are physical
   std::uint32_t dma_window_blocks = 16;  // sent and not yet acknowledged, per transfer
+  Time shared_memory_latency;  // between ranks of a node: last byte copied to its visibility to the other ...
+  std::uint64_t shared_memory_rate_bit_per_s = 0;  // ... and rate of a copy; 0: they use the interface
   std::string pacing = "none";  // rate control of transfers: the name of a member of core/nic/pacing
   std::string rail_policy = "pair";  // which rail a descriptor takes: the name of a member of rail_policy.hpp
 };
@@ -85,6 +87,8 @@ void visit(NiConfig& c, V&& v) {
   v("transfers", c.transfers, kOptional);
   v("reductions", c.reductions, kOptional);
   v("pages_bytes", c.pages_bytes, kOptional);
+  v("shared_memory_latency_ps", c.shared_memory_latency, kOptional);
+  v("shared_memory_rate_bit_per_s", c.shared_memory_rate_bit_per_s, kOptional);
   v("pacing", c.pacing, kOptional);
   v("rail_policy", c.rail_policy, kOptional);
   v("clock_ps", c.clock);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/protocol/context.hpp"
 
+#include "core/nic/shared_memory/shared_memory_nic.hpp"
+
 namespace exanet {
 
 Context::Context(EventQueue& queue, const Topology& machine, const NetworkConfig& fabric, const NiConfig& ni,
@@ -15,7 +17,8 @@ Context::Context(EventQueue& queue, const Topology& machine, const NetworkConfig
       memory(placement.size()),
       open_reductions(machine.node_count()),
       tree_numbers(machine.node_count()),
-      nic(kind.make({queue, machine, fabric, ni, listener, make})),
+      nic(with_shared_memory(kind.make({queue, machine, fabric, ni, listener, make}), queue, ni, listener,
+                             machine.node_count())),
       processors(queue, placement.size(), zero_cost),
       matching(*this, placement.size()) {
   nic->set_zero_cost(zero_cost);

@@ -177,8 +177,8 @@ class Simulator {
         *topology_, record_.network, record_.statistics, record_.packets, record_.payload_bytes, record_.events, {}};
     for (RankId r = 0; r < get().ranks(); ++r) {
       const exn_rank& slot = get().rank(r);
-      run.ranks.push_back(
-          {order_.placement[r], ps(record_.clocks[r]), slot.compute_ps, slot.library_ps, slot.last_call_ps});
+      run.ranks.push_back({order_.placement[r], ps(record_.clocks[r]), slot.compute_ps, slot.library_ps,
+                           slot.last_call_ps, 0, slot.clock_reads, slot.clock_reads_ps});
     }
     return run;
   }

@@ -29,6 +29,8 @@ nb::dict ranks(const RunStatistics& run) {
   d["compute_ps"] = column(run.ranks, [](const RankTimes& r) { return r.compute_ps; });
   d["library_ps"] = column(run.ranks, [](const RankTimes& r) { return r.library_ps; });
   d["last_call_ps"] = column(run.ranks, [](const RankTimes& r) { return r.last_call_ps; });
+  d["clock_reads"] = column(run.ranks, [](const RankTimes& r) { return r.clock_reads; });
+  d["clock_reads_ps"] = column(run.ranks, [](const RankTimes& r) { return r.clock_reads_ps; });
   d["wait_ps"] = column(run.ranks, [](const RankTimes& r) {
     const std::uint64_t busy = r.start_ps + r.compute_ps + r.library_ps;
     return r.virtual_ps > busy ? r.virtual_ps - busy : std::uint64_t{0};

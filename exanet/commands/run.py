@@ -58,6 +58,13 @@ RanksAs = Annotated[
         help="How ranks run on this host: packed (in one address space, faster), processes, or auto (packed if possible).",
     ),
 ]
+TrapTsc = Annotated[
+    bool,
+    typer.Option(
+        "--trap-tsc",
+        help="Let the processor's time stamp counter show virtual time, too, in nanoseconds. On x86-64, for ranks as processes.",
+    ),
+]
 
 
 EXAMPLES = """\
@@ -85,6 +92,7 @@ def command(
     collective: Collective = None,
     offload: Offload = None,
     ranks_as: RanksAs = "auto",
+    trap_tsc: TrapTsc = False,
 ) -> None:
     """Run a program on a simulated machine. Exits with the program's code."""
     with lightly.imports():
@@ -114,6 +122,7 @@ def command(
         level,
         record,
         ranks_as,
+        trap_tsc,
         fabric_threads,
         offload=runs.chosen_offloads(offload),
         bcast=runs.chosen_bcast(collective),

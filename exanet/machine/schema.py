@@ -318,6 +318,16 @@ class NetworkInterface(Strict):
         description="With `reduction_trees`: time of each word of the vector in a pass; there is one pass for each part, of at least nine "
         "words.",
     )
+    shared_memory_latency: Time | None = Field(
+        default=None,
+        description="With `shared_memory_rate`: between ranks of one node, the last byte copied to its visibility to the other rank, in "
+        "addition to the processors' times, the stores of the envelope and `packetizer`. Default: 0.",
+    )
+    shared_memory_rate: Rate | None = Field(
+        default=None,
+        description="Ranks of one node reach each other through memory, and each copies at this rate. Default: they use the interface, "
+        "whose router returns packets to their own node.",
+    )
     pacing: Annotated[str, _names("pacings")] | None = Field(
         default=None,
         description="Rate control of transfers, by the marks, stamps and delays that acknowledgements return. "

@@ -284,6 +284,8 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
         "wait_percent": _share(ranks, "wait_ps"),
         "library_percent": _share(ranks, "library_ps"),
         "after_last_call_percent": _share(ranks.with_columns(after_ps=pl.col("virtual_ps") - pl.col("last_call_ps")), "after_ps"),
+        "clock_reads": int(ranks["clock_reads"].sum()),
+        "clock_reads_percent": _share(ranks, "clock_reads_ps"),
         "packet_latency": latency_statistics(tables["latency"], "packet"),
         "message_latency": latency_statistics(tables["latency"], "message"),
         "hottest_links": hottest.select(busiest).to_dicts(),

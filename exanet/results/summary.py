@@ -69,6 +69,8 @@ def show(
         if table.row_count:
             console.print()
             console.print(table)
+        if table.title == "Ranks" and (note := _clock_reads(summary)):
+            console.print(note, highlight=False)
         if table.title == "Ranks" and (note := _after_last_call(summary, tables["ranks"])):
             console.print(note, highlight=False)
     if summary["energy"]:
@@ -161,6 +163,17 @@ def _after_last_call(summary: Mapping[str, Any], ranks: pl.DataFrame) -> str:
         f"After their last MPI call and before MPI_Finalize: {_percent(summary['after_last_call_percent'])} of all ranks' time, at most "
         f"{time_text(longest)} of one. That is a program's end, such as an interpreter's, and part of the virtual time above; a program "
         "that calls MPI_Finalize itself (in Python, MPI.Finalize()) leaves it out."
+    )
+
+
+def _clock_reads(summary: Mapping[str, Any]) -> str:
+    """What reading clocks in loops added, where that is a noticeable part of a run."""
+    if summary["clock_reads_percent"] < NOTICEABLE_PERCENT:
+        return ""
+    return (
+        f"Reading the clock {count_text(summary['clock_reads'])} times, in loops without MPI calls, added "
+        f"{_percent(summary['clock_reads_percent'])} of all ranks' time. It counts as computing. A program that measures what is "
+        "fastest before it computes does so (docs/virtual-time.md has remedies)."
     )
 
 

@@ -121,6 +121,7 @@ class Session:
         mpi: Mpi,
         region: str,
         record: Path | None = None,
+        trap_tsc: bool = False,
         terminal: Callable[[bytes], None] | None = None,
         packed: Packed | None = None,
         order: str = "",
@@ -157,6 +158,8 @@ class Session:
         self._environment = mpi_settings.environment(mpi, region=region, status=f"@{name}", library=folder / "libexanet-fi.so")
         if record:
             self._environment["EXANET_RECORD"] = str(record)
+        if trap_tsc:
+            self._environment["EXANET_TRAP_TSC"] = "1"
 
     # -- starting -----------------------------------------------------------------------------------------------------------------
 

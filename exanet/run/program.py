@@ -8,6 +8,7 @@ What makes the results is imported while the ranks start. It takes as long as th
 from __future__ import annotations
 
 import contextlib
+import platform
 import re
 import sys
 import time
@@ -47,6 +48,7 @@ class Options:
     level: str = "packet"
     record: Path | None = None
     ranks_as: str = "auto"
+    trap_tsc: bool = False
     fabric_threads: int = 1
     offload: tuple[str, ...] = ()  # of _core.offloadable(): collectives that the interfaces carry out
     faults: str | None = None  # a file of what fails (exanet.faults)
@@ -82,7 +84,7 @@ def run(options: Options) -> int:
     if mpi.kind == "openmpi":
         settings.check_temporary_folder()
     how, unpacked = packed.resolve(
-        options.ranks_as,
+        _ranks_as(options),
         options.command,
         ranks=options.ranks,
         mpi=mpi.kind,
@@ -130,6 +132,17 @@ def _described(options: Options) -> machine.Machine:
     from exanet.faults import add
 
     return add(described, options.faults)
+
+
+def _ranks_as(options: Options) -> str:
+    """How ranks are to run. Raises InputError where the time stamp counter cannot be trapped."""
+    if not options.trap_tsc:
+        return options.ranks_as
+    if platform.system() != "Linux" or platform.machine() != "x86_64":
+        raise InputError(f"--trap-tsc: the time stamp counter is trapped on x86-64 Linux only, and this is {platform.machine()}")
+    if options.ranks_as == "packed":
+        raise InputError("--trap-tsc: packed ranks share a process with the simulator, which reads the counter, too; leave --ranks-as out")
+    return "processes"
 
 
 def _not_offloaded(options: Options, placed: Sequence[int], results: Mapping[str, Any]) -> str:
@@ -256,6 +269,7 @@ def _simulate(
             mpi=mpi,
             region=simulator.path,
             record=options.record,
+            trap_tsc=options.trap_tsc,
             terminal=terminal,
             packed=how,
             order=simulator.order_path,

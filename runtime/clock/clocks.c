@@ -11,7 +11,8 @@
  * UCX, which several MPI libraries bring along, measures the processor's counter against the clock as soon as it is loaded, for as long as
  * its own measurements take to agree. Before MPI_Init it reads the system's clock.
  *
- * Limits: timerfd, setitimer, clocks of other processes, and programs that use rdtsc, the vDSO or system calls directly see real time. */
+ * Limits: timerfd, setitimer, clocks of other processes, and programs that use rdtsc (but see tsc.c), the vDSO or
+ * system calls directly see real time. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * the library by MPI_Get_processor_name() and MPI_Comm_split_type(), and are to hear of the machine's nodes.
  *
  * Model: both calls are answered here. A name is the node's number. MPI_COMM_TYPE_SHARED is a split by the node's number; what the ranks of it
- * send each other goes over the simulated machine, as between any ranks. Where no node has two ranks the library's own answer is right.
+ * send each other takes the simulated machine's time: its interface's, or that of copies through memory (core/nic/shared_memory). Where no node has two ranks the library's own answer is right.
  *
  * Limits: the library's own collectives know no nodes. Other types of a split (sockets, caches) are the library's, which puts each rank alone;
  * where some ranks give such a type, none may give MPI_UNDEFINED. The host's name (gethostname) stays. */

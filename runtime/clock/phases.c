@@ -17,6 +17,7 @@
 #include "runtime/collectives/bcast.h"
 #include "runtime/collectives/offload.h"
 #include "runtime/record/record.h"
+#include "tsc.h"
 
 /* MPI_THREAD_MULTIPLE in MPICH and Open MPI, and in the standard's binary interface (MPI 5). */
 enum { THREAD_MULTIPLE = 3, THREAD_MULTIPLE_ABI = 4096 };
@@ -89,16 +90,20 @@ typedef int (*abort_function)(void *comm, int code);
 typedef double (*time_function)(void);
 
 static int init(init_function real, int *argc, char ***argv) {
+  exanet_tsc_release();
   exanet_mpi_depth++;
   int result = real(argc, argv);
   if (--exanet_mpi_depth == 0 && result == 0) enter_virtual_phase(0, true);
+  exanet_tsc_trap();
   return result;
 }
 
 static int init_thread(init_thread_function real, int *argc, char ***argv, int required, int *provided) {
+  exanet_tsc_release();
   exanet_mpi_depth++;
   int result = real(argc, argv, required, provided);
   if (--exanet_mpi_depth == 0 && result == 0) enter_virtual_phase(*provided, true);
+  exanet_tsc_trap();
   return result;
 }
 
@@ -112,10 +117,12 @@ static int finalize(finalize_function real) {
 
 int exanet_session_init(const char *name, long info, long errhandler, void *session) {
   session_init_function real = (session_init_function)exanet_mpi_own(&(void *){NULL}, name);
+  exanet_tsc_release();
   exanet_mpi_depth++;
   int result = real(info, errhandler, session);
   /* The level of threads that was granted stands in the session's info: taken as the highest. */
   if (--exanet_mpi_depth == 0 && result == 0) enter_virtual_phase(THREAD_MULTIPLE, false);
+  exanet_tsc_trap();
   return result;
 }
 

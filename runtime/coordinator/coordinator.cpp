@@ -117,8 +117,10 @@ void Coordinator::run() {
   ::sched_setscheduler(0, SCHED_BATCH, &none);  // this thread: the rank that wakes it is about to sleep anyway
   run_free(EXN_AT_START);
   if (!stopping() && control_.exited() < ranks()) {
+    const std::uint64_t before = events();
     start_virtual();
     run_virtual();
+    virtual_events_ = events() - before;
     if (!stopping()) {
       finish_virtual();
       run_free(EXN_ABSENT);  // a state that none will be in again: until all have left
@@ -139,7 +141,7 @@ RunRecord Coordinator::record() {
   for (RankId r = 0; r < ranks(); ++r) record.clocks[r] = ranks_[r].clock;
   record.packets = packets();
   record.payload_bytes = engine_.nic().payload_bytes();
-  record.events = events();
+  record.events = virtual_events_;
   if (faults_) record.faults = {faults_->applied(), engine_.nic().network().lost(), failed_};
   record.reductions = engine_.reductions();
   record.page_lookups = engine_.nic().pages().lookups;
@@ -318,7 +320,7 @@ void Coordinator::fell_asleep(RankId r) {
     return;
   }
   set_wake(r, slot.deadline_ps < kLatestPs ? Time::ps(static_cast<std::int64_t>(slot.deadline_ps)) : Time::never());
-  for (const Stored& stored : rank.completions) set_wake(r, stored.time);
+  if (!rank.completions.empty()) set_wake(r, rank.completions.front().time);
 }
 
 void Coordinator::set_wake(RankId r, Time at) {
@@ -345,16 +347,15 @@ void Coordinator::make_due(RankId r, Time at) {
 }
 
 // What the rank's processor is busy with before it can do anything: taking the first of what has come.
-Time Coordinator::charge_first(RankId r) const {
-  const Rank& rank = ranks_[r];
+Time Coordinator::charge_first(RankId r) {
+  Rank& rank = ranks_[r];
   const exn_rank& slot = region_.rank(r);
   if (slot.takes_first == 0 || slot.cq.head != slot.cq.tail) return Time();
-  const Stored* first = nullptr;
-  for (const Stored& stored : rank.completions)
-    if (stored.time <= rank.clock && (first == nullptr || stored.time < first->time)) first = &stored;
-  if (first == nullptr) return Time();
+  if (rank.completions.empty()) return Time();
+  const Stored& first = rank.completions.front();
+  if (first.time > rank.clock) return Time();
   exn_completion_header header;
-  std::memcpy(&header, first->record.data(), sizeof header);
+  std::memcpy(&header, first.record.data(), sizeof header);
   return Time::ps(header.cpu_ps);
 }
 

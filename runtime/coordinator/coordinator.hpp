@@ -24,6 +24,7 @@
 #include "core/protocol/engine.hpp"
 #include "core/protocol/statistics.hpp"
 #include "core/topology/topology.hpp"
+#include "runtime/coordinator/completion_queue.hpp"
 #include "runtime/coordinator/control.hpp"
 #include "runtime/coordinator/region.hpp"
 #include "runtime/coordinator/run_record.hpp"
@@ -90,7 +91,7 @@ class Coordinator final : private Host {
     std::uint32_t blocking = 0;  // 1 + empty waits before this one
     Time clock, wake_at;
     std::uint32_t generation = 0;  // of sleeps: shows that a wake-up event is stale
-    std::vector<Stored> completions;
+    CompletionQueue<Stored> completions;
   };
 
   // Host
@@ -112,7 +113,7 @@ class Coordinator final : private Host {
   void wake_event(RankId rank, std::uint32_t generation, Time now);
   void set_wake(RankId rank, Time at);
   void make_due(RankId rank, Time at);
-  Time charge_first(RankId rank) const;
+  Time charge_first(RankId rank);
   void release();
   void wake_first();
   void wake(std::uint32_t* word, int most = 1);
@@ -140,6 +141,7 @@ class Coordinator final : private Host {
   bool stopping() const { return control_.stopping(); }
 
   Region& region_;
+  std::uint64_t virtual_events_ = 0;  // how many there are outside virtual time depends on the host
   Control control_{region_};
   const exn_simulator_calls* calls_;
   std::unique_ptr<Topology> topology_;

@@ -121,7 +121,7 @@ void Coordinator::rewind(exn_ring& ring) {
 
 void Coordinator::complete(RankId rank, const Completion& completion, Payload payload) {
   Rank& r = ranks_[rank];
-  Stored& stored = r.completions.emplace_back();
+  Stored& stored = r.completions.add();
   bool failed = false;
   std::visit(
       [&](const auto& done) {
@@ -166,14 +166,7 @@ bool Coordinator::push(RankId rank, const Stored& stored) {
 
 // Hands over what is due by `horizon`, earliest first; returns how much of it did not fit.
 std::size_t Coordinator::push_until(RankId rank, Time horizon) {
-  auto& waiting = ranks_[rank].completions;
-  if (waiting.size() > 1)
-    std::stable_sort(waiting.begin(), waiting.end(), [](const Stored& a, const Stored& b) { return a.time < b.time; });
-  std::size_t n = 0;
-  while (n < waiting.size() && waiting[n].time <= horizon && push(rank, waiting[n])) ++n;
-  waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(n));
-  return static_cast<std::size_t>(
-      std::count_if(waiting.begin(), waiting.end(), [horizon](const Stored& s) { return s.time <= horizon; }));
+  return ranks_[rank].completions.take_until(horizon, [&](const Stored& stored) { return push(rank, stored); });
 }
 
 }  // namespace exanet

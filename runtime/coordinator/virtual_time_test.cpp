@@ -258,6 +258,38 @@ TEST_CASE("the same run gives the same clocks") {
   for (const auto& run : runs) CHECK(run == runs[0]);
 }
 
+TEST_CASE("events are those of virtual time, whatever ranks did before and after") {
+  std::vector<std::uint64_t> events;
+  for (const int registrations : {0, 1, 40}) {
+    Machine m(2);
+    m.run([&](exanet_ni* ni, std::uint32_t rank) {
+      static char memory[64];
+      const auto register_some = [&] {
+        for (int i = 0; i < registrations; ++i) {
+          std::uint64_t key = 0;
+          if (exanet_mem_register(ni, memory, sizeof memory, EXANET_REMOTE_READ, 1, &key) != 0) ::_exit(96);
+          exanet_mem_deregister(ni, key);
+        }
+      };
+      std::uint16_t ep;
+      exanet_ep_open(ni, EXANET_EP_RAW, &ep);
+      register_some();
+      exanet_start(ni);
+      if (rank == 0)
+        exanet_packet_send(ni, ep, exanet_address(1, ep), "x", 1);
+      else
+        next(ni);
+      exanet_finish(ni);
+      register_some();
+      return 0;
+    });
+    CHECK(m.control.reason() == "");
+    events.push_back(m.coordinator.record().events);
+  }
+  CHECK(events[0] > 0);
+  CHECK(events == std::vector<std::uint64_t>(3, events[0]));
+}
+
 TEST_CASE("thousands of posts without a poll, and of completions without one, lose nothing and keep their order") {
   constexpr std::uint64_t kMany = 5000;
   for (const bool in_virtual_time : {true, false}) {

@@ -2,6 +2,8 @@
  * A rank's virtual clock: when it starts and stops, and what reading it costs. */
 #include "runtime/lib/ni.h"
 
+#define READ_STEP_PS UINT64_C(100000)
+
 int exanet_start(struct exanet_ni *ni) {
   if (ni->region->phase != EXN_FREE) return 0;
   exn_sleep(ni, EXN_AT_START, 0, false);
@@ -36,7 +38,11 @@ uint64_t exanet_clock_read(struct exanet_ni *ni) {
     exn_account_enter(ni);
     ni->clock_reads = reads;
   }
-  if (++ni->clock_reads > 1000) exanet_advance(ni, 100000);
+  __atomic_add_fetch(&ni->slot->clock_reads, 1, __ATOMIC_RELAXED);
+  if (++ni->clock_reads > 1000) {
+    __atomic_add_fetch(&ni->slot->clock_reads_ps, READ_STEP_PS, __ATOMIC_RELAXED);
+    exanet_advance(ni, READ_STEP_PS);
+  }
   if (exanet_program_threads()) {
     exn_wake_nappers(ni);
     if (!exn_is_woken()) exn_let_woken_go_first();

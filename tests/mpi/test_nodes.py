@@ -3,6 +3,11 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from .conftest import PROGRAMS, Runner, Stack
@@ -26,3 +31,28 @@ def test_the_same_however_ranks_run(exanet_run: Runner, mpich: Stack, ranks_as: 
         assert done.line("nodes") == ["4", "2"]
         times.add(done.summary["virtual_ps"])
     assert len(times) == 1
+
+
+MEMORY = """extends: {machine}
+name: with-memory
+description: the prototype, whose ranks of a node copy through memory
+ni:
+  shared_memory_latency: 70 ns
+  shared_memory_rate: 12 Gb/s
+"""
+
+
+@pytest.mark.parametrize("machine", ["exanest", "exanest-ni"])
+def test_a_replay_takes_the_time_of_the_run_through_memory(exanet_run: Runner, mpich: Stack, tmp_path: Path, machine: str) -> None:
+    """Eight ranks on two nodes: messages of each protocol and collectives, through memory and between nodes."""
+    file = tmp_path / "memory.yaml"
+    file.write_text(MEMORY.format(machine=machine))
+    words = [mpich.python, PROGRAMS / "node_messages.py"]
+    done = exanet_run(mpich, 8, words, machine=str(file), options=("--compute", "off", "--record", str(tmp_path / "trace")))
+    through_interface = exanet_run(mpich, 8, words, machine=machine)
+    assert done.line("ok") == through_interface.line("ok") == ["8"]
+    command = [sys.executable, "-m", "exanet", "replay", "-m", str(file), str(tmp_path / "trace"), "-q", "--no-report"]
+    subprocess.run([*command, "-o", str(tmp_path / "replayed")], check=True, cwd=tmp_path)
+    replayed = json.loads((tmp_path / "replayed" / "summary.json").read_text())
+    assert replayed["virtual_ps"] == done.summary["virtual_ps"]
+    assert 0 < done.summary["packets"] < through_interface.summary["packets"]  # those of a node are none

@@ -140,6 +140,7 @@ def synthetic_run(side: int = 4, shape: tuple[int, int, int] = (4, 4, 2), seed: 
         "ranks": {
             "rank": np.arange(ranks), "node": np.arange(ranks) // CORES, "virtual_ps": np.full(ranks, VIRTUAL_PS),
             "compute_ps": VIRTUAL_PS - wait - library, "wait_ps": wait, "library_ps": library,
+            "clock_reads": np.zeros(ranks, dtype=np.int64), "clock_reads_ps": np.zeros(ranks, dtype=np.int64),
             "last_call_ps": np.full(ranks, VIRTUAL_PS - VIRTUAL_PS // 1000),
             **{key: np.bincount(index, values, ranks).astype(np.int64) for key, (index, values) in by.items()},
             "rma_ops": np.zeros(ranks, dtype=np.int64), "rma_bytes": np.zeros(ranks, dtype=np.int64),

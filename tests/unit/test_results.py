@@ -358,6 +358,15 @@ def test_time_after_the_last_call_is_said_where_it_is_noticeable(share: float) -
     assert (f"After their last MPI call and before MPI_Finalize: {100 * share:.1f} % of all ranks' time" in text) == (share > 0.01)
 
 
+@pytest.mark.parametrize("share", [0, 0.009, 0.011, 0.5])
+def test_what_clock_reads_added_is_said_where_it_is_noticeable(share: float) -> None:
+    given = synthetic_run()
+    given["ranks"]["clock_reads_ps"] = (given["ranks"]["virtual_ps"] * share).astype(np.int64)
+    console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    summary.show(given, synthetic_meta(), console)
+    assert (f"in loops without MPI calls, added {100 * share:.1f} % of all ranks' time" in console.export_text()) == (share > 0.01)
+
+
 def test_terminal_summary_of_nothing() -> None:
     console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
     summary.show(nothing_measured(), synthetic_meta(1), console)

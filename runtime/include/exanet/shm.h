@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 #define EXN_MAGIC 0x3154454e41584531ull
-#define EXN_VERSION 15u
+#define EXN_VERSION 16u
 #define EXN_RING_SLOTS 1024u          /* 64 KiB a ring, two rings a rank; touched only as far as they are used */
 #define EXN_RING_MASK (EXN_RING_SLOTS - 1u)
 #define EXN_MPI_CALLS 192u
@@ -122,6 +122,8 @@ struct exn_rank {
   uint64_t horizon_ps; /* simulator: every completion up to here is in the ring; rank: 0 once it has posted */
   uint64_t compute_ps; /* rank: sums for the profile */
   uint64_t library_ps;
+  uint64_t clock_reads; /* rank: how often the program read a clock in virtual time */
+  uint64_t clock_reads_ps; /* rank: what reading in a loop added; a part of compute_ps */
   uint64_t last_call_ps; /* rank: when the last of its MPI calls before MPI_Finalize returned */
   uint32_t blocking; /* rank: 0 it does not really wait, else 1 + empty waits before this one (deadlock detection) */
   uint32_t abort_code; /* rank: 1 + code given to MPI_Abort */
