@@ -55,6 +55,7 @@ class SharedMemoryNic final : public Nic {
   void post(const ReductionCall& call) override { inner_->post(call); }
 
   const Network& network() const override { return inner_->network(); }
+  FaultTarget& links() override { return inner_->links(); }
   std::uint64_t packets() const override { return inner_->packets(); }
   std::uint64_t payload_bytes() const override { return inner_->payload_bytes(); }
   PageStatistics pages() const override { return inner_->pages(); }
