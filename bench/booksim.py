@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accepted throughput and zero-load latency of wormhole routers beside BookSim2's, where the routers are alike: docs/booksim.md.
+"""Accepted throughput and zero-load latency of wormhole routers beside BookSim2's, where the routers are alike:
+docs/booksim.md.
 
     python bench/booksim.py [--booksim PROGRAM]
 
-Prints a table in Markdown. Without a BookSim (`booksim` on the PATH, or --booksim) its columns stay empty. Both sides: packets of 16
-flits, 2 virtual channels of 32 flits (3 of 256 on the dragonfly), three stages before the crossbar, a cycle on the crossbar and one on the
-channel. Permutations are handed to both as BookSim defines them. The last of three columns is our figure as BookSim counts it: `counted`.
+Prints a table in Markdown. Without a BookSim (`booksim` on the PATH, or --booksim) its columns stay empty. Both sides:
+packets of 16 flits, 2 virtual channels of 32 flits (3 of 256 on the dragonfly), three stages before the crossbar, a
+cycle on the crossbar and one on the channel. Permutations are handed to both as BookSim defines them. The last of three
+columns is our figure as BookSim counts it: `counted`.
 """
 
 from __future__ import annotations
@@ -59,7 +61,8 @@ def tornado(radix: int, digits: int) -> Destination:
 
 
 def quarter(endpoint: int) -> int:
-    """BookSim's endpoints stand in an 8x8 array, the four of a router in a square of it; ours of a router follow each other."""
+    """BookSim's endpoints stand in an 8x8 array, the four of a router in a square of it; ours of a router follow
+    each other."""
     x, y = endpoint % 8, endpoint // 8
     return (y // 2 * 4 + x // 2) * 4 + y % 2 * 2 + x % 2
 
@@ -128,10 +131,10 @@ def ours(network: Network, pattern: str) -> tuple[float, float]:
 def counted(network: Network, pattern: str, accepted: float, latency: float) -> tuple[float, float]:
     """Our figures as BookSim's would be of the same network.
 
-    There packets to their own sender go through its router, are taken as fast as they come, and count: one in as many as there are
-    endpoints, or all of those whom a permutation maps to themselves. And latency begins and ends elsewhere: routers have channels of a
-    cycle from and to their terminals, and a terminal reads in the cycle after. Ours begin in the router, or, where there are switches, in
-    an endpoint of a cycle with a link like all others.
+    There packets to their own sender go through its router, are taken as fast as they come, and count: one in as many
+    as there are endpoints, or all of those whom a permutation maps to themselves. And latency begins and ends
+    elsewhere: routers have channels of a cycle from and to their terminals, and a terminal reads in the cycle after.
+    Ours begin in the router, or, where there are switches, in an endpoint of a cycle with a link like all others.
     """
     destination, endpoints = network.patterns[pattern], 72 if network.kind == "dragonfly" else 64
     own = 1 if destination is None else sum(destination(source) == source for source in range(endpoints))

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times the flow level against SimGrid's: flows that begin together on a torus, a random permutation, until the last has ended.
+"""Times the flow level against SimGrid's: flows that begin together on a torus, a random permutation, until the last
+has ended.
 
-Rates are flows a second of user CPU time of the simulation alone; reading the flows and building the network are left out on both sides.
-Messages are of unequal size, so that each end is an event of its own; in the `-equal` rows of equal size. SimGrid runs its plain max-min
-model (bench/flows.cpp). 4096 flows of unequal size take it too long for a benchmark, so that row stands beside its rate with 2048.
+Rates are flows a second of user CPU time of the simulation alone; reading the flows and building the network are left
+out on both sides. Messages are of unequal size, so that each end is an event of its own; in the `-equal` rows of equal
+size. SimGrid runs its plain max-min model (bench/flows.cpp). 4096 flows of unequal size take it too long for a
+benchmark, so that row stands beside its rate with 2048.
 
 `python flows.py FILE` is our side of it.
 """
@@ -30,7 +32,8 @@ ROWS = {
 """Number of flows on our side, and on SimGrid's."""
 
 PACKET_BYTES = 256
-LINK_BYTES_PER_S = PACKET_BYTES / (38 * 33 / 32 * 6.4e-9)  # payload of a link of torus-512: 38 link words a packet, a pause for 32 words
+# payload of a link of torus-512: 38 link words a packet, a pause for 32 words
+LINK_BYTES_PER_S = PACKET_BYTES / (38 * 33 / 32 * 6.4e-9)
 
 
 def write_flows(path: Path, count: int, equal: bool) -> None:

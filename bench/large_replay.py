@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays a long trace of many ranks, packet by packet: messages a second of processor time, and the memory that it took.
+"""Replays a long trace of many ranks, packet by packet: messages a second of processor time, and the memory that it
+took.
 
 usage: python bench/large_replay.py [--ranks 16384] [--messages 100000000] [--size BYTES] [--folder FOLDER]
 
-The trace is written, not recorded: rounds of a halo of persistent messages to four neighbours on a periodic square, as it is, or with
---pattern pingpong of messages to and fro between halves. The machine is a torus with a node a rank. Not a part of `make bench`: as large as
-by default writing takes some minutes, the replay much longer, and the trace 1 GB in FOLDER.
+The trace is written, not recorded: rounds of a halo of persistent messages to four neighbours on a periodic square, as
+it is, or with --pattern pingpong of messages to and fro between halves. The machine is a torus with a node a rank. Not
+a part of `make bench`: as large as by default writing takes some minutes, the replay much longer, and the trace 1 GB in
+FOLDER.
 """
 
 from __future__ import annotations

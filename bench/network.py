@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packet-hops a second of processor time: the packet-level model against CAMINOS (crates.io), against itself on a larger torus, and on two
-threads against one.
+"""Packet-hops a second of processor time: the packet-level model against CAMINOS (crates.io), against itself on a
+larger torus, and on two threads against one.
 
-Against CAMINOS: an 8x8x8 torus, uniform traffic, packets of 34 words (phits there), at 30 and 60 % of the load that dimension order
-accepts (0.80 of a link). CAMINOS does what it calls virtual cut-through, with two channels, the same buffers and links as long; it moves
-phits cycle by cycle. Its packet-hops are the phits that its links carried, by 34. Both sides are single threads; user time of the process
-there, of the run here.
+Against CAMINOS: an 8x8x8 torus, uniform traffic, packets of 34 words (phits there), at 30 and 60 % of the load that
+dimension order accepts (0.80 of a link). CAMINOS does what it calls virtual cut-through, with two channels, the same
+buffers and links as long; it moves phits cycle by cycle. Its packet-hops are the phits that its links carried, by 34.
+Both sides are single threads; user time of the process there, of the run here.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ Measure = Callable[[], float]
 def ours(
     name: str, load: float, measure_us: int, *, shape: tuple[int, ...] = (), traffic: str = "uniform", threads: int = 1, wall: bool = False
 ) -> float:
-    """Of a machine, of another shape if need be. With threads: by the busiest thread of each window, as with a processor for each; or, with
-    `wall`, by the time that passes, building the network included."""
+    """Of a machine, of another shape if need be. With threads: by the busiest thread of each window, as with a
+    processor for each; or, with `wall`, by the time that passes, building the network included."""
     resolved = machine.load(name).resolve()
     resolved["router"]["max_payload_bytes"] = PAYLOAD_BYTES
     if shape:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times the replay of recorded programs against `exanet run` of the same programs, and against replays of the same messages by SimGrid and
-LogGOPSim: messages a second.
+"""Times the replay of recorded programs against `exanet run` of the same programs, and against replays of the same
+messages by SimGrid and LogGOPSim: messages a second.
 
-A replay's rate is that of its processor time, reading the streams included, without starting Python; a peer's that of its whole processor
-time, and a run's that of its wall time, since its ranks are processes. The programs are those of patterns.c. SimGrid (`smpirun -replay`)
-has its usual cluster and flow model, LogGOPSim its LogGPS model; both get the messages that ours sends, converted beforehand.
+A replay's rate is that of its processor time, reading the streams included, without starting Python; a peer's that of
+its whole processor time, and a run's that of its wall time, since its ranks are processes. The programs are those of
+patterns.c. SimGrid (`smpirun -replay`) has its usual cluster and flow model, LogGOPSim its LogGPS model; both get the
+messages that ours sends, converted beforehand.
 """
 
 from __future__ import annotations
@@ -78,7 +79,8 @@ def cpu_s(command: list[str], folder: Path) -> float:
 
 
 def rows(only: str, repeats: int, machine: str, core: int, folder: Path, loggopsim: Path | None) -> list[dict[str, object]]:
-    """For each program a row beside each peer: the replay, the peer, and how many times as fast the one is as the other."""
+    """For each program a row beside each peer: the replay, the peer, and how many times as fast the one is as the
+    other."""
     wanted = [name for name in only.split(",") if name]
     bench = Bench(machine, core, folder, loggopsim)
     found: list[dict[str, object]] = []

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times ExaNet against SimGrid's smpirun: wall messages (or operations) per second of the same MPI program, on the same core.
-The "-limit" rows set the ping-pong of ranks as processes beside what the host allows: bare hand-overs of that core between as many. The
-"-packed" rows set ranks in one address space beside ranks as processes, the "-cores" rows beside SimGrid, with all cores allowed to both.
+"""Times ExaNet against SimGrid's smpirun: wall messages (or operations) per second of the same MPI program, on the same
+core. The "-limit" rows set the ping-pong of ranks as processes beside what the host allows: bare hand-overs of that
+core between as many. The "-packed" rows set ranks in one address space beside ranks as processes, the "-cores" rows
+beside SimGrid, with all cores allowed to both.
 
-Both are pinned to one core and run in turn, so that what else the host does falls on both; each figure is the median of the repeats,
-taken inside the program over its steady part (`patterns.c`). Ours is the whole `exanest` machine, packet by packet; SimGrid's is its usual
-cluster with its usual flow model, without measuring computation either. Writes `results.json` beside this file.
+Both are pinned to one core and run in turn, so that what else the host does falls on both; each figure is the median of
+the repeats, taken inside the program over its steady part (`patterns.c`). Ours is the whole `exanest` machine, packet
+by packet; SimGrid's is its usual cluster with its usual flow model, without measuring computation either. Writes
+`results.json` beside this file.
 """
 
 from __future__ import annotations
@@ -35,8 +37,9 @@ ROUNDS = {
     "allreduce": {16: (20, 2400), 64: (20, 800)},
     "allreduce-rdb": {16: (20, 2400), 64: (20, 800)},
 }
-# SimGrid's own choice for a small allreduce is a reduction to one rank and a broadcast, 2 (n - 1) messages; MPICH's is recursive doubling,
-# n log2 n messages. The plain rows let each choose, the "-rdb" rows give SimGrid MPICH's algorithm: the same messages on both sides.
+# SimGrid's own choice for a small allreduce is a reduction to one rank and a broadcast, 2 (n - 1) messages; MPICH's is
+# recursive doubling, n log2 n messages. The plain rows let each choose, the "-rdb" rows give SimGrid MPICH's algorithm:
+# the same messages on both sides.
 SIMGRID_SETTINGS = {"allreduce-rdb": ["--cfg=smpi/allreduce:rdb"]}
 
 
@@ -85,7 +88,8 @@ class SimGrid:
 
 
 class Handover:
-    """No simulator but a limit: how often processes can hand one core to each other. A ping-pong message needs more than one such step."""
+    """No simulator but a limit: how often processes can hand one core to each other. A ping-pong message needs more
+    than one such step."""
 
     name = "process hand-over"
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clock cycles a second of Verilated networks under MPI programs (`exanet run --fabric gateware`), of 8 nodes with 16 ranks and of 64 with
-64: on two threads against one.
+"""Clock cycles a second of Verilated networks under MPI programs (`exanet run --fabric gateware`), of 8 nodes with 16
+ranks and of 64 with 64: on two threads against one.
 
-Cycles are counted by the run, which evaluates those in which something is under way; seconds are the run's, by the clock on the wall.
-Both must need the same cycles for the same virtual time: a difference is a failure.
+Cycles are counted by the run, which evaluates those in which something is under way; seconds are the run's, by the
+clock on the wall. Both must need the same cycles for the same virtual time: a difference is a failure.
 """
 
 from __future__ import annotations

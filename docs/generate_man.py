@@ -28,7 +28,8 @@ def pages() -> dict[str, str]:
 
 
 def roff(text: str) -> str:
-    """Escapes what roff would interpret: backslashes, hyphens that people type, and a control character at a line's start.
+    """Escapes what roff would interpret: backslashes, hyphens that people type, and a control character at a line's
+    start.
 
     What the page does not write in ASCII is named by its code point, so that it does not depend on the reader's locale.
     """

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws the pictures of the pages from folders that `exanet sweep` made: python docs/plot_sweep.py FOLDER PICTURE.svg
 
-One panel for each traffic, one curve for each machine: mean latency against offered load, and the accepted load; of a sweep over jobs, bars
-of the time to the end. Needs matplotlib (pip install matplotlib); the same folder gives the same bytes with the same version of it.
+One panel for each traffic, one curve for each machine: mean latency against offered load, and the accepted load; of a
+sweep over jobs, bars of the time to the end. Needs matplotlib (pip install matplotlib); the same folder gives the same
+bytes with the same version of it.
 """
 
 from __future__ import annotations

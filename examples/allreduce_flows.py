@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A ring allreduce as flows that wait for each other: in each of 2 (n - 1) steps a rank passes on the block that it got in the step before.
+"""A ring allreduce as flows that wait for each other: in each of 2 (n - 1) steps a rank passes on the block that it got
+in the step before.
 
 python examples/allreduce_flows.py --machine fat-tree-64 --message 1048576
 """

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Broadcasts along trees that know the network, alone and beside molecular dynamics under three mappings.
 
-python examples/broadcast_trees.py trees                       # RED-SEA D1.4, figure 49: binary tree, GLF, LLF, hardware
+python examples/broadcast_trees.py trees                      # RED-SEA D1.4, figure 49: binary tree, GLF, LLF, hardware
 python examples/broadcast_trees.py interference -o beside      # figure 52: blocks of nodes, switches and nodes in turn
 
-Both traces are written, not recorded (exanet/trace/written.py). That of molecular dynamics stands for GROMACS, whose own is not published.
+Both traces are written, not recorded (exanet/trace/written.py). That of molecular dynamics stands for GROMACS, whose
+own is not published.
 """
 
 from __future__ import annotations

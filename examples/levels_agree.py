@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far do flow level and packet level agree? Bursts of every permutation on networks of 512 nodes.
 
-Of each: when the last message has arrived, and the mean time of a message; the flow level's figure against that of the packet level.
-Max-min rates are compared with senders that keep to them (paced), FIFO sharing with senders that give all they can (free). The routers
-have a FIFO for each virtual channel that routing names, as FIFO sharing has it; `--vc-allocation occupancy` lets packets take any.
+Of each: when the last message has arrived, and the mean time of a message; the flow level's figure against that of the
+packet level. Max-min rates are compared with senders that keep to them (paced), FIFO sharing with senders that give all
+they can (free). The routers have a FIFO for each virtual channel that routing names, as FIFO sharing has it;
+`--vc-allocation occupancy` lets packets take any.
 
     python examples/levels_agree.py --machines torus-512,hypercube-512 --message 65536
 """

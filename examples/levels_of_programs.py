@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far do flow level and packet level agree under MPI programs? Each is recorded once and replayed at both levels on several machines.
+"""How far do flow level and packet level agree under MPI programs? Each is recorded once and replayed at both levels on
+several machines.
 
-Of each: its time at flow level against that at packet level, and the processor time of both replays. Computing is off: with it, errors
-are smaller by the share of the time that it takes.
+Of each: its time at flow level against that at packet level, and the processor time of both replays. Computing is off:
+with it, errors are smaller by the share of the time that it takes.
 
     python examples/levels_of_programs.py --machines exanest,fat-tree-64 --ranks 16
 """

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A solver to record and replay (docs/traces.md): conjugate gradients on the heat equation of a square plate, in strips of rows.
+"""A solver to record and replay (docs/traces.md): conjugate gradients on the heat equation of a square plate, in strips
+of rows.
 
-Each step exchanges the rows at the strips' edges with both neighbours, and adds up two numbers over all ranks. It ends when the residual is
-small, or after STEPS, and says what it found.
+Each step exchanges the rows at the strips' edges with both neighbours, and adds up two numbers over all ranks. It ends
+when the residual is small, or after STEPS, and says what it found.
 
 usage: mpiexec -n RANKS python solver.py [SIDE [STEPS]]     (128 points a side, 60 steps)
 """

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """A spiking neural network on MPI ranks, with the exchanges of spikes of NEST and of DPSNN (docs/traces/studies.md).
 
-Leaky integrate-and-fire neurons, four in five of them excitatory, with as many inputs each and Poisson noise from outside (Brunel 2000).
-All synapses take DELAY steps, so ranks exchange spikes once in as many. Which neuron is whose input, and its noise, follow from its number:
-the spikes are the same on any number of ranks.
+Leaky integrate-and-fire neurons, four in five of them excitatory, with as many inputs each and Poisson noise from
+outside (Brunel 2000). All synapses take DELAY steps, so ranks exchange spikes once in as many. Which neuron is whose
+input, and its noise, follow from its number: the spikes are the same on any number of ranks.
 
-nest    any neuron may be any other's input; neurons go to ranks in turn. NEST 3.10's exchange: MPI_Alltoall, equal blocks for each pair of
-        ranks, 8 B a spike. A rank that needed more says so in the last entries; then all send again in larger blocks.
-dpsnn   a grid of columns, four in five inputs from the same column, the others from up to three columns away; columns go to ranks in
-        blocks. DPSNN's exchange: MPI_Alltoall of how many spikes come, then MPI_Alltoallv of them, 12 B each (neuron and time).
+nest    any neuron may be any other's input; neurons go to ranks in turn. NEST 3.10's exchange: MPI_Alltoall, equal
+        blocks for each pair of ranks, 8 B a spike. A rank that needed more says so in the last entries; then all send
+        again in larger blocks.
+dpsnn   a grid of columns, four in five inputs from the same column, the others from up to three columns away; columns
+        go to ranks in blocks. DPSNN's exchange: MPI_Alltoall of how many spikes come, then MPI_Alltoallv of them, 12 B
+        each (neuron and time).
 
-usage: mpiexec -n RANKS python spiking.py nest|dpsnn [NEURONS [INPUTS [MILLISECONDS]]]     (20000 neurons, 100 inputs, 100 ms)
+usage: mpiexec -n RANKS python spiking.py nest|dpsnn [NEURONS [INPUTS [MILLISECONDS]]]
+
+Without numbers: 20000 neurons, 100 inputs, 100 ms.
 """
 
 from __future__ import annotations
@@ -81,7 +85,8 @@ class Network:
         return base + 5 * group + within
 
     def _columns(self, targets: np.ndarray, draws: np.ndarray) -> np.ndarray:
-        """First neuron of the column that each input comes from: its own, or one up to 3 columns away each way, within the grid."""
+        """First neuron of the column that each input comes from: its own, or one up to 3 columns away each way,
+        within the grid."""
         columns = self.neurons // COLUMN
         side = max(d for d in range(1, int(columns**0.5) + 1) if columns % d == 0)
         own = targets[:, None] // COLUMN
@@ -203,7 +208,8 @@ def main() -> None:
 def _nest(world, out: list[np.ndarray], blocks: Blocks) -> tuple[np.ndarray, int, int]:  # type: ignore[no-untyped-def]
     """Spikes for this rank, how many rounds they took, and bytes sent.
 
-    An entry of a block is a spike plus 1; the last one says besides, in its upper half, how many this rank had most for another one.
+    An entry of a block is a spike plus 1; the last one says besides, in its upper half, how many this rank had most for
+    another one.
     """
     needed, rounds, size = max(map(len, out)), 0, 0
     while True:

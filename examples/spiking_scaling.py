@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a spiking network's exchange of spikes scales, to more ranks than run here (RED-SEA D1.4, sections 9.1 and 9.2.4).
+"""How a spiking network's exchange of spikes scales, to more ranks than run here (RED-SEA D1.4, sections 9.1 and
+9.2.4).
 
 python examples/spiking_scaling.py --machine fat-tree-1024 --ranks 8,16,32,64,128,256,512
 
-The network of spiking.py (`nest`) runs once, on one rank. Its spikes say what any number of ranks would send: the traces written from them
-have the MPI_Alltoall of recordings of the program (tests/mpi/test_spiking.py). Computing is what NEST 3.10 took for a step of a neuron and
-for a spike's arrival at a synapse, on this project's host (docs/traces/studies.md).
+The network of spiking.py (`nest`) runs once, on one rank. Its spikes say what any number of ranks would send: the
+traces written from them have the MPI_Alltoall of recordings of the program (tests/mpi/test_spiking.py). Computing is
+what NEST 3.10 took for a step of a neuron and for a spike's arrival at a synapse, on this project's host
+(docs/traces/studies.md).
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ class Spikes:
 
 @dataclass(frozen=True)
 class Exchange:
-    """One exchange on so many ranks: the entries of a block in each round, and picoseconds of computing before and behind it, by rank."""
+    """One exchange on so many ranks: the entries of a block in each round, and picoseconds of computing before and
+    behind it, by rank."""
 
     blocks: list[int]
     before_ps: np.ndarray

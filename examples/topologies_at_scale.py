@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Torus, jellyfish, dragonfly and fat tree of equal size, from thousands to a million endpoints, at flow level.
 
-Every endpoint sends one message at once, to a random other (uniform) or by a random permutation. The table says how long all messages took,
-and how much longer a message took than alone. All networks have the routers and links of torus-512 (INRFlow's experiment: Navaridas and
-others, "INRFlow: An interconnection networks research flow-level simulation framework", 2019).
+Every endpoint sends one message at once, to a random other (uniform) or by a random permutation. The table says how
+long all messages took, and how much longer a message took than alone. All networks have the routers and links of
+torus-512 (INRFlow's experiment: Navaridas and others, "INRFlow: An interconnection networks research flow-level
+simulation framework", 2019).
 
     python examples/topologies_at_scale.py --most 40000
 """

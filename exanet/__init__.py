@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """ExaNet: run unmodified MPI programs on a simulated ExaNet machine.
 
-From Python (docs/python.md): `exanet.run` runs a program, `exanet.replay` replays traces, `exanet.simulate` measures synthetic traffic,
-`exanet.sweep` does many simulations, and `exanet.load` reads what any command has left. Every module of the package is there under its name
-when it is first asked for (`exanet.sim`, `exanet.results`, `exanet.trace`, ...).
+From Python (docs/python.md): `exanet.run` runs a program, `exanet.replay` replays traces, `exanet.simulate` measures
+synthetic traffic, `exanet.sweep` does many simulations, and `exanet.load` reads what any command has left. Every module
+of the package is there under its name when it is first asked for (`exanet.sim`, `exanet.results`, `exanet.trace`, ...).
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What ExaNet does, as functions: docs/python.md has examples.
 
-Problem: each command has its own folder of results, and a script wants tables. Model: a function does what the command of its name does,
-without output on the terminal, and returns what `load` reads from the folder that the command leaves; the folder is a temporary one, which
-is gone afterwards, unless `output` names it. Tables are polars' frames; their columns are those of docs/results.md, docs/simulate.md and
-docs/sweep.md, which end in their units. Limit: results pass through files, which takes some tens of milliseconds.
+Problem: each command has its own folder of results, and a script wants tables. Model: a function does what the command
+of its name does, without output on the terminal, and returns what `load` reads from the folder that the command leaves;
+the folder is a temporary one, which is gone afterwards, unless `output` names it. Tables are polars' frames; their
+columns are those of docs/results.md, docs/simulate.md and docs/sweep.md, which end in their units. Limit: results pass
+through files, which takes some tens of milliseconds.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ Name = str | PathLike[str]
 class Results:
     """What another command than `exanet run` and `exanet replay` has left.
 
-    `command`: "sim", "sweep" or "karma". `summary` and `run`: summary.json and run.json ({} where there is none). `tables`: a frame for
-    each file NAME.parquet, by its name, also as attributes: `points`, `links`, `latency`, ... of simulations, `jobs` of jobs, `runs` of a
-    sweep.
+    `command`: "sim", "sweep" or "karma". `summary` and `run`: summary.json and run.json ({} where there is none).
+    `tables`: a frame for each file NAME.parquet, by its name, also as attributes: `points`, `links`, `latency`, ... of
+    simulations, `jobs` of jobs, `runs` of a sweep.
     """
 
     command: str
@@ -84,10 +85,11 @@ def run(
 ) -> Run:
     """Runs a program, `command` with its arguments, on a simulated machine: `exanet run`.
 
-    `machine` is a name (`exanet machines`) or a file, `ranks` the number of MPI ranks, `mapping` their placement (`--map`), `compute`
-    "off", "measured", or a factor on the processor time that was measured. `record` is a folder for the trace of the program's calls,
-    `output` one for the results. The program's exit status is `run["exit_code"]` of what is returned, times are integers of picoseconds in
-    columns that end in `_ps`, sizes of bytes in `_bytes`. Raises InputError, also where the program never calls MPI_Init.
+    `machine` is a name (`exanet machines`) or a file, `ranks` the number of MPI ranks, `mapping` their placement
+    (`--map`), `compute` "off", "measured", or a factor on the processor time that was measured. `record` is a folder
+    for the trace of the program's calls, `output` one for the results. The program's exit status is `run["exit_code"]`
+    of what is returned, times are integers of picoseconds in columns that end in `_ps`, sizes of bytes in `_bytes`.
+    Raises InputError, also where the program never calls MPI_Init.
     """
     from exanet.run import program
 
@@ -132,8 +134,9 @@ def replay(
 ) -> Run:
     """Replays one trace, or several together, on a machine: `exanet replay`.
 
-    `compute` is a factor on the recorded computing, `collectives` algorithms by collectives ({"allreduce": "ring"}), `jobs` synthetic
-    programs that run beside (`--job`). Of several programs the results have the tables `programs` and `throughput`. Raises InputError.
+    `compute` is a factor on the recorded computing, `collectives` algorithms by collectives ({"allreduce": "ring"}),
+    `jobs` synthetic programs that run beside (`--job`). Of several programs the results have the tables `programs` and
+    `throughput`. Raises InputError.
     """
     from exanet import replay as replays
     from exanet.results import programs
@@ -156,10 +159,10 @@ def simulate(
 ) -> Results:
     """Measures synthetic traffic on a machine's network at one or several offered loads: `exanet sim`.
 
-    A load of 1 fills a link of each sender; 0 sends messages all at once. `traffic` are fields of exanet.sim.TrafficSpec:
-    `traffic="uniform"`, `packet_bytes`, `message_bytes`, `measure_ps`, `seed`, `level="flow"`, ... The results have a row for each load in
-    `points` (loads by figures, e.g. `accepted_load` and `latency_ns`), and tables by load and link in `links`, by load and bucket in
-    `latency`, and so on.
+    A load of 1 fills a link of each sender; 0 sends messages all at once. `traffic` are fields of
+    exanet.sim.TrafficSpec: `traffic="uniform"`, `packet_bytes`, `message_bytes`, `measure_ps`, `seed`, `level="flow"`,
+    ... The results have a row for each load in `points` (loads by figures, e.g. `accepted_load` and `latency_ns`), and
+    tables by load and link in `links`, by load and bucket in `latency`, and so on.
     Raises InputError.
     """
     import time
@@ -185,10 +188,11 @@ def simulate(
 
 
 def sweep(plan: Name | Mapping[str, Any], *, workers: int = 2, cluster: str = "local", output: Name | None = None) -> Results:
-    """Simulates many points: `exanet sweep`. `plan` is a sweep file, or its content (docs/sweep.md): {"machine": [...], "load": [...]}.
+    """Simulates many points: `exanet sweep`. `plan` is a sweep file, or its content (docs/sweep.md): {"machine": [...],
+    "load": [...]}.
 
-    The results have a row for each run in `runs`. With `output`, an interrupted sweep goes on where it stopped. A run that fails has its
-    error in `summary`. Raises InputError on a plan that cannot be.
+    The results have a row for each run in `runs`. With `output`, an interrupted sweep goes on where it stopped. A run
+    that fails has its error in `summary`. Raises InputError on a plan that cannot be.
     """
     from exanet.files import json_bytes
     from exanet.machine import located

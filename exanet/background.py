@@ -17,11 +17,12 @@ from exanet.errors import InputError, InternalError
 def work(simulation: Any, progress: Any, machine: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
     """Runs it in a thread, so that an interrupt is heard; `progress` is called with the share done.
 
-    Raises InternalError, with the resolved `machine` and what was asked of it (`spec`), where a check of the simulator fails; InputError
-    where the simulation cannot go on, such as when its network has lost a message.
+    Raises InternalError, with the resolved `machine` and what was asked of it (`spec`), where a check of the simulator
+    fails; InputError where the simulation cannot go on, such as when its network has lost a message.
 
-    What interrupts it, once or several times, stops it and is raised when it has ended: a Ctrl-C as KeyboardInterrupt, and whatever
-    `progress` raises. An event says when it has ended: join() takes a thread for ended when it is interrupted itself (CPython 3.11).
+    What interrupts it, once or several times, stops it and is raised when it has ended: a Ctrl-C as KeyboardInterrupt,
+    and whatever `progress` raises. An event says when it has ended: join() takes a thread for ended when it is
+    interrupted itself (CPython 3.11).
     """
     ended = threading.Event()
     failures: list[BaseException] = []
@@ -73,8 +74,8 @@ def _shape(machine: Mapping[str, Any]) -> dict[str, Any]:
 def _ctrl_c(heard: Callable[[], None]) -> Iterator[None]:
     """Calls `heard` at a Ctrl-C; at the end, whoever would have heard it does, once.
 
-    An exception out of a handler that comes in the middle of a wait would leave its lock in disorder. Where interrupts are ignored, and in
-    other threads than the main one, nothing changes.
+    An exception out of a handler that comes in the middle of a wait would leave its lock in disorder. Where interrupts
+    are ignored, and in other threads than the main one, nothing changes.
     """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):

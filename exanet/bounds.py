@@ -15,7 +15,8 @@ _LARGEST_SEED = (1 << 64) - 1
 
 
 def within(what: str, value: Any, least: int, most: int, text: Callable[[int], str] = str) -> None:
-    """Raises InputError unless `value` is a whole number from `least` to `most`; `text` says how such a figure is written."""
+    """Raises InputError unless `value` is a whole number from `least` to `most`; `text` says how such a figure is
+    written."""
     whole = hasattr(value, "__index__")
     if not whole or not least <= value <= most:
         shown = text(int(value)) if whole else repr(value)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules that can be called: `exanet.run(...)` is a function of the package's interface, and `exanet.run.program` a module of it."""
+"""Modules that can be called: `exanet.run(...)` is a function of the package's interface, and `exanet.run.program` a
+module of it."""
 
 from __future__ import annotations
 

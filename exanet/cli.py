@@ -27,7 +27,8 @@ except KeyboardInterrupt:
 
 
 class _Commands(MutableMapping[str, Any]):
-    """The commands by name; each is read and built when it is first asked for, which takes as long as a small run's simulation."""
+    """The commands by name; each is read and built when it is first asked for, which takes as long as a small run's
+    simulation."""
 
     MODULES = ("run", "record", "replay", "karma", "machines", "check", "faults", "sweep", "validate", "sim.group", "trace.group")
 
@@ -94,10 +95,12 @@ def _options(
 
 
 class _CtrlC:
-    """Handler of SIGINT that takes a key held down, or pressed twice, for one interrupt: a second would come while the first is served."""
+    """Handler of SIGINT that takes a key held down, or pressed twice, for one interrupt: a second would come while
+    the first is served."""
 
     SERVED_S = 2.0
-    """Nothing is heard for so long: enough to end what has been asked to stop, and short for somebody who wants to end that, too."""
+    """Nothing is heard for so long: enough to end what has been asked to stop, and short for somebody who wants to
+    end that, too."""
 
     def __init__(self) -> None:
         self._deaf_until = 0.0
@@ -128,7 +131,8 @@ def _end_interrupted(by: BaseException | None) -> NoReturn:
 
 
 def main() -> None:
-    """Entry point: what the user can mend is one message and exit status 2, a defect of exanet's own one and status 70."""
+    """Entry point: what the user can mend is one message and exit status 2, a defect of exanet's own one and status
+    70."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _CtrlC())
     encoding.adapt_streams()

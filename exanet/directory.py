@@ -30,8 +30,8 @@ def commands(directory: Path) -> list[str]:
 def result_directory(command: str, given: Path | None, stem: str = "", *, quiet: bool = False) -> Path:
     """Where the results of this exanet command go: what -o says, or a new folder STEM-NUMBER here.
 
-    Earlier results there, which the new ones will replace, are named on stderr unless `quiet`; a sweep goes on with them.
-    Raises InputError when it cannot be written, or holds anything else than earlier results of the same command.
+    Earlier results there, which the new ones will replace, are named on stderr unless `quiet`; a sweep goes on with
+    them. Raises InputError when it cannot be written, or holds anything else than earlier results of the same command.
     """
     try:
         if given is None:

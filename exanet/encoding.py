@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output where the locale is not UTF-8: letters that it lacks are replaced, file names that libraries cannot take are refused.
+"""Output where the locale is not UTF-8: letters that it lacks are replaced, file names that libraries cannot take are
+refused.
 
-Tables have signs such as µ and ±. Python writes them in the encoding of the locale or of PYTHONIOENCODING, and raises an error in the
-middle of a table where that has none. Polars takes the names of files as UTF-8 only, whatever the locale.
+Tables have signs such as µ and ±. Python writes them in the encoding of the locale or of PYTHONIOENCODING, and raises
+an error in the middle of a table where that has none. Polars takes the names of files as UTF-8 only, whatever the
+locale.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ _SIGNS = {"µ": "u", "\u03bc": "u", "±": "+/-", "×": "x", "–": "-", "−": "
 
 
 def adapt_streams() -> None:
-    """Has standard output and errors replace letters that their encoding lacks: µ becomes u, an unknown one its code point."""
+    """Has standard output and errors replace letters that their encoding lacks: µ becomes u, an unknown one its code
+    point."""
     codecs.register_error("exanet", _replaced)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -27,7 +30,8 @@ def adapt_streams() -> None:
 
 
 def check_name(path: Path) -> None:
-    """Raises InputError if the file's name, as bytes, is not the UTF-8 of its text: another file would be read than was written."""
+    """Raises InputError if the file's name, as bytes, is not the UTF-8 of its text: another file would be read than
+    was written."""
     try:
         same = os.fsencode(path) == str(path).encode()
     except UnicodeEncodeError:

@@ -10,7 +10,8 @@ from typing import Any
 class InputError(Exception):
     """Input of the user that cannot be used.
 
-    Carries every problem found, one message each; the command line prints them and exits with status 2, without a traceback.
+    Carries every problem found, one message each; the command line prints them and exits with status 2, without a
+    traceback.
     """
 
     def __init__(self, messages: str | Iterable[str]) -> None:
@@ -21,8 +22,8 @@ class InputError(Exception):
 class InternalError(RuntimeError):
     """The simulator has found itself in a state that cannot be, which is a defect of it.
 
-    `what` says which, `parameters` what was run: enough to run it again. The command line prints both in one message and exits with status
-    INTERNAL_STATUS.
+    `what` says which, `parameters` what was run: enough to run it again. The command line prints both in one message
+    and exits with status INTERNAL_STATUS.
     """
 
     def __init__(self, what: str, parameters: Mapping[str, Any]) -> None:

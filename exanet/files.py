@@ -19,7 +19,8 @@ from exanet.errors import InputError
 
 
 def write_whole(path: Path, content: bytes, option: str = "-o") -> None:
-    """Write one file beside its place, then rename it there. Raises InputError; then the old file, if any, is untouched.
+    """Write one file beside its place, then rename it there. Raises InputError; then the old file, if any, is
+    untouched.
 
     `option` is the one that names another place.
     """

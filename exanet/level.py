@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Levels at which a network is simulated: packets, or flows at rates; and what is known to be wrong with the figures of a level."""
+"""Levels at which a network is simulated: packets, or flows at rates; and what is known to be wrong with the figures
+of a level."""
 
 from __future__ import annotations
 

@@ -31,11 +31,11 @@ def _interrupted_later() -> Iterator[None]:
 
 @contextmanager
 def imports() -> Iterator[None]:
-    """Within it nobody looks for garbage among modules, which stay, nor for plugins of pydantic among all packages, and numpy's OpenBLAS
-    starts no threads, which spin until there is work.
+    """Within it nobody looks for garbage among modules, which stay, nor for plugins of pydantic among all packages, and
+    numpy's OpenBLAS starts no threads, which spin until there is work.
 
-    They are not looked at later either, nor at the end. The environment is the user's again afterwards, also where packages (polars)
-    have written into it: the ranks of a run get it. A Ctrl-C is served at the end.
+    They are not looked at later either, nor at the end. The environment is the user's again afterwards, also where
+    packages (polars) have written into it: the ranks of a run get it. A Ctrl-C is served at the end.
     """
     environment = dict(os.environ)
     collected = gc.isenabled()

@@ -10,8 +10,8 @@ from exanet.errors import InputError
 
 _TABLES_BYTES = 2 * 1024**3
 _TABLES_BYTES_PER_PROCESSOR = 8 * 1024**2
-"""Address space that making tables takes; polars was seen to take 1.25 GB with two processors, and 2.0 GB with 128. With less it ends the
-process, or waits for itself for ever, when all has been simulated."""
+"""Address space that making tables takes; polars was seen to take 1.25 GB with two processors, and 2.0 GB with 128.
+With less it ends the process, or waits for itself for ever, when all has been simulated."""
 
 
 def check() -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names tools that an installation may lack, and how they are had: tools that parts of ExaNet use and the package does not bring."""
+"""Names tools that an installation may lack, and how they are had: tools that parts of ExaNet use and the package
+does not bring."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool by the name that a sentence has for it, what it is for, the command that installs it, and whether it is here."""
+    """A tool by the name that a sentence has for it, what it is for, the command that installs it, and whether it is
+    here."""
 
     name: str
     purpose: str

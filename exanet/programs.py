@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The programs that a replay runs together: traces and synthetic jobs, each with its start and its nodes.
 
-Problem: several programs share a machine, some with nodes of their own choice. Model: a program is read from its text on the command line;
-programs whose nodes a file says come first, the others share what is left by their mapping, in their order. Limit: a node runs ranks of one
-program, but where a file says otherwise.
+Problem: several programs share a machine, some with nodes of their own choice. Model: a program is read from its text
+on the command line; programs whose nodes a file says come first, the others share what is left by their mapping, in
+their order. Limit: a node runs ranks of one program, but where a file says otherwise.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class Program:
     start_ps: int = 0
     mapping: str | None = None  # None: that of all
     compute: float | None = None  # None: that of all
-    collectives: Mapping[str, str] = field(default_factory=dict)  # algorithms, before those of all; of a job that calls one, its own
+    # algorithms, before those of all; of a job that calls one, its own
+    collectives: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def recorded(cls, text: str) -> Program:
@@ -141,10 +142,10 @@ def place(
 ) -> list[list[int]]:
     """The node of each rank, by program. Raises InputError.
 
-    A single trace is placed as `exanet run` places a program. Several have nodes of their own, but where files say otherwise: the ranks of
-    a trace fill the cores of a node (linear, random), or take one each (round-robin, switch, node), and a job's one each. Files come first,
-    then the others, by mapping in the order of the programs. `ranks` are those of the programs, 0 for a job that takes an equal share of
-    the nodes that are left.
+    A single trace is placed as `exanet run` places a program. Several have nodes of their own, but where files say
+    otherwise: the ranks of a trace fill the cores of a node (linear, random), or take one each (round-robin, switch,
+    node), and a job's one each. Files come first, then the others, by mapping in the order of the programs. `ranks` are
+    those of the programs, 0 for a job that takes an equal share of the nodes that are left.
     """
     placement.check("--map ''", mapping, placement.REPLAY_KINDS)
     for program in programs:

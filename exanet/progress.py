@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports how the run gets on: one line that changes on a terminal, a line every few seconds elsewhere, nothing when quiet."""
+"""Reports how the run gets on: one line that changes on a terminal, a line every few seconds elsewhere, nothing when
+quiet."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ _CLEAR = "\r\x1b[K"
 
 
 class Progress:
-    """Contract: `update` as often as you like; `hide` before anything else is written to the terminal; `note` for a message of ours."""
+    """Contract: `update` as often as you like; `hide` before anything else is written to the terminal; `note` for a
+    message of ours."""
 
     def __init__(self, *, ranks: int, quiet: bool, stream: TextIO | None = None) -> None:
         self._stream = sys.stderr if stream is None else stream
@@ -85,7 +87,8 @@ class Progress:
 
 @contextmanager
 def share_done(what: str, quiet: bool) -> Iterator[Callable[[float], None]]:
-    """A function that shows the share done: in a line that is gone afterwards, or every few seconds where there is no terminal."""
+    """A function that shows the share done: in a line that is gone afterwards, or every few seconds where there is
+    no terminal."""
     terminal = sys.stderr.isatty()
     last = time.monotonic()
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`exanet record`: runs a command, e.g. mpiexec with a program, and records its MPI calls under its own MPI, without the simulator.
+"""`exanet record`: runs a command, e.g. mpiexec with a program, and records its MPI calls under its own MPI, without
+the simulator.
 
-The recorder is preloaded into all that the command starts, and wakes up in MPI_Init. Whatever ends the command, what the ranks have written
-until then becomes a trace, or there is one message that says why there is none.
+The recorder is preloaded into all that the command starts, and wakes up in MPI_Init. Whatever ends the command, what
+the ranks have written until then becomes a trace, or there is one message that says why there is none.
 """
 
 from __future__ import annotations
@@ -79,7 +80,8 @@ def _preload(command: Sequence[str]) -> str:
 
 
 def _library(command: Sequence[str]) -> Path | None:
-    """The libmpi of the program, which is the first of the command's words that turns out to be one that uses MPI; None where none does."""
+    """The libmpi of the program, which is the first of the command's words that turns out to be one that uses MPI;
+    None where none does."""
     for at, word in enumerate(command):
         if word.startswith("-") or not (shutil.which(word) or "/" in word):
             continue
@@ -89,7 +91,7 @@ def _library(command: Sequence[str]) -> Path | None:
     return None
 
 
-# -- the command -----------------------------------------------------------------------------------------------------------------------
+# -- the command -------------------------------------------------------------------------------------------------------
 
 
 def _run(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str]:
@@ -163,7 +165,7 @@ def _send(pid: int, number: int) -> None:
         os.kill(pid, number)
 
 
-# -- the trace -------------------------------------------------------------------------------------------------------------------------
+# -- the trace ---------------------------------------------------------------------------------------------------------
 
 
 def _finish(command: Sequence[str], directory: Path, status: int, stopped: str) -> folder.Trace | None:

@@ -19,7 +19,8 @@ def routings() -> str:
 
 
 def patterns() -> str:
-    """Names of the traffic patterns, each with the figure that may follow it, e.g. `incast[:SENDERS]`, or with the text that does."""
+    """Names of the traffic patterns, each with the figure that may follow it, e.g. `incast[:SENDERS]`, or with the
+    text that does."""
     behind = ((e["name"], f":{e['figure']}" if e["text"] else f"[:{e['figure']}]" if e["figure"] else "") for e in _REGISTRIES["patterns"])
     return ", ".join(name + figure for name, figure in behind)
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`exanet replay`: recorded programs on a machine, which need not be the one that they were recorded on, with jobs beside them.
+"""`exanet replay`: recorded programs on a machine, which need not be the one that they were recorded on, with jobs
+beside them.
 
-Model: the programs that are asked for are read first, then the machine, then each program gets its nodes, and the simulator runs them all
-together; each folder of the package is used once, in this order (test_straight.py). Limits: a program must be recorded whole, and
-what its calls would have sent otherwise on another machine (a race that ends differently) is not known.
+Model: the programs that are asked for are read first, then the machine, then each program gets its nodes, and the
+simulator runs them all together; each folder of the package is used once, in this order (test_straight.py). Limits: a
+program must be recorded whole, and what its calls would have sent otherwise on another machine (a race that ends
+differently) is not known.
 """
 
 from __future__ import annotations
@@ -81,7 +83,8 @@ def _by_messages(found: Mapping[str, Any]) -> list[str]:
 
 
 def _chosen(options: Options) -> Options:
-    """With the algorithms of collectives read from their text. Raises InputError on these, and on rules that there are not."""
+    """With the algorithms of collectives read from their text. Raises InputError on these, and on rules that there
+    are not."""
     rules.check(options.rules)
     return options if options.collective is None else replace(options, collectives=rules.choices(options.collective))
 
@@ -94,7 +97,8 @@ def programs_of(options: Options) -> list[Program]:
 def placed(
     options: Options, asked: Sequence[Program], traces: Sequence[folder.Trace | None], described: Machine, resolved: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """The programs on their nodes of the machine, as simulate() takes them; `traces` are theirs by `loaded`. Raises InputError."""
+    """The programs on their nodes of the machine, as simulate() takes them; `traces` are theirs by `loaded`. Raises
+    InputError."""
     ranks = [trace.about.ranks if trace else program.job.ranks if program.job else 0 for program, trace in zip(asked, traces, strict=True)]
     nodes = programs.place(asked, ranks, options.mapping, described, resolved["topology"], options.seed)
     _check_nodes(resolved, asked, nodes)

@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 LEAST_WIDTH = 80
-"""Columns that a table gets on a narrower terminal, too, which wraps its lines: columns that do not fit would lose their figures."""
+"""Columns that a table gets on a narrower terminal, too, which wraps its lines: columns that do not fit would lose
+their figures."""
 
 
 def console(width: int = 200, file: TextIO | None = None) -> Console:

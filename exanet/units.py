@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quantities with their units, exactly.
 
-A machine file says `6.4 ns`, `10 Gb/s`, `4 KiB`, `156.25 MHz`; the simulator counts whole picoseconds, bits and bytes. Between the two
-lie only rational numbers: a value is read as a decimal fraction and multiplied by its unit's exact factor, and what does not come out
-whole is refused. Floating point never appears, so 156.25 MHz is 6400 ps and not 6399.999 (docs/adr/0003-exact-units.md).
+A machine file says `6.4 ns`, `10 Gb/s`, `4 KiB`, `156.25 MHz`; the simulator counts whole picoseconds, bits and bytes.
+Between the two lie only rational numbers: a value is read as a decimal fraction and multiplied by its unit's exact
+factor, and what does not come out whole is refused. Floating point never appears, so 156.25 MHz is 6400 ps and not
+6399.999 (docs/adr/0003-exact-units.md).
 
 `b` is bit, `B` is byte, `k` is 1000, `Ki` is 1024.
 """
@@ -75,7 +76,8 @@ def parse(text: str, dimension: Dimension) -> int:
 
 
 def parse_exact(text: str, dimension: Dimension) -> Fraction:
-    """`text` in base units of `dimension`, as an exact fraction. Raises UnitError as parse() does, except for fractions."""
+    """`text` in base units of `dimension`, as an exact fraction. Raises UnitError as parse() does, except for
+    fractions."""
     match = _NUMBER.fullmatch(text.strip()) if len(text) <= _LONGEST else None
     if match is None or not any(c.isdigit() for c in match[2]) or match[2][0] in "eE":
         raise UnitError(f"{_shown(text)} is not a {dimension.name}; write a number with its unit, e.g. {dimension.example}")

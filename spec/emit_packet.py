@@ -16,7 +16,8 @@ def hamming_codes() -> list[int]:
 
 
 def header_columns() -> list[int]:
-    """Remainder of each of the 119 data bits of a header, lowest first, under x^8 + x^2 + x + 1: of x^8, x^9 and so on."""
+    """Remainder of each of the 119 data bits of a header, lowest first, under x^8 + x^2 + x + 1: of x^8, x^9 and so
+    on."""
     columns, state = [], 1
     for power in range(1, 127):
         state = state << 1 ^ (0x107 if state & 0x80 else 0)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes spec/trace.yaml as what the recorder, the reader, Python and the documentation say about streams of MPI calls.
 
-The recorder gets a structure and a function a form, which puts its fields in their order; the reader a function a form, which checks
-each field against the limit of its kind; Python names, kinds and codes; C and C++ together the codes. The reader's text of an error
-stays with the kind.
+The recorder gets a structure and a function a form, which puts its fields in their order; the reader a function a form,
+which checks each field against the limit of its kind; Python names, kinds and codes; C and C++ together the codes. The
+reader's text of an error stays with the kind.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _C_TYPES = {"uint32": "uint32_t", "uint64": "uint64_t"}
 _STRUCT_CODES = {"char[8]": "8s", "uint32": "I", "uint64": "Q"}
 
 
-# -- numbers and names, for C and C++ --------------------------------------------------------------------------------------------------
+# -- numbers and names, for C and C++ ----------------------------------------------------------------------------------
 
 
 def _c_header_fields(traces: Traces) -> list[str]:
@@ -67,7 +67,7 @@ def c_names(traces: Traces) -> str:
     return "\n".join([*out, "};", "#endif", ""])
 
 
-# -- the recorder's fields, in C -------------------------------------------------------------------------------------------------------
+# -- the recorder's fields, in C ---------------------------------------------------------------------------------------
 
 C_LIST = """
 /* `count` numbers, which entry(of, i) says; a list of zeros is one without numbers. */
@@ -111,7 +111,7 @@ def c_fields(traces: Traces) -> str:
     return "\n".join([*out, "#endif", ""])
 
 
-# -- the reader's, in C++ --------------------------------------------------------------------------------------------------------------
+# -- the reader's, in C++ ----------------------------------------------------------------------------------------------
 
 
 def _cpp_field(field: Field) -> str:
@@ -166,7 +166,7 @@ def cpp_fields(traces: Traces) -> str:
     return "\n".join([*out, "      default: return;", "    }", "  }", "};", "", "}  // namespace exanet", ""])
 
 
-# -- Python ----------------------------------------------------------------------------------------------------------------------------
+# -- Python ------------------------------------------------------------------------------------------------------------
 
 
 def python_kind(field: Field, traces: Traces) -> str:
@@ -238,7 +238,7 @@ def python(traces: Traces) -> str:
     return "\n".join([*out, "}", '"""Names of the bits, from the lowest one on."""', ""])
 
 
-# -- documentation ---------------------------------------------------------------------------------------------------------------------
+# -- documentation -----------------------------------------------------------------------------------------------------
 
 
 def _of_kind(field: Field) -> str:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes from spec/packet.yaml, descriptors.yaml and trace.yaml what SystemVerilog, C++, C, Python and the documentation say about bits.
+"""Writes from spec/packet.yaml, descriptors.yaml and trace.yaml what SystemVerilog, C++, C, Python and the
+documentation say about bits.
 
 usage: python spec/generate.py [--check]
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes from spec/node.rdl and spec/karma.rdl the register blocks, C headers, the addresses for Python and the documentation.
+"""Writes from spec/node.rdl and spec/karma.rdl the register blocks, C headers, the addresses for Python and the
+documentation.
 
 usage: python spec/generate_registers.py [--check]     (needs the packages of the extra `gateware`)
 
@@ -61,7 +62,8 @@ def exported(name: str, top: AddrmapNode) -> dict[Path, str]:
 
 
 def external_reads(name: str, top: AddrmapNode) -> dict[Path, str]:
-    """A module for each kind of group of registers that the block leaves to others: it answers with what stands at its inputs."""
+    """A module for each kind of group of registers that the block leaves to others: it answers with what stands at
+    its inputs."""
     out = {}
     for group in (node for node in top.children(unroll=False) if isinstance(node, RegfileNode) and node.external):
         block, kind = f"{name}_registers", group.inst_name

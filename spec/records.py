@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of spec/descriptors.yaml: layouts that are also C structures, each field as wide as an integer and aligned to its width."""
+"""Records of spec/descriptors.yaml: layouts that are also C structures, each field as wide as an integer and aligned
+to its width."""
 
 from __future__ import annotations
 

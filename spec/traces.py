@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stream of a rank's MPI calls: forms of records, their fields, and the codes of calls, as spec/trace.yaml lists them.
+"""The stream of a rank's MPI calls: forms of records, their fields, and the codes of calls, as spec/trace.yaml lists
+them.
 
-What contradicts itself is refused when the file is read: two calls of one code, a field of a kind that there is not, a list to the
-record's end that is not its last field.
+What contradicts itself is refused when the file is read: two calls of one code, a field of a kind that there is not, a
+list to the record's end that is not its last field.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from ruamel.yaml import YAML
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a form. `listed` is "" for a number, "counted" for a list with its length, "rest" for one to the record's end."""
+    """One field of a form. `listed` is "" for a number, "counted" for a list with its length, "rest" for one to the
+    record's end."""
 
     name: str
     kind: str
@@ -74,7 +76,8 @@ class Traces:
 
     @property
     def nonblocking(self) -> int:
-        """From the code of a blocking collective to that of its nonblocking form: the same for all, but for those among neighbours."""
+        """From the code of a blocking collective to that of its nonblocking form: the same for all, but for those
+        among neighbours."""
         return next(other.code - call.code for call, other in self.persistent if call.form == "collective")
 
 

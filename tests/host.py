@@ -30,7 +30,8 @@ def wait_for(what: Callable[[], Any], timeout_s: float = LIMIT_S) -> Any:
 
 
 def stat(pid: int) -> list[str]:
-    """Facts that the system reports of a process, from its state on (proc_pid_stat(5), field 3); empty when it is gone."""
+    """Facts that the system reports of a process, from its state on (proc_pid_stat(5), field 3); empty when it is
+    gone."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -38,5 +39,6 @@ def stat(pid: int) -> list[str]:
 
 
 def gone(pid: int) -> bool:
-    """Whether it ends while we wait; one that is dead and not yet waited for has. What is killed runs on for a moment."""
+    """Whether it ends while we wait; one that is dead and not yet waited for has. What is killed runs on for a
+    moment."""
     return bool(wait_for(lambda: stat(pid)[:1] in ([], ["Z"], ["X"])))

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws simulations over all topologies, routings, traffics and jobs, on both levels: does each end, without an internal error?
+"""Draws simulations over all topologies, routings, traffics and jobs, on both levels: does each end, without an
+internal error?
 
 usage: python tools/drawn_runs.py [--count 10000] [--first 0] [--jobs 2] [--limit SECONDS]
 
-A run's number is the seed of everything about it: the same number is the same run. What cannot be run is refused, which is an answer. A
-run fails when a check of the simulator fails in it, when its process dies, or when it takes longer than the limit; each is printed with its
-number and what was drawn, and the exit status is then 1.
+A run's number is the seed of everything about it: the same number is the same run. What cannot be run is refused, which
+is an answer. A run fails when a check of the simulator fails in it, when its process dies, or when it takes longer than
+the limit; each is printed with its number and what was drawn, and the exit status is then 1.
 """
 
 from __future__ import annotations

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Damages files of traces of every format, and reads them: is each refused by one message, or read?
 
-usage: python tools/fuzz_traces.py [--seconds 60] [--first 0] [--count N] [--formats streams,text,goal,goal-binary,about]
+usage: python tools/fuzz_traces.py [--seconds 60] [--first 0] [--count N] [--formats
+streams,text,goal,goal-binary,about]
 
-There is also the format otf2, which is not among those by default: its library may take long over a damaged archive. With it what is
-read is written as an archive and read again, too.
+There is also the format otf2, which is not among those by default: its library may take long over a damaged archive.
+With it what is read is written as an archive and read again, too.
 
-A case's number is the seed of everything about it: the same number is the same case. What is read is used as a trace is: its calls, its
-statistics, a part of it, itself twice, other formats, a short replay. A case fails when something else than InputError comes out, when the
-process dies, or when it takes more than a minute of processor time; each is reported with its number, and the exit status is then 1. The
-streams under AddressSanitizer: `EXANET_FUZZ_SECONDS=60 build/sanitized/core_tests -tc="fuzz:*"`.
+A case's number is the seed of everything about it: the same number is the same case. What is read is used as a trace
+is: its calls, its statistics, a part of it, itself twice, other formats, a short replay. A case fails when something
+else than InputError comes out, when the process dies, or when it takes more than a minute of processor time; each is
+reported with its number, and the exit status is then 1. The streams under AddressSanitizer: `EXANET_FUZZ_SECONDS=60
+build/sanitized/core_tests -tc="fuzz:*"`.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ RANKS = 4
 LIMIT_S = 60
 AT_ONCE = 2000  # cases of a process
 MOST_BYTES, MOST_CALLS = 50_000, 2000  # of what is replayed
-_PROGRESS = struct.Struct("<QQQ")  # what the process that runs cases leaves in a file: the case under way, how many were refused, and read
+# what the process that runs cases leaves in a file: the case under way, how many were refused, and read
+_PROGRESS = struct.Struct("<QQQ")
 
 
 def program(directory: Path) -> Path:
@@ -109,7 +112,8 @@ class Cases:
             self.whole[name] = {str(file.relative_to(source.parent)): file.read_bytes() for file in files}
 
     def run(self, case: int) -> bool:
-        """Whether the case becomes a trace; False where it is refused. Raises whatever else comes out, then or when the trace is used."""
+        """Whether the case becomes a trace; False where it is refused. Raises whatever else comes out, then or when
+        the trace is used."""
         draw = random.Random(case)
         name = draw.choice(self.formats)
         with tempfile.TemporaryDirectory(dir=self.place) as kept:
@@ -160,7 +164,8 @@ NUMBERS = {"streams": number, "otf2": number, "goal-binary": word}
 
 
 def damaged(content: bytes, draw: random.Random, written: Callable[[int], bytes]) -> bytes:
-    """A few changes of bytes; of text also of its numbers and lines. Numbers are put between, but where all have one length in place."""
+    """A few changes of bytes; of text also of its numbers and lines. Numbers are put between, but where all have one
+    length in place."""
     data = bytearray(content)
     for _ in range(draw.choice((1, 1, 1, 2, 3))):
         at = draw.randrange(len(data) + 1)
@@ -205,7 +210,9 @@ def use(trace: folder.Trace, place: Path, here: Path, *, archives: bool) -> None
         if last is not None:
             raise last
     finally:
-        last = None  # else it keeps this frame, and this frame keeps it: what the calls below held would live until the next collection
+        # else it keeps this frame, and this frame keeps it: what the calls below held would live until the next
+        # collection
+        last = None
 
 
 def short_replay(trace: folder.Trace, place: Path) -> None:
@@ -216,7 +223,7 @@ def short_replay(trace: folder.Trace, place: Path) -> None:
         replay.replay(replay.Options((place,), "torus-2x2x2"))
 
 
-# -- processes ------------------------------------------------------------------------------------------------------------------------
+# -- processes ---------------------------------------------------------------------------------------------------------
 
 
 def batch(cases: Cases, first: int, count: int, until: float, progress: Path) -> int:

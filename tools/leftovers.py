@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds what the tests have left outside the project's folder.
 
-Other programs of the same user write to these places at the same time, and nothing says of a file who made it. So it is looked who holds
-what is new when it appears: what a process of ours has open, mapped, or works in is ours. What is held too shortly to be seen is only
-reported, as what is new and may be somebody else's.
+Other programs of the same user write to these places at the same time, and nothing says of a file who made it. So it is
+looked who holds what is new when it appears: what a process of ours has open, mapped, or works in is ours. What is held
+too shortly to be seen is only reported, as what is new and may be somebody else's.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def among(path: Path, paths: set[str]) -> bool:
 
 
 class Watch:
-    """Looks at folders until `close`, from what is in them at its construction; `variable` (NAME=VALUE) marks our processes."""
+    """Looks at folders until `close`, from what is in them at its construction; `variable` (NAME=VALUE) marks our
+    processes."""
 
     def __init__(self, folders: list[Path], variable: str) -> None:
         self._folders, self._variable = folders, variable
@@ -87,7 +88,8 @@ class Watch:
                     self._ours.add(path)
 
     def close(self) -> tuple[list[Path], list[Path]]:
-        """Files that are there now, were not before, and are held by nobody: those surely ours, and those that may be somebody else's."""
+        """Files that are there now, were not before, and are held by nobody: those surely ours, and those that may
+        be somebody else's."""
         self._ended.set()
         self._thread.join()
         new = sorted(entries(self._folders) - self._before)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of `make test`: runs them, as many at a time as there are processors, and says what each took.
 
-usage: python tools/parts.py [PART...]     (all of them, or those named with what they need; the output of those named is shown)
+usage: python tools/parts.py [PART...]
 
-Everything that a part writes stays below build/: its output (build/parts/NAME.log), temporary files, caches, what it takes for the
-user's home. Exit status 1 when a part failed, or something was left elsewhere.
+All of them, or those named with what they need; the output of those named is shown.
+
+Everything that a part writes stays below build/: its output (build/parts/NAME.log), temporary files, caches, what it
+takes for the user's home. Exit status 1 when a part failed, or something was left elsewhere.
 """
 
 from __future__ import annotations
@@ -26,12 +28,13 @@ from schedule import Part
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 LIMIT_S = 4000
-"""For all parts together, on a slow machine that others use, too: what hangs then is named and killed, and the rest still reported."""
+"""For all parts together, on a slow machine that others use, too: what hangs then is named and killed, and the rest
+still reported."""
 LONG = bool(os.environ.get("EXANET_TEST_LONG"))
 # The compiler by the name by which the package is built: the gateware's build takes the core from there.
 CMAKE = "cmake -S . -G Ninja -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++"
-# Findings about the same sources are not looked for again: those of this checkout, and nine of ten of those that the repository records.
-# `make test-long` looks for all of them.
+# Findings about the same sources are not looked for again: those of this checkout, and nine of ten of those that the
+# repository records. `make test-long` looks for all of them.
 FOUND = "--keep build/kept" + ("" if LONG else " --recorded gateware/recorded.json")
 CLEAN = "--keep build/kept" + ("" if LONG else " --recorded tests/recorded.json")
 # The package's build has compiled the core with the compiler of that name.
@@ -57,8 +60,8 @@ KARMA = "from exanet.karma import board, interface\nwith board.Bench(board.ONE),
 def pytest(name: str, *, tries: int = 1) -> str:
     """The command of the tests in tests/NAME.
 
-    Where real programs, processes and signals meet a busy host, a test that fails has a second try; both are reported. The command is
-    not python -m: the installed package is tested, not the folder of its sources.
+    Where real programs, processes and signals meet a busy host, a test that fails has a second try; both are reported.
+    The command is not python -m: the installed package is tested, not the folder of its sources.
     """
     again = f" --reruns {tries - 1}" if tries > 1 else ""
     return f"pytest{again} --basetemp=build/tmp/pytest-{name} --junitxml=build/parts/pytest-{name}.xml tests/{name}"
@@ -91,8 +94,8 @@ PARTS = [
     Part("lint-tidy", f"{TIDY} && python tools/tidy.py build/tidy/compile_commands.json --jobs 1 {CLEAN}"),
     Part("mutations", f'python gateware/formal.py --quick --mutations --jobs "$JOBS" {FOUND}', share=0.5),
     Part("proofs", f'python gateware/formal.py --quick --jobs "$JOBS" {FOUND}', share=0.5),
-    # Counts parts alone, and holds their sum to the whole; `make synth` counts the whole, `make timing` routers and links of other
-    # sizes, and an interface's parts alone.
+    # Counts parts alone, and holds their sum to the whole; `make synth` counts the whole, `make timing` routers and
+    # links of other sizes, and an interface's parts alone.
     Part(
         "budget",
         f"python gateware/synth.py router link registers link-registers lofamo {FOUND}"
@@ -105,7 +108,8 @@ PARTS = [
 
 
 def environment() -> dict[str, str]:
-    """That of all parts: tools of the virtual environment first, and every place where a program leaves files below build/."""
+    """That of all parts: tools of the virtual environment first, and every place where a program leaves files below
+    build/."""
     places = {
         "HOME": BUILD / "home",
         "TMPDIR": BUILD / "tmp",
@@ -130,7 +134,8 @@ def environment() -> dict[str, str]:
 
 
 def chosen(names: list[str]) -> list[Part]:
-    """The parts of these names with all that they need; all parts without a name. Raises SystemExit for a name that is none."""
+    """The parts of these names with all that they need; all parts without a name. Raises SystemExit for a name that
+    is none."""
     by_name = {part.name: part for part in PARTS}
     if unknown := [name for name in names if name not in by_name]:
         raise SystemExit(f"no part {', '.join(unknown)}; there are {', '.join(by_name)}")

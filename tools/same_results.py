@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows that a restructuring changed no result: runs one fixed set of simulations and programs, and compares what two sets left.
+"""Shows that a restructuring changed no result: runs one fixed set of simulations and programs, and compares what two
+sets left.
 
 usage: python tools/same_results.py run FOLDER [--exanet PROGRAM] [--python PYTHON] [--only simulations,programs,sweeps]
        python tools/same_results.py compare [--values] FOLDER FOLDER
 
-`run` leaves a folder of result files for each case: simulations drawn over all topologies, routings, routers, levels and jobs; MPI programs
-on the MPIs that are installed; the sweeps of examples/. `--exanet` is the installed command under test; the programs' own interpreter and
-MPI are PYTHON's, so that both sets run the very same program. `compare` names every file that differs, and exits with 1 if one does; with
-`--values` columns and keys that only one of the sets has are left out, and those that differ are named. Host-dependent figures
-(run.json, the page) are left out.
+`run` leaves a folder of result files for each case: simulations drawn over all topologies, routings, routers, levels
+and jobs; MPI programs on the MPIs that are installed; the sweeps of examples/. `--exanet` is the installed command
+under test; the programs' own interpreter and MPI are PYTHON's, so that both sets run the very same program. `compare`
+names every file that differs, and exits with 1 if one does; with `--values` columns and keys that only one of the sets
+has are left out, and those that differ are named. Host-dependent figures (run.json, the page) are left out.
 """
 
 from __future__ import annotations
@@ -155,7 +156,8 @@ def lammps_input(python: str) -> Path:
 
 
 def programs(python: str, scratch: Path, root: Path) -> list[Case]:
-    """MPI programs of the tests, LAMMPS and hpcc, on MPICH and Open MPI 4, and on Open MPI 5 where EXANET_OPENMPI5 names it."""
+    """MPI programs of the tests, LAMMPS and hpcc, on MPICH and Open MPI 4, and on Open MPI 5 where EXANET_OPENMPI5
+    names it."""
     tests = root / "tests" / "mpi" / "programs"
     bench = lammps_input(python)
     melt = scratch / "in.lj"
@@ -252,7 +254,8 @@ def different_values(then: Path, now: Path) -> list[str]:
 
 
 def compare(before: Path, after: Path, values: bool) -> int:
-    """Prints what differs and how many files are equal. Returns 1 where something differs, or where there is nothing to compare."""
+    """Prints what differs and how many files are equal. Returns 1 where something differs, or where there is nothing
+    to compare."""
     then, now = compared(before), compared(after)
     cases = {name.split("/")[0] for name in then} & {name.split("/")[0] for name in now}
     names = [name for name in sorted(then.keys() | now.keys()) if name.split("/")[0] in cases]

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows that a restructuring cost no speed: processor time of two installed versions, in pairs of runs that take turns on one core.
+"""Shows that a restructuring cost no speed: processor time of two installed versions, in pairs of runs that take turns
+on one core.
 
 usage: python tools/same_speed.py BEFORE AFTER [--pairs N] [--core N] [--only NAME,...] [--limit PERCENT]
 
-BEFORE and AFTER are the `exanet` commands of the two. A row is a run of bench/patterns.c on ranks of either kind, a replay, or a network
-alone by packets or flows, large enough that starting Python is a small part. The figure is the processor time of the whole run, user and
-system, of all its processes; shown is the median of the pairs' ratios AFTER / BEFORE with the least and the most. Exit status 1 when a
-median is above the limit (2 %). On a busy machine the pairs scatter: give it more of them.
+BEFORE and AFTER are the `exanet` commands of the two. A row is a run of bench/patterns.c on ranks of either kind, a
+replay, or a network alone by packets or flows, large enough that starting Python is a small part. The figure is the
+processor time of the whole run, user and system, of all its processes; shown is the median of the pairs' ratios AFTER /
+BEFORE with the least and the most. Exit status 1 when a median is above the limit (2 %). On a busy machine the pairs
+scatter: give it more of them.
 """
 
 from __future__ import annotations
@@ -57,7 +59,8 @@ TRACES = {"halo": (16, 20_000), "allreduce": (64, 2500)}
 
 
 def processor_s(command: list[str], core: int, folder: Path) -> float:
-    """User and system time of a command and all that it starts. Raises SystemExit, with what it printed, when it fails."""
+    """User and system time of a command and all that it starts. Raises SystemExit, with what it printed, when it
+    fails."""
     with (folder / "output").open("w+") as output:
         run = subprocess.Popen(["taskset", "-c", str(core), *command], cwd=folder, stdout=output, stderr=subprocess.STDOUT)
         _, status, usage = os.wait4(run.pid, 0)

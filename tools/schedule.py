@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs commands that depend on one another, as many at a time as there are processors, and says what each took.
 
-Contract: a part starts when all that it needs have passed and the processors that it takes are free; the parts before it in the list go
-first. A part that runs longer than its limit is killed with everything that it started, and has failed. What needs a failed part is left
-out. A part's output goes to a file of its own.
+Contract: a part starts when all that it needs have passed and the processors that it takes are free; the parts before
+it in the list go first. A part that runs longer than its limit is killed with everything that it started, and has
+failed. What needs a failed part is left out. A part's output goes to a file of its own.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _MARK = "EXANET_PART"
 class Part:
     """One command of the pipeline, for bash.
 
-    `share` is how many of the processors it can keep busy: the command finds their number, at least 1, in $JOBS. With `share` 0 it runs
-    one thing at a time, and `busy` says for how much of its time it does. `limit_s` is how long it may take on a slow machine that others
-    use, too.
+    `share` is how many of the processors it can keep busy: the command finds their number, at least 1, in $JOBS. With
+    `share` 0 it runs one thing at a time, and `busy` says for how much of its time it does. `limit_s` is how long it
+    may take on a slow machine that others use, too.
     """
 
     name: str
@@ -53,7 +53,8 @@ class Part:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a part ended: `passed`, `failed`, `timed out` or `left out`. Seconds on the wall, and of processors with all descendants."""
+    """How a part ended: `passed`, `failed`, `timed out` or `left out`. Seconds on the wall, and of processors with
+    all descendants."""
 
     name: str
     result: str
@@ -144,7 +145,8 @@ def run(
     limit_s: float = math.inf,
     said: Callable[[str], None] = lambda line: print(line, flush=True),
 ) -> list[Outcome]:
-    """Runs all parts, for `limit_s` at most; their output is in `folder`/NAME.log. Outcomes come in the order in which the parts ended.
+    """Runs all parts, for `limit_s` at most; their output is in `folder`/NAME.log. Outcomes come in the order in which
+    the parts ended.
 
     Raises ValueError as check() does.
     """
@@ -216,7 +218,8 @@ def _wait(running: list[_Running], outcomes: list[Outcome], folder: Path, end: f
 
 
 def table(outcomes: Sequence[Outcome], *, wall_s: float, before: Mapping[str, Mapping[str, float]] | None = None, most: int = 20) -> str:
-    """The parts that took longest, one a line, with the sum of all; beside each what it took in the run `before`, where that is known."""
+    """The parts that took longest, one a line, with the sum of all; beside each what it took in the run `before`,
+    where that is known."""
     before = before or {}
     lines = [f"{'part':24}{'wall s':>9}{'CPU s':>9}{'before':>9}"]
     for row in sorted(outcomes, key=lambda outcome: -outcome.wall_s)[:most]:

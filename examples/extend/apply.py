@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Applies patches to copies of the files that they touch: python apply.py SOURCE DESTINATION PATCH...
 
-The patches beside this file are the examples of docs/extend.md. The build of the tests applies them with this, compiles what they touch and
-runs its tests (CMakeLists.txt); tests/unit/test_extend.py does the rest.
+The patches beside this file are the examples of docs/extend.md. The build of the tests applies them with this, compiles
+what they touch and runs its tests (CMakeLists.txt); tests/unit/test_extend.py does the rest.
 What is generated from `spec/` is made anew when a patch touches that.
 """
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds a bitstream of zcu102.sv with Vivado, from the project's root:  vivado -mode batch -source examples/zcu102/build.tcl
-# It has not been run: no Vivado was at hand. Names of cores and of their settings are those of public designs and of PG182, PG201 and PG021; expect to put
-# some right for your version. Everything is written below build/zcu102.
+# It has not been run: no Vivado was at hand. Names of cores and of their settings are those of public designs and of
+# PG182, PG201 and PG021; expect to put some right for your version. Everything is written below build/zcu102.
 set part xczu9eg-ffvb1156-2-e
 create_project zcu102 build/zcu102 -part $part -force
 set_property board_part [lindex [get_board_parts *zcu102*] end] [current_project]
@@ -22,7 +22,8 @@ set_property -dict {
   CONFIG.LOCATE_RESET_CONTROLLER CORE CONFIG.LOCATE_TX_USER_CLOCKING CORE CONFIG.LOCATE_RX_USER_CLOCKING CORE
 } [get_ips zcu102_gth]
 
-# The processors: registers of the node and of the DMA engine on M_AXI_HPM0_FPD, memory by S_AXI_HP0_FPD, interrupts by pl_ps_irq0.
+# The processors: registers of the node and of the DMA engine on M_AXI_HPM0_FPD, memory by S_AXI_HP0_FPD, interrupts by
+# pl_ps_irq0.
 create_bd_design zcu102_system
 create_bd_cell -type ip -vlnv xilinx.com:ip:zynq_ultra_ps_e ps
 apply_bd_automation -rule xilinx.com:bd_rule:zynq_ultra_ps_e -config {apply_board_preset 1} [get_bd_cells ps]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`exanet check`: can packets on a machine's network wait for each other in a cycle? Proves that they cannot, or shows the cycle."""
+"""`exanet check`: can packets on a machine's network wait for each other in a cycle? Proves that they cannot, or
+shows the cycle."""
 
 from __future__ import annotations
 

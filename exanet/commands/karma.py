@@ -58,9 +58,11 @@ def command(
         Path | None, typer.Option("--output", "-o", help="Folder for report.html (the plots) and summary.json; by default none.")
     ] = None,
 ) -> None:
-    """Measure the Verilated network IP with its test bench KARMA: latency, bandwidth, time of a hop, and when nodes learn of a fault.
+    """Measure the Verilated network IP with its test bench KARMA: latency, bandwidth, time of a hop, and when nodes
+    learn of a fault.
 
-    With --ni, measure the network interface and its model: where each cycle of a message, a write and a read goes, streams, and options.
+    With --ni, measure the network interface and its model: where each cycle of a message, a write and a read goes,
+    streams, and options.
     """
     with lightly.imports():
         from exanet.directory import result_directory

@@ -26,9 +26,11 @@ def command(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing about the trace.")] = False,
 ) -> None:
-    """Record a program's MPI calls under its own MPI, without the simulator, for `exanet replay`. Exits with the command's code.
+    """Record a program's MPI calls under its own MPI, without the simulator, for `exanet replay`. Exits with the
+    command's code.
 
-    The trace is that of `exanet run --record`, with the host's times. For MPICH and Open MPI 4 and 5; programs in C, Fortran and Python.
+    The trace is that of `exanet run --record`, with the host's times. For MPICH and Open MPI 4 and 5; programs in C,
+    Fortran and Python.
 
     \b
     exanet record -o trace -- mpiexec -n 8 ./solver

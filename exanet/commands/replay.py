@@ -71,7 +71,8 @@ def command(
 ) -> None:
     """Replay recorded programs on a machine, without the programs: their calls, dependencies and computing.
 
-    Results are those of `exanet run`: the same tables, summary and report. With several programs, there is also a table of their run times.
+    Results are those of `exanet run`: the same tables, summary and report. With several programs, there is also a table
+    of their run times.
 
     \b
     exanet run -m exanest -n 16 --record trace -- lmp -in in.lj

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all commands have in common: `-h`, whole sentences in lists of commands, and a function as an app of one command."""
+"""What all commands have in common: `-h`, whole sentences in lists of commands, and a function as an app of one
+command."""
 
 from __future__ import annotations
 

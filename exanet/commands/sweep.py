@@ -45,7 +45,8 @@ def command(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")] = False,
 ) -> None:
-    """Simulate many machines, traffic patterns, loads and seeds. To continue an interrupted sweep, give the same command again."""
+    """Simulate many machines, traffic patterns, loads and seeds. To continue an interrupted sweep, give the same
+    command again."""
     with lightly.imports():
         from exanet.machine.located import Located, Mark, parse_list
         from exanet.sweep import cluster as clusters

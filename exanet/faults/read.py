@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a file of faults and checks it against a machine, as machine files are: every problem at once, at its place in the file."""
+"""Reads a file of faults and checks it against a machine, as machine files are: every problem at once, at its place
+in the file."""
 
 from __future__ import annotations
 

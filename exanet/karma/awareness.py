@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """LO|FA|MO: from a fault to those who know of it, against the watchdogs' period, by the model of core/lofamo.
 
-The model's cycles are the gateware's (gateware/node/tb/lofamo_equality_test.cpp). Rows are dicts, ready for a table and JSON.
+The model's cycles are the gateware's (gateware/node/tb/lofamo_equality_test.cpp). Rows are dicts, ready for a table and
+JSON.
 """
 
 from __future__ import annotations
@@ -27,13 +28,15 @@ INTERVAL_CYCLES = 256
 SILENCE_CYCLES = 1024
 """After which a link is silent: three of those intervals, and a packet of 512 bytes."""
 RESPONSE_CYCLES = 3 * 20 + 3 * 4
-"""A processor's reading and writing of a packet's words at an intra-tile port (K06 and K07: 3 words of 20 and of 4 cycles)."""
+"""A processor's reading and writing of a packet's words at an intra-tile port (K06 and K07: 3 words of 20 and of 4
+cycles)."""
 _DRAWS = 20
 
 
 def awareness(torus: Sequence[int] = TORUS, *, line_cycles: int, draws: int = _DRAWS, seed: int = 1) -> list[dict[str, Any]]:
-    """Times in ns, least, mean and most over drawn places and phases: until hardware calls a fault so (local), until the first neighbour's
-    host knows (neighbours), and until all live nodes do that a chain of live ones joins to one beside it (global)."""
+    """Times in ns, least, mean and most over drawn places and phases: until hardware calls a fault so (local), until
+    the first neighbour's host knows (neighbours), and until all live nodes do that a chain of live ones joins to one
+    beside it (global)."""
     rows = []
     for kind in KINDS:
         for faults in FAULTS:

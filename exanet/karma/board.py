@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Boards of the KARMA bench, Verilated, and their registers by name.
 
-All is done by reading and writing registers (spec/node.rdl, spec/karma.rdl): what a processor beside the real IP would do. Only
-`line_words` looks at something that a board does not show, the words on a line.
+All is done by reading and writing registers (spec/node.rdl, spec/karma.rdl): what a processor beside the real IP would
+do. Only `line_words` looks at something that a board does not show, the words on a line.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ FOUR = Layout(
     ((0, 0), (1, 0), (0, 1), (1, 1)),
     (Line((0, 0), (1, 0)), Line((2, 0), (3, 0)), Line((0, 1), (2, 1)), Line((1, 1), (3, 1))),
 )
-"""KARMA'17, section 3.1: four Trenz boards in a 2x2 mesh through two connectors each; port 0 along x, port 1 along y."""
+"""KARMA'17, section 3.1: four Trenz boards in a 2x2 mesh through two connectors each; port 0 along x, port 1 along
+y."""
 
 
 class Bench(Opened):
@@ -73,7 +74,8 @@ class Bench(Opened):
             self._place(board, x, y)
 
     def _place(self, board: int, x: int, y: int) -> None:
-        """Writes what a node of a 2x2 mesh must know; last dimension first, packet type t to intra-tile port t modulo 3."""
+        """Writes what a node of a 2x2 mesh must know; last dimension first, packet type t to intra-tile port t
+        modulo 3."""
         for dimension, at in enumerate((x, y, 0)):
             port = dimension if dimension < 2 else 0
             side = 2 if dimension < 2 else 1
@@ -88,7 +90,8 @@ class Bench(Opened):
         return x | y << 8
 
     def write(self, board: int, block: str, register: str, **fields: int) -> None:
-        """Writes a register of block "node" or "karma"; fields that are not given become zero. Raises ValueError for what does not fit."""
+        """Writes a register of block "node" or "karma"; fields that are not given become zero. Raises ValueError for
+        what does not fit."""
         address, known = _registers(block)[register]
         word = 0
         for name, value in fields.items():
@@ -117,7 +120,8 @@ class Bench(Opened):
         return int(self._library.karma_cycle(self._handle))
 
     def run_until_idle(self, ports: Sequence[tuple[int, int]]) -> None:
-        """Runs until none of these generators, each (board, port), has anything left, and then until all of it must have arrived."""
+        """Runs until none of these generators, each (board, port), has anything left, and then until all of it must
+        have arrived."""
         limit = self.cycle + _LIMIT_CYCLES
         while any(self.read(board, "karma", f"port[{port}].control", "busy") for board, port in ports):
             self.run(200)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a kernel and its processes do at network interfaces, by stores and in memory: contexts, mailboxes, pages, messages, transfers."""
+"""What a kernel and its processes do at network interfaces, by stores and in memory: contexts, mailboxes, pages,
+messages, transfers."""
 
 from __future__ import annotations
 
@@ -30,12 +31,14 @@ _ENTRY_BYTES = 128
 
 
 class Driver:
-    """All nodes of a bench with their contexts and a mailbox open; `translate`: transfers by addresses of a protection domain."""
+    """All nodes of a bench with their contexts and a mailbox open; `translate`: transfers by addresses of a
+    protection domain."""
 
     def __init__(
         self, bench: Bench, *, translate: bool = False, kept_channels: Sequence[int] | None = None, log_entries: int = LOG_ENTRIES
     ) -> None:
-        """`kept_channels`: of each node, that serve reads of others; 2 to the power of `log_entries` is the size of the mailbox."""
+        """`kept_channels`: of each node, that serve reads of others; 2 to the power of `log_entries` is the size of
+        the mailbox."""
         self.bench = bench
         self.translate, self.log_entries = translate, log_entries
         self.kept_channels = list(kept_channels or [KEPT_CHANNELS] * bench.nodes)
@@ -89,7 +92,8 @@ class Driver:
         return address + FRAMES if self.translate else address
 
     def message(self, node: int, to: int, payload: bytes, *, context: int = 0, mailbox: int = MAILBOX, behind: bool = False) -> None:
-        """Stores a message, 16 bytes at a time, and what sends it, or, if `behind`, has a transfer do so that names its slot."""
+        """Stores a message, 16 bytes at a time, and what sends it, or, if `behind`, has a transfer do so that names
+        its slot."""
         page = 0x1000 * context
         for at in range(0, len(payload), LINE_BYTES):
             part = payload[at : at + LINE_BYTES].ljust(LINE_BYTES, b"\0")
@@ -115,10 +119,12 @@ class Driver:
         context: int = 0,
         narrow: bool = False,
     ) -> int:
-        """Hands a transfer over, by two stores of 16 bytes or, if `narrow`, four of 8. Returns the address of the word at its end.
+        """Hands a transfer over, by two stores of 16 bytes or, if `narrow`, four of 8. Returns the address of the word
+        at its end.
 
-        `fence`: 8 bytes that are written behind the data, at FENCES plus the transfer's number times 16; `message_slot`: of the
-        context, whose message is sent when the transfer has ended; without `notify` that word is not written.
+        `fence`: 8 bytes that are written behind the data, at FENCES plus the transfer's number times 16;
+        `message_slot`: of the context, whose message is sent when the transfer has ended; without `notify` that word is
+        not written.
         """
         token, page = self._ends % END_WORDS, 0x1000 * context
         self._ends += 1
@@ -144,7 +150,8 @@ class Driver:
         return end
 
     def handed_over(self, events: Iterable[Event]) -> list[int]:
-        """Cycles in which the bus has taken the last store of each operation, by events recorded from before the first of them on."""
+        """Cycles in which the bus has taken the last store of each operation, by events recorded from before the
+        first of them on."""
         taken: list[deque[int]] = [deque() for _ in range(self.bench.nodes)]
         for event in events:
             begin = event.value % 0x1000

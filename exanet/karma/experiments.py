@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures as KARMA does: round trips, bandwidth, and where the time of a hop goes. The boards' own counters count every figure in cycles.
+"""Measures as KARMA does: round trips, bandwidth, and where the time of a hop goes. The boards' own counters count
+every figure in cycles.
 
-Rows are dicts, ready for a table, JSON and a page; `_cycles` are cycles of 6.4 ns. The published conditions are those of section 4 of the
-KARMA paper.
+Rows are dicts, ready for a table, JSON and a page; `_cycles` are cycles of 6.4 ns. The published conditions are those
+of section 4 of the KARMA paper.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ Row = dict[str, Any]
 LATENCY_BYTES = (0, 16, 32, 48, 64, 80, 96, 112, 128, 192, 256, 320, 384, 448, 512)
 BANDWIDTH_BYTES = (16, 32, 64, 96, 128, 192, 256, 384, 512)
 LINE_PARTS = {"logic": 46, "gearbox": 1, "clock compensation": 7}
-"""Cycles of an Aurora 64B/66B core with its GTH transceivers, one way, as its maker states them (AMD PG074, Latency)."""
+"""Cycles of an Aurora 64B/66B core with its GTH transceivers, one way, as its maker states them (AMD PG074,
+Latency)."""
 LINE_CYCLES = sum(LINE_PARTS.values())
 PAUSE_WORDS = 32
 """Words after which the 64b/66b gearbox takes one word time (AMD PG074)."""
@@ -43,7 +45,8 @@ def counter(bench: Bench, at: tuple[int, int], name: str) -> int:
 
 
 def prepare(bench: Bench, flow: Flow, payload: int, *, mode: int = 0) -> None:
-    """Sets where the flow's generator sends packets of `payload` bytes, and how: stream (0), ping-pong (1) or echo (2)."""
+    """Sets where the flow's generator sends packets of `payload` bytes, and how: stream (0), ping-pong (1) or echo
+    (2)."""
     board, port = flow.source
     bench.write(board, "karma", f"port[{port}].destination", dcid=bench.address(flow.target[0]))
     bench.write(board, "karma", f"port[{port}].form", length=payload, kind=flow.target[1], mode=mode)
@@ -67,11 +70,12 @@ def check(bench: Bench, at: tuple[int, int], packets: int) -> None:
         raise RuntimeError(f"board {at[0]} port {at[1]}: {received} packets of {packets} arrived, {bad} of them damaged")
 
 
-# -- latency ---------------------------------------------------------------------------------------------------------------------------
+# -- latency -----------------------------------------------------------------------------------------------------------
 
 
 def round_trips(bench: Bench, far: int, payload: int) -> Row:
-    """Ping-pong from board 0 to board `far` and back, packets of `payload` bytes, answered by the far board's own generator."""
+    """Ping-pong from board 0 to board `far` and back, packets of `payload` bytes, answered by the far board's own
+    generator."""
     here, there = (0, 0), (far, 0)
     prepare(bench, Flow(there, here), payload, mode=_ECHO)
     prepare(bench, Flow(here, there), payload, mode=_PING_PONG)
@@ -88,7 +92,8 @@ def round_trips(bench: Bench, far: int, payload: int) -> Row:
         "round_trip_cycles": counter(bench, here, "trip_sum") / _ECHOES,
         "least_cycles": counter(bench, here, "trip_min"),
         "most_cycles": counter(bench, here, "trip_max"),
-        # All boards count from the same reset, so a single packet's way can be followed too: the first, on an idle line.
+        # All boards count from the same reset, so a single packet's way can be followed too: the first, on an idle
+        # line.
         "one_way_cycles": counter(bench, there, "first_tail") - counter(bench, here, "first_sent"),
     }
 
@@ -107,7 +112,8 @@ def latency(*, line_cycles: int, sizes: Sequence[int] = LATENCY_BYTES) -> list[R
 
 
 def hop(*, line_cycles: int) -> list[Row]:
-    """Where the cycles of a further hop go, from the words on the lines of a packet that takes two; the last row is the hop as a whole."""
+    """Where the cycles of a further hop go, from the words on the lines of a packet that takes two; the last row is
+    the hop as a whole."""
     with Bench(ONE) as bench:
         flow = Flow((0, 0), (0, 1))
         prepare(bench, flow, 0)
@@ -146,7 +152,7 @@ def _packet_on(words: Sequence[tuple[int, int]]) -> list[int]:
     raise RuntimeError("no packet came over the line")
 
 
-# -- bandwidth -------------------------------------------------------------------------------------------------------------------------
+# -- bandwidth ---------------------------------------------------------------------------------------------------------
 
 ROUTER_FLOWS = {
     "1 sender": [Flow((0, 0), (0, 1))],
@@ -160,7 +166,8 @@ LINK_FLOWS = {
 
 
 def stream(bench: Bench, flows: Sequence[Flow], payload: int, *, word_bits: int, warm_up: int = 40, packets: int = 160) -> Row:
-    """Rate at the slowest receiving port from its first packet after the warm-up to its last, in share of `word_bits` a cycle."""
+    """Rate at the slowest receiving port from its first packet after the warm-up to its last, in share of
+    `word_bits` a cycle."""
     sources = [flow.source for flow in flows]
     targets = list(dict.fromkeys(flow.target for flow in flows))
     words = -(-payload // 16) + 2

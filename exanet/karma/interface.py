@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes with network interface, router and links, Verilated, between a processor's stores and a memory.
 
-What a driver does is done by stores and loads at an interface's window and in memory; `events` is what went over its ports.
+What a driver does is done by stores and loads at an interface's window and in memory; `events` is what went over its
+ports.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ class What(IntEnum):
 
 @dataclass(frozen=True)
 class Event:
-    """A cycle of a port. `place` is a port of the router, of a line, or a slot, and of a store the number of its bytes; `last`: of a burst;
-    `value` is the word or the address."""
+    """A cycle of a port. `place` is a port of the router, of a line, or a slot, and of a store the number of its
+    bytes; `last`: of a burst; `value` is the word or the address."""
 
     cycle: int
     node: int
@@ -81,9 +82,10 @@ def field(layout: str, name: str, word: int) -> int:
 class Bench(Opened):
     """Nodes on a ring, under power. Close it, or use it as a context.
 
-    line_cycles: latency of a transceiver and its line, one way. memory_cycles: from the last beat or the address of a burst to memory's
-    answer, 1 at least. reads: that memory's port takes before it has given the first of them whole; 0: any number. Raises InputError when
-    the model cannot be built, and RuntimeError whenever a node does what it should not.
+    line_cycles: latency of a transceiver and its line, one way. memory_cycles: from the last beat or the address of a
+    burst to memory's answer, 1 at least. reads: that memory's port takes before it has given the first of them whole;
+    0: any number. Raises InputError when the model cannot be built, and RuntimeError whenever a node does what it
+    should not.
     """
 
     _closes = "interface_close"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model of the network interface beside the Verilated one: the same stores in the same cycles, and what is at the same ports."""
+"""The model of the network interface beside the Verilated one: the same stores in the same cycles, and what is at
+the same ports."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ Seen = tuple[int, str, int, int]
 
 
 def by_model(driver: Driver, handed_over: list[int], end: int) -> list[Seen]:
-    """What the model says, up to a cycle, of a driver's operations, taken by the bus in these cycles. Each node keeps as many channels."""
+    """What the model says, up to a cycle, of a driver's operations, taken by the bus in these cycles. Each node
+    keeps as many channels."""
     bench = driver.bench
     (kept,) = set(driver.kept_channels)
     machine = {
@@ -62,6 +64,7 @@ def seen(event: Event) -> Seen | None:
 
 
 def compared(driver: Driver, events: Sequence[Event]) -> tuple[list[Seen], list[Seen]]:
-    """What both report, the gateware's first. The events are of all that was handed over, and up to the present cycle."""
+    """What both report, the gateware's first. The events are of all that was handed over, and up to the present
+    cycle."""
     by_gateware = sorted(found for event in events if (found := seen(event)) is not None)
     return by_gateware, by_model(driver, driver.handed_over(events), driver.bench.cycle)

@@ -27,7 +27,8 @@ _COUNTS = 0x104070
 
 
 def translation(*, to_itself: bool, memory_cycles: int) -> list[Row]:
-    """Writes of one packet, 16 under way: addresses of memory; pages that the TLB keeps; a walk for each access, as without a TLB."""
+    """Writes of one packet, 16 under way: addresses of memory; pages that the TLB keeps; a walk for each access, as
+    without a TLB."""
     rows: list[Row] = []
     for what, number in (("no translation", 0), ("TLB", KNOWN_PAGES), ("a walk for each packet", MANY_PAGES)):
         with Bench(2, memory_cycles=memory_cycles) as bench:
@@ -58,7 +59,8 @@ def _walks(bench: Bench) -> int:
 
 
 def reads_ahead(*, to_itself: bool, memory_cycles: int) -> list[Row]:
-    """A write of 16 KiB, with one read of memory at a time, with two, and as many as the interface asks for (16 packets)."""
+    """A write of 16 KiB, with one read of memory at a time, with two, and as many as the interface asks for (16
+    packets)."""
     rows: list[Row] = []
     for reads in (1, 2, 0):
         with Bench(2, memory_cycles=memory_cycles, reads=reads) as bench:
@@ -83,8 +85,8 @@ def _gap(headers: list[int]) -> float:
 
 
 def completions(count: int, *, line_cycles: int, memory_cycles: int) -> dict[str, Any]:
-    """Cycles from the first store of what sends `count` bytes (at most 64) until a process of the other node that polls its memory sees it
-    that they are all there, in several ways."""
+    """Cycles from the first store of what sends `count` bytes (at most 64) until a process of the other node that
+    polls its memory sees it that they are all there, in several ways."""
 
     def begun(driver: Driver) -> int:
         driver.bench.run(1000)

@@ -17,7 +17,8 @@ _RING = RING + (1 << 30)
 
 
 def mailbox() -> Row:
-    """Fills the last mailbox of a node, as large as one can be, and sends one message more, which is to be refused as it is full."""
+    """Fills the last mailbox of a node, as large as one can be, and sends one message more, which is to be refused
+    as it is full."""
     number, entries = MAILBOXES - 1, 1 << LOG_MOST_ENTRIES
     with Bench(1) as bench:
         driver = Driver(bench)
@@ -58,7 +59,8 @@ def message_burst() -> Row:
 
 
 def global_address() -> Row:
-    """Bits of a global virtual address, and whether the highest one in memory comes out of the interface in a header as it was stored."""
+    """Bits of a global virtual address, and whether the highest one in memory comes out of the interface in a header
+    as it was stored."""
     target = (1 << LAYOUTS["header"][1]["dmadd"][1]) - 512
     with Bench(2) as bench:
         driver = Driver(bench)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where each cycle of a message, a write and a read goes, from the last store to the end: what is seen at the interface's ports.
+"""Where each cycle of a message, a write and a read goes, from the last store to the end: what is seen at the
+interface's ports.
 
-Rows are dicts, ready for a table, JSON and a page. `model_cycles` is what the model says of the same moment, where it reports it.
+Rows are dicts, ready for a table, JSON and a page. `model_cycles` is what the model says of the same moment, where it
+reports it.
 """
 
 from __future__ import annotations
@@ -25,14 +27,16 @@ TRANSFER_BYTES = (64, 16384)
 MESSAGES, ANSWERS, TRANSFERS = 0, 1, 2
 """Intra-tile ports of a node."""
 PHASES = 48
-"""After so many cycles the interface's turns are as before: steps of three cycles, every sixteenth a look for what is to be sent again."""
+"""After so many cycles the interface's turns are as before: steps of three cycles, every sixteenth a look for what
+is to be sent again."""
 QUIET_CYCLES = 1000
 """After which nothing of what was measured is under way."""
 
 
 @dataclass(frozen=True)
 class Moment:
-    """A stage's end: the event of the gateware, the so many-th at its node and place, counted from behind if negative."""
+    """A stage's end: the event of the gateware, the so many-th at its node and place, counted from behind if
+    negative."""
 
     stage: str
     what: What
@@ -133,7 +137,8 @@ def transfer(count: int, *, read: bool, pages: Pages, line_cycles: int, memory_c
 
 
 def phases(driver: Driver, handing: Callable[[int], object], moment: Moment) -> list[int]:
-    """Cycles from the last store of what `handing` hands over, given the phase, to a moment; each phase of the interface's turns alone."""
+    """Cycles from the last store of what `handing` hands over, given the phase, to a moment; each phase of the
+    interface's turns alone."""
     found, bench = [], driver.bench
     for phase in range(PHASES):
         bench.run(QUIET_CYCLES + (phase - bench.cycle - QUIET_CYCLES) % PHASES)
@@ -147,7 +152,8 @@ def phases(driver: Driver, handing: Callable[[int], object], moment: Moment) -> 
 
 
 def first_reads(pages: Pages = "none") -> list[int]:
-    """From a descriptor's last store to the first read of data, by phase; "miss": each transfer is the first to its page."""
+    """From a descriptor's last store to the first read of data, by phase; "miss": each transfer is the first to its
+    page."""
     with Bench(2) as bench:
         driver = Driver(bench, translate=pages != "none")
         for node, address in ((0, OWN), (1, TARGET)):
@@ -170,7 +176,8 @@ def message_headers() -> list[int]:
 
 
 def store_cycles() -> list[int]:
-    """Cycles between the four stores of 8 bytes of a descriptor, back to back, as the bus takes them, then to the first read."""
+    """Cycles between the four stores of 8 bytes of a descriptor, back to back, as the bus takes them, then to the
+    first read."""
     with Bench(2) as bench:
         driver = Driver(bench)
         bench.record()
@@ -182,7 +189,8 @@ def store_cycles() -> list[int]:
 
 
 def _stages(driver: Driver, moments: Sequence[Moment], since: int = 0) -> Row:
-    """The stages of what was handed over last, the only thing from `since` on, and whether the model has all the same."""
+    """The stages of what was handed over last, the only thing from `since` on, and whether the model has all the
+    same."""
     driver.bench.run(QUIET_CYCLES)
     events = driver.bench.events()
     by_gateware, seen = interface_model.compared(driver, events)

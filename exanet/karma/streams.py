@@ -69,7 +69,8 @@ def small_writes(*, memory_cycles: int) -> Row:
 
 
 def stream(driver: Driver, to: int, count: int, places: Sequence[tuple[int, int]], at_a_time: int, *, read: bool = False) -> None:
-    """A transfer of `count` bytes for each of the places (own, target), so many of them under way, until all have ended.
+    """A transfer of `count` bytes for each of the places (own, target), so many of them under way, until all have
+    ended.
 
     Raises RuntimeError where none ends for WAIT_CYCLES.
     """
@@ -107,7 +108,8 @@ def pages(count: int, number: int) -> list[tuple[int, int]]:
 
 
 def _equal(driver: Driver, events: Sequence[Event]) -> bool | None:
-    """Whether the model has all the same; None where nodes keep different numbers of channels, which it does not know."""
+    """Whether the model has all the same; None where nodes keep different numbers of channels, which it does not
+    know."""
     if len(set(driver.kept_channels)) > 1:
         return None
     by_gateware, by_model = interface_model.compared(driver, events)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks a machine description: first each key by its type and unit, then what no single key shows.
 
-Everything found is reported at once, each problem at the place of the text that caused it, in the order of the file; what stands in an
-extended file, where it may follow from the others, comes last.
+Everything found is reported at once, each problem at the place of the text that caused it, in the order of the file;
+what stands in an extended file, where it may follow from the others, comes last.
 """
 
 from __future__ import annotations
@@ -80,9 +80,10 @@ def check(
 ) -> MachineFile:
     """The description in `tree`; without `packets` its routers may be larger than the packet level takes.
 
-    `changes` are the values in it that are not its file's, by dotted name; with a `topology.kind` among them its routers get as many
-    virtual channels as routing on that needs. `extends` is the place where the file names the one that it extends, to which problems of the
-    latter are put down; `advice` says what to do where keys are missing in a file that extends none. Raises InputError with every problem.
+    `changes` are the values in it that are not its file's, by dotted name; with a `topology.kind` among them its
+    routers get as many virtual channels as routing on that needs. `extends` is the place where the file names the one
+    that it extends, to which problems of the latter are put down; `advice` says what to do where keys are missing in a
+    file that extends none. Raises InputError with every problem.
     """
     changes = changes or {}
     files = (*(value.mark.file for value in changes.values()), tree.mark.file)
@@ -217,13 +218,15 @@ def is_constant(path: Sequence[str]) -> bool:
 
 
 def keys_at(path: Sequence[str]) -> list[str]:
-    """Keys that the schema has in the section at `path`; none in what is no section, or has keys that a file names, as kinds of links."""
+    """Keys that the schema has in the section at `path`; none in what is no section, or has keys that a file names,
+    as kinds of links."""
     owner = _type_at(tuple(path))
     return list(owner.model_fields) if owner is not None else []
 
 
 def may_stand_alone(path: Sequence[str]) -> bool:
-    """Whether a file that has no key at `path` may be given it alone: a constant, or a section of which no key is needed."""
+    """Whether a file that has no key at `path` may be given it alone: a constant, or a section of which no key is
+    needed."""
     kind = _type_at(tuple(path)) if path[-1] in keys_at(path[:-1]) else None
     return kind is not None and (issubclass(kind, Constant) or not any(key.is_required() for key in kind.model_fields.values()))
 
@@ -299,7 +302,8 @@ def _topology_problems(model: MachineFile) -> Problems:
 
 
 def _refused(look: Callable[[dict[str, Any]], None], model: MachineFile) -> Problems:
-    """What the simulator itself refuses of the machine when it looks at a part, such as figures beside the gateware's own cycles."""
+    """What the simulator itself refuses of the machine when it looks at a part, such as figures beside the
+    gateware's own cycles."""
     try:
         look(resolve(model))
     except _core.ConfigError as error:
@@ -323,7 +327,8 @@ def _router_problems(model: MachineFile, packets: bool, reshaped: bool) -> Probl
     if not 16 <= router.max_payload.value <= _LARGEST_PAYLOAD:
         yield ("router", "max_payload"), f"must be from 16 B to {_LARGEST_PAYLOAD} B"
     channels, bits = router.virtual_channels.value, router.max_payload.value * 8
-    # Bulk leaves space for a priority packet. Switches have lanes for their classes, and say themselves how deep those must be.
+    # Bulk leaves space for a priority packet. Switches have lanes for their classes, and say themselves how deep those
+    # must be.
     packets_each, many = (1, "one packet") if router.switch is not None else (2, "two packets")
     if router.intra_fifo.value * router.word.value < bits * packets_each:
         yield ("router", "intra_fifo"), f"must hold at least {many} of max_payload; make it deeper"
@@ -360,7 +365,8 @@ def _granting_problems(router: Router) -> Problems:
 
 
 def _switch_problems(model: MachineFile, changes: Mapping[str, Located]) -> Problems:
-    """Of an input-queued switch. Keys of another flow control or arbitration than that of its `changes` may be left in its file."""
+    """Of an input-queued switch. Keys of another flow control or arbitration than that of its `changes` may be left
+    in its file."""
     switch = model.router.switch
     if (model.router.kind == "input-queued") != (switch is not None):
         advice = "add it, or take 'kind' out" if switch is None else "say 'kind: input-queued', or take it out"

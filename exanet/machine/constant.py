@@ -37,7 +37,8 @@ def _quantity(dimension: Dimension) -> Callable[[Any, ValidationInfo], int]:
 
 
 def _clocked(text: str, dimension: Dimension, cycle_ps: int | None) -> int | None:
-    """A time that is given in cycles, or cycles that are given as a time; None of all else. Raises UnitError on a part of a cycle."""
+    """A time that is given in cycles, or cycles that are given as a time; None of all else. Raises UnitError on a
+    part of a cycle."""
     other = units.CYCLES if dimension is units.TIME else units.TIME if dimension is units.CYCLES else None
     try:
         given = units.parse_exact(text, other) if other is not None else 0
@@ -103,7 +104,8 @@ class OneOf:
 
 
 class Constant(Strict, Generic[T]):
-    """A model constant: what it is, who says so, and how it was come by. A value alone is the choice of whoever wrote the file."""
+    """A model constant: what it is, who says so, and how it was come by. A value alone is the choice of whoever
+    wrote the file."""
 
     value: T
     source: Text

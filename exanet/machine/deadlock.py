@@ -15,14 +15,16 @@ from exanet.machine.schema import topology_of
 class Verdict:
     """Verdict from the graph of channel dependencies.
 
-    `cycle` lists channels (node, port, virtual channel), each held by a packet that waits for the next one; empty: free of deadlock.
+    `cycle` lists channels (node, port, virtual channel), each held by a packet that waits for the next one; empty: free
+    of deadlock.
     """
 
     virtual_channels: int
     links: int  # directions counted for themselves
     pairs: int  # of ends of routes; endpoints of one switch are one
     cycle: list[tuple[str, str, int]]
-    miniatures: list[int]  # nodes of the small machines that were looked at in place of one with too many pairs; empty: of itself
+    # nodes of the small machines that were looked at in place of one with too many pairs; empty: of itself
+    miniatures: list[int]
 
 
 def check(described: Machine, *, channels: int | None = None, progress: Callable[[float], None] | None = None) -> Verdict:
@@ -30,9 +32,9 @@ def check(described: Machine, *, channels: int | None = None, progress: Callable
 
     `progress` is called now and then with the share done.
 
-    A torus or mesh with too many pairs of nodes is looked at in miniatures that have a cycle exactly when it has one: one for each
-    dimension, with two points in every other. Raises InputError on another network too large to look at every pair of its ends, or fewer
-    channels with another routing than its own.
+    A torus or mesh with too many pairs of nodes is looked at in miniatures that have a cycle exactly when it has one:
+    one for each dimension, with two points in every other. Raises InputError on another network too large to look at
+    every pair of its ends, or fewer channels with another routing than its own.
     """
     from exanet import _core
 

@@ -36,7 +36,8 @@ class Level:
 
 
 def levels(described: Machine) -> list[Level]:
-    """The table of packaging: one row a level, smallest first; none of a machine that has been given another shape than they make up."""
+    """The table of packaging: one row a level, smallest first; none of a machine that has been given another shape
+    than they make up."""
     hardware = described.model.hardware
     if hardware is None or math.prod(package.holds.value for package in described.model.packaging) != described.nodes:
         return []
@@ -87,7 +88,8 @@ def facts(described: Machine) -> dict[str, Any]:
 
 
 def slow_router(described: Machine) -> str | None:
-    """That the router passes a full packet in more time than a link takes for it, as a sentence; None where it does not.
+    """That the router passes a full packet in more time than a link takes for it, as a sentence; None where it does
+    not.
 
     An ExaNet router takes a word a cycle. Input-queued switches have a speed-up over their links, whatever their clock.
     """

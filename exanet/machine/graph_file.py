@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads a network's graph from a file: GraphML, as networkx and other tools write it, or a list of edges.
 
-A list of edges has one link a line, two names of routers apart by blanks or a comma, and the link's kind behind them where it is not the
-usual one; `NAME endpoints NUMBER` gives a router endpoints of its own. Text behind `#` is ignored. In GraphML a node's data named
-`endpoints` and an edge's named `link_kind`, or their defaults, say the same; weights and all else are ignored. A router without a number of
-its own has the machine file's. Errors name file and line.
+A list of edges has one link a line, two names of routers apart by blanks or a comma, and the link's kind behind them
+where it is not the usual one; `NAME endpoints NUMBER` gives a router endpoints of its own. Text behind `#` is ignored.
+In GraphML a node's data named `endpoints` and an edge's named `link_kind`, or their defaults, say the same; weights and
+all else are ignored. A router without a number of its own has the machine file's. Errors name file and line.
 
-Links are duplex. Two directed edges, one each way, are one link, and so is a directed edge alone, unless such edges close a ring that leads
-round one way only: no description of duplex links has one, so it is refused.
+Links are duplex. Two directed edges, one each way, are one link, and so is a directed edge alone, unless such edges
+close a ring that leads round one way only: no description of duplex links has one, so it is refused.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class Graph:
 
     endpoints: dict[str, int | None] = field(default_factory=dict)
     links: list[tuple[int, int]] = field(default_factory=list)
-    kinds: dict[int, tuple[str, int]] = field(default_factory=dict)  # by the place of a link that is of no usual kind; and its line
+    # by the place of a link that is of no usual kind; and its line
+    kinds: dict[int, tuple[str, int]] = field(default_factory=dict)
     file: str = ""
     _places: dict[str, int] = field(default_factory=dict)
 
@@ -65,7 +66,8 @@ class Graph:
         self.endpoints[name] = endpoints
 
     def resolve(self, default: int, described: Sequence[str]) -> dict[str, Any]:
-        """As the simulator takes it, with `default` endpoints where the file gives none; `described` are kinds of links beyond the usual.
+        """As the simulator takes it, with `default` endpoints where the file gives none; `described` are kinds of links
+        beyond the usual.
 
         Raises InputError on one that is not described.
         """
@@ -192,7 +194,8 @@ class _Reader:
             self.data, self.data_is = "", self.in_key
         elif element == "data":
             says = self.keys.get(attributes.get("key", ""), "")
-            if (says == "endpoints" and self.node) or (says == "link_kind" and self.edge):  # of the graph itself nothing is heeded
+            # of the graph itself nothing is heeded
+            if (says == "endpoints" and self.node) or (says == "link_kind" and self.edge):
                 self.data, self.data_is = "", says
 
     def _attribute(self, attributes: dict[str, str], name: str) -> str:
@@ -249,7 +252,8 @@ def _graphml(content: bytes) -> Graph:
 
 
 def _second_ways(reader: _Reader) -> set[int]:
-    """Places of the directed edges that are the other direction of an earlier one. Raises _Bad on a ring of edges without such a one."""
+    """Places of the directed edges that are the other direction of an earlier one. Raises _Bad on a ring of edges
+    without such a one."""
     alone: dict[tuple[str, str, str], list[int]] = {}  # by both ends and the link's kind
     second = set()
     for number in sorted(reader.directed):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """YAML in which every value knows its file, line and column.
 
-A user's file is read as the tree that the YAML composer makes, before any object is built from it: the composer keeps the position of
-every scalar and key, cannot be made to run code by a tag, and leaves numbers as they were written. The tree is then plain data beside
-its marks, so that whoever checks it can say where.
+A user's file is read as the tree that the YAML composer makes, before any object is built from it: the composer keeps
+the position of every scalar and key, cannot be made to run code by a tag, and leaves numbers as they were written. The
+tree is then plain data beside its marks, so that whoever checks it can say where.
 """
 
 from __future__ import annotations
@@ -114,7 +114,8 @@ def parse(data: bytes, name: str) -> Located:
         raise InputError(_syntax(error, start)) from None
     except RecursionError:
         raise InputError(start.error(f"the file is nested too deeply; use at most {_MAX_DEPTH} levels")) from None
-    except Exception as error:  # the composer meets hostile text with more than its own errors; all of them mean the same to a user
+    # the composer meets hostile text with more than its own errors; all of them mean the same to a user
+    except Exception as error:
         raise InputError(start.error(f"the file is not readable as YAML: {error}")) from None
     if root is None:
         raise InputError(start.error("the file is empty; write a description in it"))
@@ -139,7 +140,8 @@ if yaml.__with_libyaml__:
 
 
 def _compose(text: str) -> Any:
-    """The tree's root, or None. What libyaml refuses, ruamel.yaml reads, or says what is wrong with it. Raises its errors."""
+    """The tree's root, or None. What libyaml refuses, ruamel.yaml reads, or says what is wrong with it. Raises its
+    errors."""
     if yaml.__with_libyaml__:
         try:
             return _Composer(text).get_single_node()

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machine descriptions: found, read, merged with what they extend, checked, and resolved to the numbers that the simulator wants.
+"""Machine descriptions: found, read, merged with what they extend, checked, and resolved to the numbers that the
+simulator wants.
 
-A machine is a YAML file. `extends: NAME` starts from another one and lays the file's keys over it, mapping by mapping; lists and
-constants (mappings with a `value`) are replaced whole, and a key set to null is taken out. All problems of a description are collected
-before any is reported, each with the place of the offending text, even when that text stands in the extended file.
+A machine is a YAML file. `extends: NAME` starts from another one and lays the file's keys over it, mapping by mapping;
+lists and constants (mappings with a `value`) are replaced whole, and a key set to null is taken out. All problems of a
+description are collected before any is reported, each with the place of the offending text, even when that text stands
+in the extended file.
 """
 
 from __future__ import annotations
@@ -73,7 +75,8 @@ class Machine:
 
     @property
     def label(self) -> str:
-        """Rails, routing and failures, to stand behind the name, e.g. `, 2 rails, valiant routing, without links:3:1`."""
+        """Rails, routing and failures, to stand behind the name, e.g. `, 2 rails, valiant routing, without
+        links:3:1`."""
         topology = self.model.topology
         routed = "" if topology.routing in (None, "minimal") else f", {topology.routing} routing"
         failed = topology.failed or []
@@ -95,7 +98,8 @@ class Machine:
         }
 
     def resolve(self) -> dict[str, Any]:
-        """The description as the simulator takes it: plain integers, times in picoseconds, the unit in each key's suffix."""
+        """The description as the simulator takes it: plain integers, times in picoseconds, the unit in each key's
+        suffix."""
         resolved = resolve(self.model)
         if self.faults is not None:
             channels = max(resolved["router"]["virtual_channels"], self.faults_channels)
@@ -113,7 +117,7 @@ class Machine:
         return constants(self.model)
 
 
-# -- finding ---------------------------------------------------------------------------------------------------------------------------
+# -- finding -----------------------------------------------------------------------------------------------------------
 
 
 def _folders() -> list[Path]:
@@ -147,7 +151,8 @@ def _kind_of(tree: Located) -> str:
 
 
 def _with_kinds(tree: Located) -> Located:
-    """`tree` in which each kind of links beyond the topology's own has the keys of the first of these where it says none of its own."""
+    """`tree` in which each kind of links beyond the topology's own has the keys of the first of these where it says
+    none of its own."""
     links = tree.value.get("links")
     own = LINK_KINDS.get(_kind_of(tree), ())
     first = links.value.get(own[0]) if links is not None and isinstance(links.value, dict) and own else None
@@ -160,9 +165,9 @@ def _with_kinds(tree: Located) -> Located:
 def load(name_or_path: str | Path, changes: Mapping[str, Located] | None = None, *, packets: bool = True) -> Machine:
     """The machine of that name, or described by that file (anything with a slash, or ending in .yaml or .yml).
 
-    `changes` are other values for some of its constants, by dotted name, e.g. `router.inter_fifo`, or of the keys of its topology that
-    are no constants, e.g. `topology.routing`. Another `topology.kind` has the machine's last kind of link wherever it needs one, and as
-    many virtual channels as its routing needs.
+    `changes` are other values for some of its constants, by dotted name, e.g. `router.inter_fifo`, or of the keys of
+    its topology that are no constants, e.g. `topology.routing`. Another `topology.kind` has the machine's last kind of
+    link wherever it needs one, and as many virtual channels as its routing needs.
     Without `packets` its routers may be larger than the packet level takes: for the flow level.
 
     Raises:

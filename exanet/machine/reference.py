@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/reference/machine-files.md from the schema: `python -m exanet.machine.reference > docs/reference/machine-files.md`."""
+"""Writes docs/reference/machine-files.md from the schema: `python -m exanet.machine.reference >
+docs/reference/machine-files.md`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resolves a description to the numbers that the simulator wants, and leads from a key of those back to the key of the file.
+"""Resolves a description to the numbers that the simulator wants, and leads from a key of those back to the key of the
+file.
 
-A constant `mailbox: 20 ns` becomes `mailbox_ps`: the suffix is the base unit of its dimension, so a constant needs no line here. Only what
-becomes another quantity (a clock's period, the time of a word) is in a list.
+A constant `mailbox: 20 ns` becomes `mailbox_ps`: the suffix is the base unit of its dimension, so a constant needs no
+line here. Only what becomes another quantity (a clock's period, the time of a word) is in a list.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ _UNRESOLVED = {(Router, "kind")}  # an input-queued router has a section 'switch
 
 
 def resolve(model: MachineFile) -> dict[str, Any]:
-    """The description as the simulator takes it: plain integers, times in picoseconds, the unit in each key's suffix."""
+    """The description as the simulator takes it: plain integers, times in picoseconds, the unit in each key's
+    suffix."""
     router = _section(model.router)
     if other_routes(model):
         router["virtual_channels"] = max(router["virtual_channels"], topology_needs(model).virtual_channels)
@@ -92,7 +94,8 @@ def _inner(annotation: Any) -> Any:
 
 
 def described_path(path: str) -> tuple[str, ...]:
-    """The keys that lead to what the file says of the resolved key at `path`, e.g. `links.link.word_time_ps`: `("links", "link", "rate")`.
+    """The keys that lead to what the file says of the resolved key at `path`, e.g. `links.link.word_time_ps`:
+    `("links", "link", "rate")`.
 
     Ends where the file has nothing of that name.
     """

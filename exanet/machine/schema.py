@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The schema of machine files: the one list of their keys, units and meanings.
 
-Every constant of the model carries its value, its source and its kind (a value alone is its user's choice). A constant is added by one
-line here, one in the machine files (none where it may be left out), and the field in the simulator's configuration that it goes to:
-resolve.py finds its name there.
+Every constant of the model carries its value, its source and its kind (a value alone is its user's choice). A constant
+is added by one line here, one in the machine files (none where it may be left out), and the field in the simulator's
+configuration that it goes to: resolve.py finds its name there.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def _choice(key: str) -> OneOf:
 
 
 class Hardware(Strict):
-    """Parts of the machine, for its description and for the number of ranks that fit. Programs need it, a network does not."""
+    """Parts of the machine, for its description and for the number of ranks that fit. Programs need it, a network
+    does not."""
 
     node: Text = Field(description="Description of one node.")
     cores_per_node: Count = Field(description="Processor cores of a node; at most this many ranks run on it.")
@@ -135,7 +136,8 @@ class Topology(Strict):
 
 
 class Switch(Strict):
-    """An input-queued switch: packets wait at their input; a crossbar takes one at a time from each input and to each output."""
+    """An input-queued switch: packets wait at their input; a crossbar takes one at a time from each input and to
+    each output."""
 
     switching: Annotated[str, OneOf(SWITCHES)] = Field(
         default="cut-through",
@@ -252,7 +254,8 @@ class Link(Strict):
 
 
 class NetworkInterface(Strict):
-    """The network interface of a node and the software above it. Programs and `--nic exanet` need it, a network does not."""
+    """The network interface of a node and the software above it. Programs and `--nic exanet` need it, a network does
+    not."""
 
     packet_max: Bytes = Field(description="Largest packetizer message (MPI: envelope and payload together).")
     eager_max: Bytes = Field(description="Largest MPI payload beside its envelope; longer messages go by rendezvous and RDMA.")
@@ -449,7 +452,8 @@ def topology_needs(model: MachineFile) -> Needs:
 
 
 def other_routes(model: MachineFile) -> bool:
-    """Whether packets take other routes than the topology's own, for which the router gets the virtual channels that they need."""
+    """Whether packets take other routes than the topology's own, for which the router gets the virtual channels that
+    they need."""
     return model.topology.routing not in (None, "minimal") or bool(model.topology.failed)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file that `exanet machines new` writes: a network with a comment on each key, which sim, sweep and check take as it is."""
+"""The file that `exanet machines new` writes: a network with a comment on each key, which sim, sweep and check take
+as it is."""
 
 from __future__ import annotations
 

@@ -21,7 +21,8 @@ def variant(
     rails: int | None = None,
     packets: bool = True,
 ) -> Machine:
-    """The machine with another topology, routing, failures, or number of rails. Raises InputError on what does not fit."""
+    """The machine with another topology, routing, failures, or number of rails. Raises InputError on what does not
+    fit."""
     changes: dict[str, Any] = {}
     if topology is not None:
         kind, _, shape = topology.partition(":")

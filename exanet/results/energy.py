@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Watts and joules of a network, from a machine file's `power` and from what a simulation counted.
 
-Problem: compare networks by what they draw. Model: each part draws its idle power for the whole time, and spends a fixed energy on each
-packet and each bit that passes it. Parts are routers (switches where there are any, otherwise that of each node), links by kind and
-direction, and interfaces (of each endpoint, one for each rail; a packet passes one at the sender and one at the receiver). A link's bits
-are those of the line while it carries packets, framing and pauses included; a router's and an interface's are payload, header and footer.
-Limits: nothing is ever switched off, nothing depends on what the bits are, and what a figure leaves out (processors, memory, cooling) is
-not in the sums.
+Problem: compare networks by what they draw. Model: each part draws its idle power for the whole time, and spends a
+fixed energy on each packet and each bit that passes it. Parts are routers (switches where there are any, otherwise that
+of each node), links by kind and direction, and interfaces (of each endpoint, one for each rail; a packet passes one at
+the sender and one at the receiver). A link's bits are those of the line while it carries packets, framing and pauses
+included; a router's and an interface's are payload, header and footer. Limits: nothing is ever switched off, nothing
+depends on what the bits are, and what a figure leaves out (processors, memory, cooling) is not in the sums.
 Source of every figure: the machine file, which names where it comes from. docs/simulate.md describes the tables.
 """
 
@@ -19,10 +19,11 @@ from typing import Any
 def table(
     machine: Mapping[str, Any], links: Mapping[str, Any], *, time_ps: float, packets: float, payload_bytes: float
 ) -> list[dict[str, Any]]:
-    """A row for each part of a resolved machine: what it drew and spent in `time_ps`; no rows if the machine says nothing of power.
+    """A row for each part of a resolved machine: what it drew and spent in `time_ps`; no rows if the machine says
+    nothing of power.
 
-    `links` has the columns of a result's links (`to_node`, `link_class`, `packets`, `payload_bytes`, and `busy_ps` or `use`) of that time;
-    `packets` and `payload_bytes` are what was delivered in it.
+    `links` has the columns of a result's links (`to_node`, `link_class`, `packets`, `payload_bytes`, and `busy_ps` or
+    `use`) of that time; `packets` and `payload_bytes` are what was delivered in it.
     """
     if "power" not in machine or time_ps <= 0:
         return []
@@ -78,7 +79,8 @@ def frame(rows: list[dict[str, Any]]) -> Any:
 
 
 def totals(rows: list[dict[str, Any]], payload_bytes: float) -> dict[str, float | None]:
-    """The sums over all parts, and what a delivered bit of payload cost (None if none was delivered). Empty if there are no rows."""
+    """The sums over all parts, and what a delivered bit of payload cost (None if none was delivered). Empty if there
+    are no rows."""
     if not rows:
         return {}
     energy_j = sum(row["energy_j"] for row in rows)

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folder that a run leaves behind.
 
-What the simulator measured becomes one table a file (Parquet), the headline one JSON file, and everything that differs between two
-repeats of the same run (wall time, host, time of day) a second JSON file. The first two are a pure function of the simulation: two runs
-without measured compute time give the same bytes, so that `cmp` answers whether two runs were the same run.
+What the simulator measured becomes one table a file (Parquet), the headline one JSON file, and everything that differs
+between two repeats of the same run (wall time, host, time of day) a second JSON file. The first two are a pure function
+of the simulation: two runs without measured compute time give the same bytes, so that `cmp` answers whether two runs
+were the same run.
 
-The folder is built beside its final place and renamed, so that a reader never meets half of it. `docs/results.md` says what each column is.
+The folder is built beside its final place and renamed, so that a reader never meets half of it. `docs/results.md` says
+what each column is.
 """
 
 from __future__ import annotations
@@ -102,17 +104,19 @@ def write(
     tables: Mapping[str, pl.DataFrame] | None = None,
     fresh: bool = False,
 ) -> Path:
-    """Write `results` (Simulator.results()) of the run described by `meta` into `directory`, whole or not at all; returns the folder.
+    """Write `results` (Simulator.results()) of the run described by `meta` into `directory`, whole or not at all;
+    returns the folder.
 
-    `meta` keys: program (argv), machine (resolved dict), machine_name, ranks, map, compute, mpi, exanet_version, and whatever else is
-    worth keeping of the run (started, ...), which goes to run.json; `tables` are those of to_tables(), if they are there already; `fresh`
-    as for publish(). Raises InputError when the folder cannot be written.
+    `meta` keys: program (argv), machine (resolved dict), machine_name, ranks, map, compute, mpi, exanet_version, and
+    whatever else is worth keeping of the run (started, ...), which goes to run.json; `tables` are those of to_tables(),
+    if they are there already; `fresh` as for publish(). Raises InputError when the folder cannot be written.
     """
     directory = Path(directory)
     tables = to_tables(results, meta.get("machine", {})) if tables is None else tables
     files = {f"{name}.parquet": parquet(frame) for name, frame in tables.items()}
     files["run.json"] = json_bytes(_host_facts(results, meta))
-    files["summary.json"] = json_bytes(summarize(results, meta, tables))  # last: its presence says that the folder is whole
+    # last: its presence says that the folder is whole
+    files["summary.json"] = json_bytes(summarize(results, meta, tables))
     return publish(directory, files, fresh=fresh)
 
 
@@ -122,7 +126,8 @@ def asked(meta: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load(directory: str | os.PathLike[str]) -> Run:
-    """Read a folder that write() made. Raises InputError when it is missing, incomplete, another command's or of another format."""
+    """Read a folder that write() made. Raises InputError when it is missing, incomplete, another command's or of
+    another format."""
     directory = Path(directory)
     try:
         if (found := commands(directory)) and "run" not in found:
@@ -140,11 +145,12 @@ def load(directory: str | os.PathLike[str]) -> Run:
         raise InputError(f"{directory}: cannot read the results: {error}") from error
 
 
-# -- tables -------------------------------------------------------------------------------------------------------------------------
+# -- tables ------------------------------------------------------------------------------------------------------------
 
 
 def to_tables(results: Mapping[str, Any], machine: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
-    """The frames of TABLES, rows in an order that depends on nothing but their content; `machine` is the resolved description."""
+    """The frames of TABLES, rows in an order that depends on nothing but their content; `machine` is the resolved
+    description."""
     topology, virtual_ps = results["topology"], int(results["summary"]["virtual_ps"])
     nodes = _nodes(topology)
     ranks = _frame(results["ranks"]).sort("rank")
@@ -224,7 +230,8 @@ def _latency(results: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def _timeline(timeline: Mapping[str, Any], virtual_ps: int) -> pl.DataFrame:
-    """One row a rank and bin, from 0 to the end of the run. The last bin is cut there, so that shares of its time stay right."""
+    """One row a rank and bin, from 0 to the end of the run. The last bin is cut there, so that shares of its time
+    stay right."""
     given, bin_ps = np.shape(timeline["wait_ps"]), int(timeline["bin_ps"])
     ranks, measured = given if len(given) == 2 else (0, 0)
     # The simulator's bins end with the last one that something happened in; a run that computes on is longer.
@@ -255,7 +262,7 @@ def _mpi_calls(calls: Mapping[str, Any]) -> pl.DataFrame:
     return frame.with_columns(_pick("call", calls["names"], frame["call"])).sort("rank", "call")
 
 
-# -- headline -----------------------------------------------------------------------------------------------------------------------
+# -- headline ----------------------------------------------------------------------------------------------------------
 
 
 def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
@@ -305,7 +312,8 @@ def _share(ranks: pl.DataFrame, column: str) -> float:
 
 
 def latency_statistics(latency: pl.DataFrame, kind: str) -> dict[str, float | int]:
-    """Percentiles of one histogram, interpolated within a bucket; the maximum is the upper edge of the highest bucket in use."""
+    """Percentiles of one histogram, interpolated within a bucket; the maximum is the upper edge of the highest
+    bucket in use."""
     rows = latency.filter(pl.col("kind") == kind)
     if rows.is_empty():
         return {"count": 0}
@@ -331,15 +339,17 @@ def _host_facts(results: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str
     }
 
 
-# -- files --------------------------------------------------------------------------------------------------------------------------
+# -- files -------------------------------------------------------------------------------------------------------------
 
 
 def publish(directory: Path, files: Mapping[str, bytes], *, fresh: bool = False) -> Path:
-    """Fill a folder beside `directory`, then rename it there; in a folder that is there already, rename file by file, summary.json last.
+    """Fill a folder beside `directory`, then rename it there; in a folder that is there already, rename file by file,
+    summary.json last.
 
-    What an earlier run has left there and this one does not write is removed; files that no command publishes stay. With `fresh` nothing
-    is written into a folder that is there: when another run has taken `directory` (NAME-1) meanwhile, it is the next free number.
-    Returns the folder. Raises InputError; then earlier results are as they were, or have no summary.json.
+    What an earlier run has left there and this one does not write is removed; files that no command publishes stay.
+    With `fresh` nothing is written into a folder that is there: when another run has taken `directory` (NAME-1)
+    meanwhile, it is the next free number. Returns the folder. Raises InputError; then earlier results are as they were,
+    or have no summary.json.
     """
     while fresh and directory.exists():
         directory = _next_number(directory)

@@ -7,7 +7,8 @@ import os
 
 
 def system() -> str:
-    """Its operating system and C library, as platform.platform() names them; that reads files and starts a process, for 30 ms."""
+    """Its operating system and C library, as platform.platform() names them; that reads files and starts a process,
+    for 30 ms."""
     of = os.uname()
     try:
         library = os.confstr("CS_GNU_LIBC_VERSION")

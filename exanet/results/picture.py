@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A machine's network as a picture: one SVG, filled dots for endpoints, squares for switches, a line for each link.
 
-Nodes stand where the topology says (`Topology::position`), seen from the front and a little from the side and above. Links that pass
-other nodes on their way, e.g. those that close a torus' rings, are bent, so that they can be distinguished. Limit: MOST_LINKS; nobody can
-see more.
+Nodes stand where the topology says (`Topology::position`), seen from the front and a little from the side and above.
+Links that pass other nodes on their way, e.g. those that close a torus' rings, are bent, so that they can be
+distinguished. Limit: MOST_LINKS; nobody can see more.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ _BENT = 1.5  # links longer than this many of the shortest ones in their directi
 
 
 def svg(name: str, machine: dict[str, Any]) -> str:
-    """The picture of a resolved machine; the same machine gives the same text. Raises InputError where it has too many links to draw."""
+    """The picture of a resolved machine; the same machine gives the same text. Raises InputError where it has too
+    many links to draw."""
     from exanet import _core
 
     needs = _core.topology_needs(machine["topology"])
@@ -96,7 +97,8 @@ def _bent(places: list[Place], links: Iterable[tuple[int, int]]) -> set[tuple[in
 
 
 def _bend(start: Place, end: Place, sag: float) -> Place:
-    """Beside the middle of a line, by this share of its length. With _SAG, what a bent line is drawn to; it comes half as far."""
+    """Beside the middle of a line, by this share of its length. With _SAG, what a bent line is drawn to; it comes
+    half as far."""
     (x, y), (to_x, to_y) = start, end
     return (x + to_x) / 2 - sag * (to_y - y), (y + to_y) / 2 + sag * (to_x - x)
 

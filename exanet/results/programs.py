@@ -13,8 +13,8 @@ from exanet.results.folder import to_tables
 
 
 def tables(found: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
-    """The frames of a run's results, and the queues; of several programs `programs` and `throughput` besides, and in `ranks`
-    the program of each rank."""
+    """The frames of a run's results, and the queues; of several programs `programs` and `throughput` besides, and in
+    `ranks` the program of each rank."""
     frames = to_tables(found, meta["machine"])
     if "queued" in found:
         frames["queues"] = report.queue_table(found, found["watched_ps"])

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """report.html: what a run did, as one page of pictures.
 
-The page carries everything it needs (its style, its script, the chart library and the run's figures), asks nothing of the network and says
-so in its content-security policy, so that it can be mailed, archived and opened years later. Pictures of many ranks are drawn of groups of
-neighbouring ranks; the full tables stay in the Parquet files beside the page.
+The page carries everything it needs (its style, its script, the chart library and the run's figures), asks nothing of
+the network and says so in its content-security policy, so that it can be mailed, archived and opened years later.
+Pictures of many ranks are drawn of groups of neighbouring ranks; the full tables stay in the Parquet files beside the
+page.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ SCRIPTS = (
 
 
 def write(directory: Path) -> Path:
-    """Make `directory`/report.html from the results in `directory`. Raises InputError when they cannot be read or the page not written."""
+    """Make `directory`/report.html from the results in `directory`. Raises InputError when they cannot be read or
+    the page not written."""
     page = directory / "report.html"
     write_whole(page, render(load(directory)).encode())
     return page
@@ -78,7 +80,8 @@ MOST_SAMPLES = 50
 
 
 def drawing(machine: dict[str, Any]) -> dict[str, Any]:
-    """The picture of a resolved machine's network for report_page/network.js; links in the order of a simulation's `links`."""
+    """The picture of a resolved machine's network for report_page/network.js; links in the order of a simulation's
+    `links`."""
     from exanet import _core
 
     drawn = _core.topology_drawing(machine)
@@ -145,7 +148,8 @@ def _queues_of(run: Run) -> dict[str, Any] | None:
 
 
 def networks(described: Machine, points: Sequence[tuple[str, dict[str, Any], int]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Data of one machine for network.js at labelled points, each with the time in ps that its samples cover; and the drawing.
+    """Data of one machine for network.js at labelled points, each with the time in ps that its samples cover; and the
+    drawing.
 
     Of a network too large to draw, the queues alone.
     """

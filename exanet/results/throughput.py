@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of several programs that a replay runs together: the bytes that each sent over time, beside those that it sent alone."""
+"""Of several programs that a replay runs together: the bytes that each sent over time, beside those that it sent
+alone."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ MOST_PARTS = 128
 
 
 def table(programs: Sequence[Mapping[str, Any]], together: Mapping[str, Any], alone: Sequence[Mapping[str, Any]] = ()) -> pl.DataFrame:
-    """The table `throughput`. `programs`: rows of the table of that name; `together` and `alone`: timelines of Replay.results(), the
-    latter of each program by itself, or none. A message counts when it is posted.
+    """The table `throughput`. `programs`: rows of the table of that name; `together` and `alone`: timelines of
+    Replay.results(), the latter of each program by itself, or none. A message counts when it is posted.
     """
     width = max(int(timeline["bin_ps"]) for timeline in (together, *alone))
     rows = []

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts the ranks of a run, hears from them, and ends them.
 
-Every rank runs below the wrapper `exanet-exec`, which reports its start and end to a socket of ours, whoever started it: MPICH's ranks and
-plain libexanet programs are started here, Open MPI's by its own mpirun. Packed ranks are started by a host, in their wrappers' stead. One
-thread serves everything: the reports, MPICH's PMI-1 server, the deaths of children. Nothing that a rank starts survives `Session.close`.
+Every rank runs below the wrapper `exanet-exec`, which reports its start and end to a socket of ours, whoever started
+it: MPICH's ranks and plain libexanet programs are started here, Open MPI's by its own mpirun. Packed ranks are started
+by a host, in their wrappers' stead. One thread serves everything: the reports, MPICH's PMI-1 server, the deaths of
+children. Nothing that a rank starts survives `Session.close`.
 
-Reports come over a datagram socket in the abstract name space, which vanishes with us; only our own user's are believed.
+Reports come over a datagram socket in the abstract name space, which vanishes with us; only our own user's are
+believed.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ _Action = tuple[int, int, int] | tuple[int, int, str, int, int]  # of posix_spaw
 
 
 def library_folder() -> Path:
-    """The folder of exanet-exec and the libraries: in the installed package, or where EXANET_LIB_DIR says (a build tree)."""
+    """The folder of exanet-exec and the libraries: in the installed package, or where EXANET_LIB_DIR says (a build
+    tree)."""
     given = os.environ.get("EXANET_LIB_DIR")
     folder = Path(given) if given else Path(__file__).parent.parent / "lib"
     for name in (
@@ -64,7 +67,8 @@ def library_folder() -> Path:
 
 @dataclass(frozen=True)
 class RankEnded:
-    """A rank's program is over: `status` as os.waitstatus_to_exitcode has it; `exec_errno` is set when it could not be started."""
+    """A rank's program is over: `status` as os.waitstatus_to_exitcode has it; `exec_errno` is set when it could not
+    be started."""
 
     rank: int
     status: int
@@ -108,9 +112,10 @@ Event = RankEnded | RankAborted | RankFault | LauncherEnded | HostEnded
 class Session:
     """The processes of one run.
 
-    Contract: construct, `start`, `poll` until `alive` is false, `close`. `start` must be called by a thread that lives as long as the
-    session, because the kernel ends the ranks with it. `terminate` asks everything to end, `kill` ends it. The ranks write to our
-    stdout and stderr; where these are terminals and `terminal` is given, it gets what they write (and they still see a terminal).
+    Contract: construct, `start`, `poll` until `alive` is false, `close`. `start` must be called by a thread that lives
+    as long as the session, because the kernel ends the ranks with it. `terminate` asks everything to end, `kill` ends
+    it. The ranks write to our stdout and stderr; where these are terminals and `terminal` is given, it gets what they
+    write (and they still see a terminal).
     """
 
     def __init__(
@@ -161,7 +166,7 @@ class Session:
         if trap_tsc:
             self._environment["EXANET_TRAP_TSC"] = "1"
 
-    # -- starting -----------------------------------------------------------------------------------------------------------------
+    # -- starting ------------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Starts all ranks."""
@@ -196,7 +201,8 @@ class Session:
                 self._selector.register(self._pmi.sock(rank), selectors.EVENT_READ, rank)
 
     def _start_host(self, packed: Packed) -> None:
-        """Starts the host of packed ranks: their own program, held before its first line by what is preloaded into it."""
+        """Starts the host of packed ranks: their own program, held before its first line by what is preloaded into
+        it."""
         _allow_files(2 * self._ranks + 128)
         name = f"exanet-host-{os.getpid()}-{secrets.token_hex(8)}"
         self._host, theirs = socket.socketpair()
@@ -224,7 +230,7 @@ class Session:
         pid = os.posix_spawn(self._wrapper, arguments, env, file_actions=actions, setsigdef=_IGNORED_HERE, setsigmask=[])
         self._children[pid] = rank
 
-    # -- hearing ------------------------------------------------------------------------------------------------------------------
+    # -- hearing -------------------------------------------------------------------------------------------------------
 
     @property
     def alive(self) -> bool:
@@ -270,7 +276,8 @@ class Session:
         return events
 
     def _await_host(self) -> None:
-        """Ranks are killed while their host's first thread ends; its end is reported when all its threads have ended: waits for that.
+        """Ranks are killed while their host's first thread ends; its end is reported when all its threads have ended:
+        waits for that.
 
         A rank that was killed by somebody else is reported a moment later, therefore.
         """
@@ -338,7 +345,7 @@ class Session:
                 # Only a wrapper that was killed itself has said nothing; its program died with it.
                 self._end(RankEnded(rank, code))
 
-    # -- ending -------------------------------------------------------------------------------------------------------------------
+    # -- ending --------------------------------------------------------------------------------------------------------
 
     def terminate(self) -> None:
         self._signal(signal.SIGTERM)
@@ -378,7 +385,8 @@ class Session:
 
 
 class _Terminal:
-    """A pseudo-terminal between the ranks and the terminal, so that what they write and a line of ours do not run into each other."""
+    """A pseudo-terminal between the ranks and the terminal, so that what they write and a line of ours do not run
+    into each other."""
 
     def __init__(self, show: Callable[[bytes], None]) -> None:
         self._show = show
@@ -432,7 +440,8 @@ def _children_of_this_process() -> list[int]:
 
 
 def _allow_files(count: int) -> None:
-    """Raises the limit of open files to what so many connections need; no further, since some programs close every possible one."""
+    """Raises the limit of open files to what so many connections need; no further, since some programs close every
+    possible one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= count:
         return

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranks in one address space: whether a program can be run so, and how it is then executed.
 
-Packed ranks share one map of memory, in which each is a process of its own (runtime/exec/host.c). The program is mapped once for each rank,
-so it must be position-independent, and what belongs to a map as a whole must suit all ranks together: its limits, its number of mappings.
+Packed ranks share one map of memory, in which each is a process of its own (runtime/exec/host.c). The program is mapped
+once for each rank, so it must be position-independent, and what belongs to a map as a whole must suit all ranks
+together: its limits, its number of mappings.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ _EARLIER = {"carriers": "worker_threads", "no_carriers": "no_worker_threads", "t
 """Keys of run.json by the names of the release before, which this one writes, too."""
 
 _MAPPINGS_OF_RANK = {"mpich": 320, "openmpi": 640, "none": 320}
-"""For which there is space. Counted: a program in C has 110 with MPICH, 440 with Open MPI 4, and mpi4py with NumPy 130 more."""
+"""For which there is space. Counted: a program in C has 110 with MPICH, 440 with Open MPI 4, and mpi4py with NumPy
+130 more."""
 _SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "fish", "busybox"}
 _SANITIZERS = re.compile(rb"\0(lib[atlm]san\.so|libhwasan\.so|__[atm]san_init|__hwasan_init)")
 _LEAST_KERNEL = (5, 16)
@@ -42,7 +44,8 @@ _LEAST_LIBC = (2, 34)
 
 @dataclass(frozen=True)
 class Packed:
-    """A program to run with packed ranks: the file to execute, and the command as the kernel would hand it to that file."""
+    """A program to run with packed ranks: the file to execute, and the command as the kernel would hand it to that
+    file."""
 
     program: Path
     command: tuple[str, ...]
@@ -51,7 +54,8 @@ class Packed:
 def resolve(
     choice: str, command: Sequence[str], *, ranks: int, mpi: str, library: Path, measured: bool, pages: bool = False
 ) -> tuple[Packed | None, str]:
-    """How to pack the ranks of COMMAND; None and the reason where that was asked for with `auto` and cannot be; None for processes.
+    """How to pack the ranks of COMMAND; None and the reason where that was asked for with `auto` and cannot be; None
+    for processes.
 
     `mpi`: its kind, as exanet.mpi.detect has it; `library`: the folder of the runtime; `measured`: computing is;
     `pages`: interfaces look up addresses of the program's buffers.
@@ -76,7 +80,8 @@ def resolve(
 
 
 def simulator_may_be_hosted() -> bool:
-    """Whether the simulator may be in the ranks' address space. Raises InputError for a value of EXANET_SIMULATOR that is none."""
+    """Whether the simulator may be in the ranks' address space. Raises InputError for a value of EXANET_SIMULATOR
+    that is none."""
     asked = os.environ.get("EXANET_SIMULATOR", "hosted")
     if asked not in ("hosted", "apart"):
         raise InputError(f"EXANET_SIMULATOR={asked}: give hosted (in the address space of packed ranks) or apart (in a process of its own)")
@@ -84,14 +89,16 @@ def simulator_may_be_hosted() -> bool:
 
 
 def worker_threads() -> str | None:
-    """How many threads the user asks for to run packed ranks, by the environment; None: as many as there are processors."""
+    """How many threads the user asks for to run packed ranks, by the environment; None: as many as there are
+    processors."""
     if (old := os.environ.get("EXANET_CARRIERS")) is not None:
         renamed.warn("environment variable", "EXANET_CARRIERS", WORKER_THREADS)
     return os.environ.get(WORKER_THREADS, old)
 
 
 def turns_on_workers(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """For run.json: how many of the ranks' turns the host's worker threads have run (runtime/exec/worker.c), and why there were none."""
+    """For run.json: how many of the ranks' turns the host's worker threads have run (runtime/exec/worker.c), and why
+    there were none."""
     facts = {"simulator": "hosted" if summary["hosted"] else "apart", "worker_threads": summary["worker_threads"]}
     facts |= {"turns": summary["wakes"], "turns_on_workers": summary["turns_on_workers"]}
     if why := summary["no_worker_threads"].decode(errors="replace"):
@@ -153,7 +160,8 @@ def _interpreter(script: Path) -> list[str]:
         first = file.readline(256)
     if not first.startswith(b"#!"):
         return []
-    words = first[2:].decode(errors="surrogateescape").strip().split(maxsplit=1)  # the kernel hands the rest over as one word
+    # the kernel hands the rest over as one word
+    words = first[2:].decode(errors="surrogateescape").strip().split(maxsplit=1)
     if words and Path(words[0]).name == "env" and len(words) == 2:
         rest = shlex.split(words[1].removeprefix("-S")) if words[1].startswith("-S") else [words[1]]
         if rest and "=" not in rest[0] and not rest[0].startswith("-") and (found := shutil.which(rest[0])):

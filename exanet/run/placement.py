@@ -17,9 +17,9 @@ REPLAY_KINDS = KINDS.replace("round-robin", "round-robin, switch, node")
 def place(mapping: str, *, ranks: int, nodes: int, cores_per_node: int, seed: int = 1, kinds: str = KINDS) -> list[int]:
     """The node of each rank.
 
-    linear fills the cores of a node before it goes on to the next; round-robin gives one rank to each node in turn; random deals the ranks
-    to cores drawn at random, always the same for the same `seed`, or for SEED in its place (random:SEED); anything else names a file.
-    `kinds` are those that an error names. Raises InputError.
+    linear fills the cores of a node before it goes on to the next; round-robin gives one rank to each node in turn;
+    random deals the ranks to cores drawn at random, always the same for the same `seed`, or for SEED in its place
+    (random:SEED); anything else names a file. `kinds` are those that an error names. Raises InputError.
     """
     cores = nodes * cores_per_node
     check("--map ''", mapping, kinds)

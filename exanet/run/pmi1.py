@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A PMI-1 server: how the ranks of an MPICH program find each other when they start.
 
-Problem: MPICH learns its rank and the other ranks' addresses from a process manager, over a file descriptor, in a protocol of text
-lines (`cmd=put kvsname=... key=... value=...`). MPICH's own manager starts helpers of its own and hangs with many ranks on one host.
+Problem: MPICH learns its rank and the other ranks' addresses from a process manager, over a file descriptor, in a
+protocol of text lines (`cmd=put kvsname=... key=... value=...`). MPICH's own manager starts helpers of its own and
+hangs with many ranks on one host.
 
-Model: one socket pair a rank, all of them served by whoever runs the event loop (see `exanet.run.launch`); a key-value space and a barrier.
-Every rank is given that it sits on a node of its own, so that MPICH moves nothing through real shared memory behind the virtual clock.
-Each rank then asks for what each other one has put. So all that was put before a barrier is also written into a file in memory, where
-`runtime/clock/pmi_table.c` answers these questions in the rank itself.
+Model: one socket pair a rank, all of them served by whoever runs the event loop (see `exanet.run.launch`); a key-value
+space and a barrier. Every rank is given that it sits on a node of its own, so that MPICH moves nothing through real
+shared memory behind the virtual clock. Each rank then asks for what each other one has put. So all that was put before
+a barrier is also written into a file in memory, where `runtime/clock/pmi_table.c` answers these questions in the rank
+itself.
 
 Limits: version 1.1 of the protocol, one job, no spawn (it is refused, as the protocol allows). A rank that sends
 anything else breaks the protocol: the server says so, naming the rank, and the run ends.
@@ -48,7 +50,8 @@ class _Client:
 
 
 def parse(line: str) -> dict[str, str]:
-    """Takes `cmd=put key=a value=b` apart. The value of `value` and `message` runs to the end of the line and may hold spaces."""
+    """Takes `cmd=put key=a value=b` apart. The value of `value` and `message` runs to the end of the line and may
+    hold spaces."""
     words: dict[str, str] = {}
     rest = line
     while rest := rest.lstrip(" "):
@@ -83,7 +86,8 @@ class Table:
             self.path = f"/proc/{os.getpid()}/fd/{self._file}"
 
     def add(self, values: Mapping[str, str]) -> None:
-        """Adds lines, in the order in which MPICH asks for them: names, and by number those that differ in a number alone."""
+        """Adds lines, in the order in which MPICH asks for them: names, and by number those that differ in a number
+        alone."""
         text = "".join(f"{key} {values[key]}\n" for key in sorted(values, key=_by_number)).encode("ascii")
         if self._file < 0 or _LENGTH.size + self._length + len(text) > _TABLE_BYTES:
             return
@@ -108,9 +112,10 @@ def _by_number(key: str) -> list[str | int]:
 class Server:
     """The server of one job.
 
-    Contract: `open(rank)` is the descriptor to give to the rank as PMI_FD, closed here with `started(rank)`; the owner of the event loop
-    calls `readable(rank)` when `sock(rank)` has something to read. `on_error(rank, text)` is called when a rank breaks the protocol,
-    `on_abort(rank, code, text)` when one asks for the job's end. None of them is called twice for one event, and neither raises.
+    Contract: `open(rank)` is the descriptor to give to the rank as PMI_FD, closed here with `started(rank)`; the owner
+    of the event loop calls `readable(rank)` when `sock(rank)` has something to read. `on_error(rank, text)` is called
+    when a rank breaks the protocol, `on_abort(rank, code, text)` when one asks for the job's end. None of them is
+    called twice for one event, and neither raises.
     """
 
     def __init__(self, ranks: int, on_error: Callable[[int, str], None], on_abort: Callable[[int, int, str], None]) -> None:
@@ -142,7 +147,7 @@ class Server:
             "spawn": lambda c, w: "cmd=spawn_result rc=1 errcodes=1 msg=not_supported",
         }
 
-    # -- connections --------------------------------------------------------------------------------------------------------------
+    # -- connections ---------------------------------------------------------------------------------------------------
 
     def open(self, rank: int) -> int:
         """Makes the rank's connection and returns the descriptor to hand to it."""
@@ -181,7 +186,8 @@ class Server:
         return [c.rank for c in self._clients.values() if c.in_barrier]
 
     def readable(self, rank: int) -> bool:
-        """Serves what the rank has sent. False: its end is closed, or it broke the protocol; take the socket out of the loop."""
+        """Serves what the rank has sent. False: its end is closed, or it broke the protocol; take the socket out of
+        the loop."""
         client = self._clients.get(rank)
         if client is None:
             return False
@@ -227,7 +233,8 @@ class Server:
             raise ProtocolError(f"a line longer than {_LINE_MAX} bytes")
 
     def _send(self, client: _Client, line: str) -> None:
-        # An answer is a few hundred bytes, to a peer that waits for it: it always fits the socket's buffer, unless the peer floods us.
+        # An answer is a few hundred bytes, to a peer that waits for it: it always fits the socket's buffer, unless the
+        # peer floods us.
         try:
             client.sock.sendall(line.encode() + b"\n")
         except BlockingIOError:
@@ -235,7 +242,7 @@ class Server:
         except OSError:
             return  # It has ended; its exit is reported elsewhere.
 
-    # -- commands -----------------------------------------------------------------------------------------------------------------
+    # -- commands ------------------------------------------------------------------------------------------------------
 
     @staticmethod
     def _init(client: _Client, words: dict[str, str]) -> str:

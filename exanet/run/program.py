@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`exanet run`: a program on a simulated machine, from its machine file to its report.
 
-What makes the results is imported while the ranks start. It takes as long as they do, and whether memory reaches for it is known before
-(`exanet.memory`).
+What makes the results is imported while the ranks start. It takes as long as they do, and whether memory reaches for it
+is known before (`exanet.memory`).
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class Options:
 def run(options: Options) -> int:
     """Runs the program and returns the exit code for the process.
 
-    Raises InputError: before anything has started for whatever can be found then, after the run when its results cannot be written.
+    Raises InputError: before anything has started for whatever can be found then, after the run when its results cannot
+    be written.
     """
     if not options.command:
         raise InputError("no program given; write it after --, e.g. exanet run -m exanest -n 16 -- lmp -in in.lj")
@@ -209,7 +210,8 @@ def chosen_bcast(text: str | None) -> str | None:
 
 
 def chosen_offloads(text: str | None) -> tuple[str, ...]:
-    """The collectives that `allreduce=on,barrier=off` and the like, or `all`, take from the library; later words win. Raises InputError."""
+    """The collectives that `allreduce=on,barrier=off` and the like, or `all`, take from the library; later words
+    win. Raises InputError."""
     known = offloadable()
     chosen: set[str] = set()
     for word in text.split(",") if text is not None else ():
@@ -253,7 +255,8 @@ def _simulate(
         "bcast": options.bcast or "",
         "offload": list(options.offload),
     }
-    asked["hosted"] = how is not None and gateware is None and packed.simulator_may_be_hosted()  # Verilated nodes have threads of their own
+    # Verilated nodes have threads of their own
+    asked["hosted"] = how is not None and gateware is None and packed.simulator_may_be_hosted()
     try:
         simulator = Simulator(config, placed, {**asked, **library})
     except ValueError as error:
@@ -320,7 +323,7 @@ def _meta(options: Options, described: machine.Machine, config: dict[str, Any], 
     }
 
 
-# -- results -------------------------------------------------------------------------------------------------------------------------
+# -- results -----------------------------------------------------------------------------------------------------------
 
 
 def _program_label(command: Sequence[str]) -> str:
@@ -350,7 +353,8 @@ def _import_results(options: Options) -> None:
 
 
 def _publish(options: Options, directory: Path, results: dict[str, Any], meta: dict[str, Any], *, joined: bool) -> None:
-    """Writes the folder, and the report into it, and shows what ranks that `joined` the network did, unless asked to be quiet."""
+    """Writes the folder, and the report into it, and shows what ranks that `joined` the network did, unless asked to
+    be quiet."""
     from exanet import results as run_results
 
     tables = run_results.to_tables(results, meta["machine"])

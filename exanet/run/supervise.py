@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the simulator and the ranks together, and decides how the run has ended.
 
-One thread (the simulator's, in C++) advances virtual time; this one serves the ranks' processes, shows progress, watches for ranks that
-stand still, and judges every end of a rank. The first thing that goes wrong gives the run its reason; what follows from it (ranks that
-lose their network, a launcher that cleans up) is not reported again.
+One thread (the simulator's, in C++) advances virtual time; this one serves the ranks' processes, shows progress,
+watches for ranks that stand still, and judges every end of a rank. The first thing that goes wrong gives the run its
+reason; what follows from it (ranks that lose their network, a launcher that cleans up) is not reported again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from exanet.run.watchdog import DeadlockWatch, Watchdog, by_call, want_of_buffer
 
 _POLL_S = 0.2
 _GRACE_S = 1.0  # between asking the ranks to end and ending them
-_MPIRUN_OWN_S = 1.0  # for mpirun to see a rank end; after that it cleans up by itself, and crashes when it is signalled meanwhile
+# for mpirun to see a rank end; after that it cleans up by itself, and crashes when it is signalled meanwhile
+_MPIRUN_OWN_S = 1.0
 _SETTLE_S = 10.0  # for the simulator to notice that all ranks have ended
 _MPIRUN_GRACE_S = 3.0  # mpirun itself gives its ranks a second
 _LOST_NETWORK = 75  # what a rank exits with when the simulator has stopped (runtime/lib/ni.h)
@@ -52,7 +53,8 @@ class Simulator(Protocol):
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended: `reason` is empty when all ranks ended by themselves; `used_network` is false when no rank ever joined."""
+    """How a run ended: `reason` is empty when all ranks ended by themselves; `used_network` is false when no rank
+    ever joined."""
 
     exit_code: int
     reason: str
@@ -135,7 +137,7 @@ class Supervisor:
         used = self._simulator.progress()["attached"] > 0
         return Outcome(self._exit_code, self._reason, bool(used))
 
-    # -- the loop -----------------------------------------------------------------------------------------------------------------
+    # -- the loop ------------------------------------------------------------------------------------------------------
 
     def _serve(self) -> None:
         while self._session.alive:
@@ -189,7 +191,8 @@ class Supervisor:
         self._progress.note(reason)
 
     def _press(self, now: float) -> None:
-        """Makes the processes of a failed run end: first asks, then does not ask. (Ranks that wait for the network have ended by then.)"""
+        """Makes the processes of a failed run end: first asks, then does not ask. (Ranks that wait for the network
+        have ended by then.)"""
         if self._stopping_since is None or self._killed:
             return
         if self._asked_since is None:
@@ -230,7 +233,7 @@ class Supervisor:
             rank = min(self._without_mpi)
             self._fail(f"{self._name(rank)} exited with code 0 without calling MPI_Init, in which the other ranks wait for it", 1)
 
-    # -- judging ------------------------------------------------------------------------------------------------------------------
+    # -- judging -------------------------------------------------------------------------------------------------------
 
     def _judge(self, events: list[Event]) -> None:
         states: list[dict[str, Any]] | None = None
@@ -262,7 +265,8 @@ class Supervisor:
         self._ended.add(event.rank)
         self._mpirun_aborts |= bool(status) or (state["initialized"] and not state["finalized"])
         # An exit code after MPI_Finalize is the program's own affair: everything has been measured.
-        # mpirun ends the others when one has left with a code, by SIGTERM, then SIGKILL. After MPI_Finalize that is no failure of theirs.
+        # mpirun ends the others when one has left with a code, by SIGTERM, then SIGKILL. After MPI_Finalize that is no
+        # failure of theirs.
         swept = self._mpirun and status in (-signal.SIGTERM, -signal.SIGKILL) and state["finalized"]
         self._simulator.rank_exited(event.rank, 0 if swept or (state["finalized"] and status > 0) else status)
         if swept:
@@ -288,7 +292,8 @@ class Supervisor:
             self._exit_code = status
 
     def _judge_stopped(self, name: str, status: int) -> None:
-        """The rank has called MPI_Abort, or the simulator has ended the run: either way the simulator is about to say so."""
+        """The rank has called MPI_Abort, or the simulator has ended the run: either way the simulator is about to
+        say so."""
         self._thread.join(2)
         if self._thread.is_alive():
             return

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds ranks that stand still in the real world while virtual time waits for them.
 
-Virtual time goes on only when every rank waits for the network. A rank that reads from a terminal, a full pipe or a dead file server is
-not in the network, so the whole machine stands still, and nothing says why. Such a rank is known by three signs together: the simulator
-counts it as running, it has used no processor time for a while, and no event has happened meanwhile.
+Virtual time goes on only when every rank waits for the network. A rank that reads from a terminal, a full pipe or a
+dead file server is not in the network, so the whole machine stands still, and nothing says why. Such a rank is known by
+three signs together: the simulator counts it as running, it has used no processor time for a while, and no event has
+happened meanwhile.
 
-A deadlock of the program looks different, because an MPI library polls for ever: virtual time runs on, while not one packet is sent and
-every rank stays in one MPI call that waits. Where a thread of a rank sleeps in a loop beside that call nobody can know that it will never
-send anything: the user is warned once, and the run goes on.
+A deadlock of the program looks different, because an MPI library polls for ever: virtual time runs on, while not one
+packet is sent and every rank stays in one MPI call that waits. Where a thread of a rank sleeps in a loop beside that
+call nobody can know that it will never send anything: the user is warned once, and the run goes on.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ _SLEEPS_VIRTUAL_PS = 10**13
 
 
 class DeadlockWatch:
-    """Contract: call `look` as often as you like; it returns what to report to the user once all ranks have waited for nothing long enough.
+    """Contract: call `look` as often as you like; it returns what to report to the user once all ranks have waited for
+    nothing long enough.
 
     Ranks of which a thread sleeps meanwhile may yet go on: of these it warns, once.
     """
@@ -117,8 +119,9 @@ def want_of_buffering(
 ) -> str:
     """Of a deadlock: which ranks buffering would let go on, and how much of it; "" when there are none.
 
-    `calls`: the MPI call of each rank; `sends`: rank and bytes of each message that waits for its receive, longer than `eager_max_bytes`;
-    `packet_limit_bytes`: the most that envelope and payload of an eager message can have together, on any machine.
+    `calls`: the MPI call of each rank; `sends`: rank and bytes of each message that waits for its receive, longer than
+    `eager_max_bytes`; `packet_limit_bytes`: the most that envelope and payload of an eager message can have together,
+    on any machine.
     """
     waiting = [(rank, size) for rank, size in sends if calls[rank] == "MPI_Send"]
     if not waiting:
@@ -141,7 +144,8 @@ _OF_A_WINDOW = re.compile(r"MPI_(Win_.+|R?([Pp]ut|([Gg]et_)?[Aa]ccumulate|[Gg]et
 
 
 def want_of_progress(calls: Sequence[str]) -> str:
-    """Of a deadlock over Open MPI 4's mtl/ofi: advice where ranks wait for a window; `calls`: the MPI call of each rank."""
+    """Of a deadlock over Open MPI 4's mtl/ofi: advice where ranks wait for a window; `calls`: the MPI call of each
+    rank."""
     waiting = [rank for rank, call in enumerate(calls) if _OF_A_WINDOW.fullmatch(call)]
     if not waiting:
         return ""
@@ -152,7 +156,8 @@ def want_of_progress(calls: Sequence[str]) -> str:
 
 
 class Watchdog:
-    """Contract: call `look` as often as you like; it warns once for each time that a rank stands still, and once when it goes on."""
+    """Contract: call `look` as often as you like; it warns once for each time that a rank stands still, and once
+    when it goes on."""
 
     def __init__(self, warn: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._warn = warn

@@ -18,7 +18,8 @@ from exanet.sim.jobs import Job, finish
 from exanet.sim.run import directory_of
 
 _OF_EACH = ("message", "endpoints")  # tables of a job, which are no columns of its row
-_OF_ALL = ("jobs", "links", "energy", "queued", "first_watched", "watched_ps", "cpu_s", "faults")  # what is no single figure
+# what is no single figure
+_OF_ALL = ("jobs", "links", "energy", "queued", "first_watched", "watched_ps", "cpu_s", "faults")
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,9 @@ _OWN_SIZES = {"barrier": "messages of no data", **dict.fromkeys(("web-search", "
 class Job:
     """A program that runs on endpoints of its own.
 
-    `ranks` 0 stands for an equal share of the endpoints that the other jobs leave. What `size_bytes` measures depends on the program: a
-    message, a rank's block, or the whole vector. `pause_ps` is the computing of each rank at the beginning of each round.
+    `ranks` 0 stands for an equal share of the endpoints that the other jobs leave. What `size_bytes` measures depends
+    on the program: a message, a rank's block, or the whole vector. `pause_ps` is the computing of each rank at the
+    beginning of each round.
     """
 
     program: str
@@ -86,12 +87,13 @@ def finish(
     nic: str = "ideal",
     progress: Any = None,
 ) -> dict[str, Any]:
-    """Runs the jobs together: `finished_ns` of the last, `mean_hops`, `packet_latency_ns`, the list `jobs`, the table `links`.
+    """Runs the jobs together: `finished_ns` of the last, `mean_hops`, `packet_latency_ns`, the list `jobs`, the table
+    `links`.
 
-    `packet_bytes` is the payload of a full packet of ideal interfaces, by default the machine's largest. `level` is one of
-    exanet.level.LEVELS; at flow level messages move at max-min fair rates, `packet_latency_ns` is 0. `nic` is one of registries.nics(), at
-    packet level: with "exanet" ranks send and receive through the message library, at its costs, and `page_lookups` and `page_walks` are
-    those of machines with `ni.pages`. Raises InputError on what cannot be run.
+    `packet_bytes` is the payload of a full packet of ideal interfaces, by default the machine's largest. `level` is one
+    of exanet.level.LEVELS; at flow level messages move at max-min fair rates, `packet_latency_ns` is 0. `nic` is one of
+    registries.nics(), at packet level: with "exanet" ranks send and receive through the message library, at its costs,
+    and `page_lookups` and `page_walks` are those of machines with `ni.pages`. Raises InputError on what cannot be run.
     """
     levels.check(level)
     described = load(machine, packets=level == "packet") if isinstance(machine, str) else machine
@@ -120,7 +122,8 @@ def running(
     nic: str = "ideal",
     make: bool = True,
 ) -> Any:
-    """The simulation of the jobs, ready to run; arguments as for finish(). Without `make` figures are looked at, and no more.
+    """The simulation of the jobs, ready to run; arguments as for finish(). Without `make` figures are looked at, and no
+    more.
 
     Raises InputError on what cannot be run.
     """

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traffic matrices from files: `matrix:FILE`, with a row of weights for each source and a column for each destination.
 
-A row's weights are scaled to one another: each source that has any offers the load, and sends to a destination with the probability that
-its weight has in the row. A file of the name *.npy is NumPy's; any other has a row a line, its numbers apart by commas or blanks, and what
-stands behind `#` is ignored. The simulator reads no files: it is handed the matrix itself, as core/workload/pattern.hpp says.
+A row's weights are scaled to one another: each source that has any offers the load, and sends to a destination with the
+probability that its weight has in the row. A file of the name *.npy is NumPy's; any other has a row a line, its numbers
+apart by commas or blanks, and what stands behind `#` is ignored. The simulator reads no files: it is handed the matrix
+itself, as core/workload/pattern.hpp says.
 """
 
 from __future__ import annotations

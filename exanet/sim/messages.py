@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages on a machine's network, at packet level or at flow level: when they arrive.
 
-`exanet sim --message` and `exanet sim --level flow` are the command; `simulate` in exanet.sim the same from Python. `run_flows` takes flows
-one by one, with what each of them waits for. docs/flow.md describes the flow level.
+`exanet sim --message` and `exanet sim --level flow` are the command; `simulate` in exanet.sim the same from Python.
+`run_flows` takes flows one by one, with what each of them waits for. docs/flow.md describes the flow level.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from exanet.sim.spec import PACES, TrafficSpec, check_sharing, size_of
 
 
 def running(resolved: dict[str, Any], payload: int, offered: float, spec: TrafficSpec) -> Any:
-    """For background.work(), a point: a burst for an offered load of 0, otherwise an open loop. Raises InputError on what cannot be run."""
+    """For background.work(), a point: a burst for an offered load of 0, otherwise an open loop. Raises InputError on
+    what cannot be run."""
     if spec.arrivals != "poisson":
         raise InputError(f"arrivals {spec.arrivals}: messages arrive in a Poisson process or all at once")
     if spec.priority_share:
@@ -52,7 +53,8 @@ def running(resolved: dict[str, Any], payload: int, offered: float, spec: Traffi
 
 @dataclass(frozen=True)
 class Flow:
-    """One flow: `start_ps` is the earliest start; `after` are places in the list of flows that must have arrived before it starts."""
+    """One flow: `start_ps` is the earliest start; `after` are places in the list of flows that must have arrived
+    before it starts."""
 
     src: int
     dst: int
@@ -66,8 +68,9 @@ def run_flows(
 ) -> dict[str, Any]:
     """Carries the flows out at flow level: arrays `begun_ps` and `finished_ps`, in the order of `flows`.
 
-    A flow waits for flows before it in the list only, so none can wait for itself. `packet_bytes` is the payload of the packets that they
-    are cut into, by default the machine's largest; `sharing` one of SHARINGS. Raises InputError on what cannot be carried out.
+    A flow waits for flows before it in the list only, so none can wait for itself. `packet_bytes` is the payload of the
+    packets that they are cut into, by default the machine's largest; `sharing` one of SHARINGS. Raises InputError on
+    what cannot be carried out.
     """
 
     check_sharing("flow", sharing)
@@ -89,7 +92,8 @@ def run_flows(
 
 
 def _check_flow(number: int, flow: Flow) -> None:
-    """Raises InputError on what is no whole number, or beyond any simulation; which ends there are, the simulator knows."""
+    """Raises InputError on what is no whole number, or beyond any simulation; which ends there are, the simulator
+    knows."""
     for what, end in (("from endpoint", flow.src), ("to endpoint", flow.dst), *(("after flow", earlier) for earlier in flow.after)):
         within(f"flow {number}, {what}", end, 0, (1 << 32) - 1)
     within(f"flow {number} of", flow.size_bytes, 1, LARGEST_MESSAGE, units.format_bytes)

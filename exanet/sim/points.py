@@ -21,7 +21,8 @@ COSTS = ("cpu_s", "longest_cpu_s", "events", "memory_bytes")
 """Cost of a point: two repeats of a run, or runs with other numbers of threads, need not agree in these."""
 
 TABLES = ("latency", "links", "classes", "sizes", "energy")
-"""Parts of a point that are tables: classes with priorities, sizes where messages' are drawn, energy if the machine says what it draws."""
+"""Parts of a point that are tables: classes with priorities, sizes where messages' are drawn, energy if the machine
+says what it draws."""
 
 CLASSES = ("bulk", "priority")
 
@@ -31,11 +32,11 @@ _WATCHED = ("queued", "first_watched", "link_use", "faults")
 def simulate(
     machine: Machine | str | dict[str, Any], *, offered: float, spec: TrafficSpec | None = None, threads: int = 1, progress: Any = None
 ) -> dict[str, Any]:
-    """One point: `offered` of what a link carries from each sender; the columns of points.parquet, which are what `--json` prints, and the
-    tables TABLES.
+    """One point: `offered` of what a link carries from each sender; the columns of points.parquet, which are what
+    `--json` prints, and the tables TABLES.
 
-    The machine is a name, a file, a Machine, or what Machine.resolve() gives. Messages are sent all at once if `offered` is 0. What is
-    measured is the same for any number of `threads`.
+    The machine is a name, a file, a Machine, or what Machine.resolve() gives. Messages are sent all at once if
+    `offered` is 0. What is measured is the same for any number of `threads`.
     `progress` is called with the share done while it runs. Raises InputError on what cannot be simulated.
     """
     spec = spec or TrafficSpec()

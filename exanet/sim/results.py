@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder that `exanet sim` leaves behind: tables, page, and what was asked. docs/simulate.md says what each file holds."""
+"""The folder that `exanet sim` leaves behind: tables, page, and what was asked. docs/simulate.md says what each file
+holds."""
 
 from __future__ import annotations
 

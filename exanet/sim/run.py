@@ -50,7 +50,8 @@ def run(
     quiet: bool,
     show: Show,
 ) -> None:
-    """Measures each of the `offered` loads, 0 for a burst, and leaves the folder. Raises InputError on what cannot be simulated."""
+    """Measures each of the `offered` loads, 0 for a burst, and leaves the folder. Raises InputError on what cannot
+    be simulated."""
     directory = directory_of(output, described, spec.traffic, quiet)
     began = time.monotonic()
     points, stopped = [], ""

@@ -20,7 +20,8 @@ from exanet.units import format_bytes
 
 
 def most_accepted(rows: Sequence[dict[str, Any]]) -> str:
-    """Highest accepted load, and the load from which on the network was saturated, for terminal and page; nothing of a single point."""
+    """Highest accepted load, and the load from which on the network was saturated, for terminal and page; nothing of
+    a single point."""
     loads = [row for row in rows if row["load"]]
     if len(loads) < 2:
         return ""

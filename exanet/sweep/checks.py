@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds what no run can have before anything runs, and names the sweep's value that is to blame.
 
-Each combination of values is given once to the checks of `exanet sim`, and to the simulator's own, which a network is made for and thrown
-away. Seeds and loads of one kind make no difference to them. Large networks are not made here, nor more than so many; what shows only in
-them, or while a run runs, ends as a failed run.
+Each combination of values is given once to the checks of `exanet sim`, and to the simulator's own, which a network is
+made for and thrown away. Seeds and loads of one kind make no difference to them. Large networks are not made here, nor
+more than so many; what shows only in them, or while a run runs, ends as a failed run.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class Checks:
         self._left = _MOST_ENDPOINTS
 
     def problems(self, where: Hashable, machine: Machine, resolved: dict[str, Any], picked: Mapping[str, Any]) -> list[str]:
-        """Why this run cannot be, each at its place; nothing, too, if that was reported before. `where` distinguishes machines."""
+        """Why this run cannot be, each at its place; nothing, too, if that was reported before. `where`
+        distinguishes machines."""
         spec = {name: picked[name] for name in self._usual}
         load, seed = spec.get("load"), spec["seed"]
         kind = (load == 0, load is not None and load > 1, seed if not 0 <= seed < 1 << 64 else 0)
@@ -53,7 +54,8 @@ class Checks:
         return found
 
     def _blamed(self, refused: str, machine: Machine, resolved: dict[str, Any], spec: Mapping[str, Any]) -> str | None:
-        """The first axis without whose value it would not be refused so; of several, the one that the message begins with."""
+        """The first axis without whose value it would not be refused so; of several, the one that the message begins
+        with."""
         for name in sorted(self._usual, key=lambda name: not refused.startswith(name)):
             changed = {**spec, name: self._usual[name]}
             if (name, spec[name]) in self._marks and self._refused(machine, resolved, changed) != refused:

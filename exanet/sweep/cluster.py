@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Dask cluster that a sweep runs on: processes here, jobs of a batch system, or a scheduler that runs already.
 
-Workers die: of a run that takes more memory than there is, of a fault of the simulator, of a batch system's time limit. As long as there is
-work another one takes the place of each.
+Workers die: of a run that takes more memory than there is, of a fault of the simulator, of a batch system's time limit.
+As long as there is work another one takes the place of each.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from exanet.errors import InputError
 _LOOK_S = 5  # between looks at the jobs of a batch system
 
 Tend = Callable[[int], None]
-"""Starts workers in place of those that have died; to be called now and then with the number of runs that have ended. Raises InputError."""
+"""Starts workers in place of those that have died; to be called now and then with the number of runs that have
+ended. Raises InputError."""
 
 _SETTINGS = {
     "scheduler.allowed-failures": 0,  # whoever handed the run out counts
@@ -36,7 +37,8 @@ _SETTINGS = {
 
 @contextlib.contextmanager
 def connected(cluster: str, workers: int) -> Iterator[tuple[Any, Tend]]:
-    """A client of the cluster that the user named, and who tends its workers; what was started for it is ended with it."""
+    """A client of the cluster that the user named, and who tends its workers; what was started for it is ended with
+    it."""
     with lightly.imports():
         import dask
         from dask.distributed import Client
@@ -76,13 +78,15 @@ def threads(client: Any) -> list[int]:
 
 
 def deaths(error: BaseException) -> int:
-    """Of how many workers a future that ended with this error reports: a scheduler of somebody else's may have tried several."""
+    """Of how many workers a future that ended with this error reports: a scheduler of somebody else's may have tried
+    several."""
     return int(getattr(error, "allowed_failures", 0)) + 1 if type(error).__name__ == "KilledWorker" else 0
 
 
 @contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """No thread or process that begins in here ever hears of a Ctrl-C, for it inherits what is blocked; this thread does at the end.
+    """No thread or process that begins in here ever hears of a Ctrl-C, for it inherits what is blocked; this thread
+    does at the end.
 
     Workers stand in the terminal's process group, those too that are started later in place of one that died.
     """
@@ -105,7 +109,8 @@ class _Processes:
 
     def tend(self, ended: int) -> None:
         if ended != self._ended or not self._left:
-            self._ended, self._left = ended, 3 * len(self._workers) + 8  # of each of as many runs two, and some killed by hand
+            # of each of as many runs two, and some killed by hand
+            self._ended, self._left = ended, 3 * len(self._workers) + 8
         for number, worker in enumerate(self._workers):
             if worker is not None and worker.poll() is None:
                 continue
@@ -146,7 +151,8 @@ class _Processes:
 
 
 class _Jobs:
-    """Workers that a batch system runs; or, where there is none, those of somebody else's cluster, which are his to tend."""
+    """Workers that a batch system runs; or, where there is none, those of somebody else's cluster, which are his to
+    tend."""
 
     def __init__(self, cluster: Any, count: int) -> None:
         self._cluster, self._count = cluster, count
@@ -172,8 +178,8 @@ def _start(cluster: str) -> Any:
 def _batch(cluster: str) -> Any:
     """A cluster of a batch system's jobs, none of which is asked for yet.
 
-    What a job asks for stands in Dask's own configuration, ~/.config/dask/jobqueue.yaml. Raises InputError if there is no such system, or
-    that configuration is not enough.
+    What a job asks for stands in Dask's own configuration, ~/.config/dask/jobqueue.yaml. Raises InputError if there is
+    no such system, or that configuration is not enough.
     """
     try:
         import dask_jobqueue

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs what the journal does not have, on Dask, and keeps each result as it comes.
 
-The journal is a line of JSON a run, in the order in which they ended, under a key that says what the run depends on: the machine as
-resolved, what was asked, and the simulator itself. It is what makes a sweep resumable: after a kill, a full disk or a lost cluster the same
-command runs only what is missing. The last line may be torn; it is cut off. A damaged line costs its own result and no other. Workers need
-the installed package and nothing of the file system: results travel through Dask to the one process that writes.
+The journal is a line of JSON a run, in the order in which they ended, under a key that says what the run depends on:
+the machine as resolved, what was asked, and the simulator itself. It is what makes a sweep resumable: after a kill, a
+full disk or a lost cluster the same command runs only what is missing. The last line may be torn; it is cut off. A
+damaged line costs its own result and no other. Workers need the installed package and nothing of the file system:
+results travel through Dask to the one process that writes.
 """
 
 from __future__ import annotations
@@ -104,7 +105,8 @@ def _entry(line: bytes) -> tuple[str, str, dict[str, Any]] | None:
 
 
 class Journal:
-    """Results by key. Contract: one process at a time; nothing is written before `open`; `add` returns when the line is with the system."""
+    """Results by key. Contract: one process at a time; nothing is written before `open`; `add` returns when the line
+    is with the system."""
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / JOURNAL
@@ -178,10 +180,11 @@ Report = Callable[[int, int, Callable[[], int]], None]
 
 
 def execute(runs: Sequence[Run], journal: Journal, *, cluster: str, workers: int, report: Report) -> dict[str, str]:
-    """Runs all that the journal lacks; the errors of those that failed, by key. Raises InputError if there is no cluster, or it is lost.
+    """Runs all that the journal lacks; the errors of those that failed, by key. Raises InputError if there is no
+    cluster, or it is lost.
 
-    As many runs are handed out as there are workers, so that one that kills its worker takes no other with it. Such a run is tried again;
-    when it has killed two, it has failed.
+    As many runs are handed out as there are workers, so that one that kills its worker takes no other with it. Such a
+    run is tried again; when it has killed two, it has failed.
     """
     errors: dict[str, str] = {}
     if all(run.key in journal.found for run in runs):

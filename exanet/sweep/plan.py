@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans a sweep: a grid over machines, constants of their descriptions, traffic, loads and seeds.
 
-Every field of `exanet.sim.TrafficSpec` is an axis, by its name; so are `machine`, `load`, and, under `vary`, any constant of a machine file
-by its dotted name. A sweep over jobs has those of `JobsSpec` in their place, one over traces those of `TracesSpec`. The runs are all
-combinations, the load fastest, or as many as `sample` draws of them.
+Every field of `exanet.sim.TrafficSpec` is an axis, by its name; so are `machine`, `load`, and, under `vary`, any
+constant of a machine file by its dotted name. A sweep over jobs has those of `JobsSpec` in their place, one over traces
+those of `TracesSpec`. The runs are all combinations, the load fastest, or as many as `sample` draws of them.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Plan:
         return self.kind is not TrafficSpec
 
 
-# -- values ----------------------------------------------------------------------------------------------------------------------------
+# -- values ------------------------------------------------------------------------------------------------------------
 
 
 def _word(at: Located) -> str:
@@ -238,7 +238,7 @@ def columns_of(plan: Plan) -> dict[str, str]:
     return {name: field.name for name, field in _fields(plan.kind).items()}
 
 
-# -- the file --------------------------------------------------------------------------------------------------------------------------
+# -- the file ----------------------------------------------------------------------------------------------------------
 
 
 def read(path: Path | None, options: Mapping[str, Located]) -> Plan:
@@ -250,7 +250,8 @@ def read(path: Path | None, options: Mapping[str, Located]) -> Plan:
     if not isinstance(tree.value, dict):
         raise InputError(tree.mark.error("a sweep is a mapping of axes to values, e.g. 'machine: [torus-512, fat-tree-1024]'"))
     given: dict[str, Located] = dict(tree.value)
-    relative_to = path.parent if path and "machine" not in options else None  # what the user names is found where the user is
+    # what the user names is found where the user is
+    relative_to = path.parent if path and "machine" not in options else None
     for key, value in options.items():
         if "." in key:
             vary = given.get("vary") or Located({}, value.mark)
@@ -286,7 +287,8 @@ def read(path: Path | None, options: Mapping[str, Located]) -> Plan:
 
 
 def _name_messages(given: dict[str, Located]) -> None:
-    """Takes `message`, with what `--message` takes, for one of the axes `message_bytes` and `message_sizes`. Raises InputError."""
+    """Takes `message`, with what `--message` takes, for one of the axes `message_bytes` and `message_sizes`. Raises
+    InputError."""
     at = given.pop("message")
     drawn = [value.value in distributions() for value in _values(at)]
     if any(drawn) and not all(drawn):
@@ -316,7 +318,8 @@ def _axes(
     problems: list[str],
     beside: Mapping[str, Path],
 ) -> dict[str, list[Any]]:
-    """Values by axis, in the order of the runs; machines and varied constants as Located. The places of the others go to `marks`.
+    """Values by axis, in the order of the runs; machines and varied constants as Located. The places of the others go
+    to `marks`.
 
     Files of an axis are named from its folder in `beside`, if there is one.
     """
@@ -432,7 +435,8 @@ def _runs(
 
 
 def _name_machines(runs: Sequence[Run]) -> None:
-    """Machines are called by their names; or, if two have the same name, all of them as they were given: the table shows them so."""
+    """Machines are called by their names; or, if two have the same name, all of them as they were given: the table
+    shows them so."""
     names = {(run.columns["machine"], run.machine["name"]) for run in runs}
     if len({name for _, name in names}) == len(names):
         for run in runs:

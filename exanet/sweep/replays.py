@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sweeps over recorded programs: what a run of them is, what it depends on, and its figures. Each is `exanet replay` alone.
+"""Sweeps over recorded programs: what a run of them is, what it depends on, and its figures. Each is `exanet replay`
+alone.
 
-The plan reads the traces and places their ranks; a worker only opens the streams, which it finds where the plan did. What a run's result
-depends on is what is in the streams, so that a trace can be moved, and one that was recorded anew is replayed anew.
+The plan reads the traces and places their ranks; a worker only opens the streams, which it finds where the plan did.
+What a run's result depends on is what is in the streams, so that a trace can be moved, and one that was recorded anew
+is replayed anew.
 """
 
 from __future__ import annotations

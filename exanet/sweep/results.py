@@ -35,7 +35,8 @@ def _row(run: Run, found: Mapping[str, dict[str, Any]], errors: Mapping[str, str
 
 
 def write(directory: Path, plan: Plan, frame: pl.DataFrame, found: Mapping[str, dict[str, Any]], facts: Mapping[str, Any]) -> None:
-    """runs.parquet, summary.json, report.html, and run.json with what differs between two repeats. Raises InputError on a full disk."""
+    """runs.parquet, summary.json, report.html, and run.json with what differs between two repeats. Raises InputError
+    on a full disk."""
     from importlib.metadata import version
 
     summary = {"name": plan.name, "axes": plan.axes, "exanet_version": version("exanet"), "runs": frame.to_dicts()}
@@ -50,7 +51,8 @@ def write(directory: Path, plan: Plan, frame: pl.DataFrame, found: Mapping[str, 
 
 
 def series_names(plan: Plan) -> list[str]:
-    """A name for each run's curve: the values of the axes that vary, loads and seeds aside. A seed is another sample of the same curve."""
+    """A name for each run's curve: the values of the axes that vary, loads and seeds aside. A seed is another sample
+    of the same curve."""
     names = []
     for run in plan.runs:
         parts = [str(run.columns[name]) for name in _varying(plan)]
@@ -103,7 +105,8 @@ def _curves(named: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def most(named: pl.DataFrame) -> list[dict[str, Any]]:
-    """The most that each series accepts, for terminal and page: means over seeds, of a search or at the load with the highest.
+    """The most that each series accepts, for terminal and page: means over seeds, of a search or at the load with the
+    highest.
 
     `named` is the table with the column `series`. Bursts count where a series has nothing else.
     """
@@ -128,7 +131,8 @@ def _jobs(named: pl.DataFrame, figures: Sequence[str]) -> list[list[Any]]:
 
 
 def _networks(plan: Plan, named: pl.DataFrame, found: Mapping[str, dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """For each curve its run of the highest load, and the drawings of their machines; networks too large to draw are left out."""
+    """For each curve its run of the highest load, and the drawings of their machines; networks too large to draw are
+    left out."""
     highest: dict[str, tuple[float, Run]] = {}
     loads = [1.0] * len(named) if plan.to_the_end else named["load"].to_list()
     for run, name, load in zip(plan.runs, named["series"], loads, strict=True):

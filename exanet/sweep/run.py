@@ -30,7 +30,8 @@ def directory_of(output: Path | None, plan: Plan) -> Path:
 
 
 def run(plan: Plan, directory: Path, cluster: str, workers: int, quiet: bool) -> int:
-    """Runs what the folder's journal does not have, and leaves the results there; the exit status. Raises InputError."""
+    """Runs what the folder's journal does not have, and leaves the results there; the exit status. Raises
+    InputError."""
     journal = execute.Journal(directory)
     began = time.monotonic()
     progress = _Progress(len(plan.runs), quiet)
@@ -63,7 +64,8 @@ def run(plan: Plan, directory: Path, cluster: str, workers: int, quiet: bool) ->
 
 
 class _Progress:
-    """A line that changes on a terminal; elsewhere a line every few seconds if something ended, and now and then while nobody works."""
+    """A line that changes on a terminal; elsewhere a line every few seconds if something ended, and now and then
+    while nobody works."""
 
     def __init__(self, total: int, quiet: bool) -> None:
         self._total, self._quiet = total, quiet

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A worker of a sweep on this computer: `python -m exanet.sweep.worker SCHEDULER FOLDER`.
 
-It runs one run at a time, and ends at once when the sweep has ended, however that came about: the other end of its standard input is the
-sweep's then no longer. It sets itself no limit of memory; what takes too much is ended by the system.
+It runs one run at a time, and ends at once when the sweep has ended, however that came about: the other end of its
+standard input is the sweep's then no longer. It sets itself no limit of memory; what takes too much is ended by the
+system.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Converts traces: from a trace to the format that the target's suffix asks for, or from what the source's content says to a trace.
+"""Converts traces: from a trace to the format that the target's suffix asks for, or from what the source's content says
+to a trace.
 
 Files and folders are written whole or not at all.
 """
@@ -19,7 +20,8 @@ from exanet.trace.formats import Choices, Format, LeftOut
 def convert(
     source: str | os.PathLike[str], target: str | os.PathLike[str], collectives: Mapping[str, str], rules: str | None = None
 ) -> LeftOut:
-    """Converts a trace to the format of the file or folder `target`, or what is in another format to the trace `target`.
+    """Converts a trace to the format of the file or folder `target`, or what is in another format to the trace
+    `target`.
 
     Returns what the other format does not hold, by what that is. Raises InputError.
     """

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A trace of more ranks than have run, of a program whose pattern is regular.
 
-Problem: a machine is larger than what a program was recorded on. Model: ranks are points of a grid (a row of all of them, or two or three
-directions), in which those of one place (first, between or last in each direction) make the same calls to and from the same neighbours, or
-the same rank. A larger grid has the same places; each of its ranks makes the calls of one that was recorded, with its own neighbours.
-Communicators are all ranks, or those that share some coordinates. Sizes and computing stay as they are for each rank (weak scaling); from
-two traces of different numbers of ranks each follows the power of the number of ranks that goes through both. After Wu and Mueller,
-"ScalaExtrap" (2011), who find grids and fit sizes so.
+Problem: a machine is larger than what a program was recorded on. Model: ranks are points of a grid (a row of all of
+them, or two or three directions), in which those of one place (first, between or last in each direction) make the same
+calls to and from the same neighbours, or the same rank. A larger grid has the same places; each of its ranks makes the
+calls of one that was recorded, with its own neighbours. Communicators are all ranks, or those that share some
+coordinates. Sizes and computing stay as they are for each rank (weak scaling); from two traces of different numbers of
+ranks each follows the power of the number of ranks that goes through both. After Wu and Mueller, "ScalaExtrap" (2011),
+who find grids and fit sizes so.
 
-What is not so is refused, and so is a trace in which not every message would be sent and received: a number of calls that grows with the
-ranks (a master's, or a recursion by bits of the rank) is not regular in this sense.
+What is not so is refused, and so is a trace in which not every message would be sent and received: a number of calls
+that grows with the ranks (a master's, or a recursion by bits of the rank) is not regular in this sense.
 """
 
 from __future__ import annotations
@@ -165,7 +166,8 @@ def _at_one_offset(one: Any, other: Any) -> bool:
     return isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other) == 2 and bool(one[0] == other[0])
 
 
-_Absolute = set[tuple[tuple[int, ...], int, int]]  # place, number of a call, and place of a field whose peer is the same rank for all
+# place, number of a call, and place of a field whose peer is the same rank for all
+_Absolute = set[tuple[tuple[int, ...], int, int]]
 
 
 def _check(trace: Trace, grid: Grid, most: int | None) -> _Absolute:
@@ -223,7 +225,7 @@ def _source(trace: Trace, directions: int | None = None) -> _Source:
     raise InputError(f"{trace.folder}: {what}: {said}; record the program on as many as you want")
 
 
-# -- the larger trace ------------------------------------------------------------------------------------------------------------------
+# -- the larger trace --------------------------------------------------------------------------------------------------
 
 
 _Powers = dict[str, set[float]]  # of the number of ranks: which ones sizes and computing follow
@@ -250,7 +252,8 @@ class _Made:
             out.write(pack(code, fields(code, self._values(code, taken, row[0], (place, count)))))
 
     def _taken(self, count: int, row: Sequence[Record | None]) -> list[list[Any]]:
-        """What the calls of all traces are on their grids. Raises InputError where they are not the same but for sizes."""
+        """What the calls of all traces are on their grids. Raises InputError where they are not the same but for
+        sizes."""
         names = [f"MPI_{NAMES[record.code]}" if record else "nothing more" for record in row]
         if len(set(names)) > 1:
             raise self._differ(count, " and ".join(names))
@@ -334,7 +337,8 @@ class _Made:
 def extrapolate(
     sources: Sequence[Path], target: Path, ranks: int, shape: str | None = None, progress: Callable[[float], None] = lambda share: None
 ) -> tuple[folder.About, str, list[str]]:
-    """Writes the trace of so many ranks. Returns what it is, how its ranks were laid out, in words, and what was taken for granted.
+    """Writes the trace of so many ranks. Returns what it is, how its ranks were laid out, in words, and what was taken
+    for granted.
 
     Raises InputError, OSError.
 
@@ -364,7 +368,8 @@ def _granted(sources: Sequence[_Source], powers: _Powers) -> Iterator[str]:
     if len(sources) == 1:
         yield "calls, sizes and computing of a rank stay as they are; a trace of fewer ranks beside it shows what does not"
         members = Counter(sources[0].grid.place(rank) for rank in range(sources[0].grid.ranks))
-        alone = sum(count == 1 and 1 in place for place, count in members.items())  # but for corners, of which there is one each
+        # but for corners, of which there is one each
+        alone = sum(count == 1 and 1 in place for place, count in members.items())
         if alone:
             yield (
                 f"in {alone} of {len(members)} places of the grid there was one rank alone, so nothing shows that more of them do the same "

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a trace: a stream of MPI calls a rank, which the ranks write, and what is made of them when the run has ended.
+"""The folder of a trace: a stream of MPI calls a rank, which the ranks write, and what is made of them when the run has
+ended.
 
-Problem: ranks die, disks fill up, two programs may be asked to record into one folder, and an earlier trace there must outlive a recording
-that comes to nothing. Model: a folder is locked for the process that records in it; `finish` reads all streams, writes the table of calls,
-and trace.json last, whose presence says that the folder is whole. Where an earlier trace is, the new one is made in `.new` within the
-folder and takes its place when it is whole: the earlier files move to `.earlier`, the new ones come, and `.earlier` goes. Whoever finds
-`.earlier` completes that. A trace that nobody could finish is finished when it is first read. Limit: a folder holds one trace, and
-nothing else.
+Problem: ranks die, disks fill up, two programs may be asked to record into one folder, and an earlier trace there must
+outlive a recording that comes to nothing. Model: a folder is locked for the process that records in it; `finish` reads
+all streams, writes the table of calls, and trace.json last, whose presence says that the folder is whole. Where an
+earlier trace is, the new one is made in `.new` within the folder and takes its place when it is whole: the earlier
+files move to `.earlier`, the new ones come, and `.earlier` goes. Whoever finds `.earlier` completes that. A trace that
+nobody could finish is finished when it is first read. Limit: a folder holds one trace, and nothing else.
 """
 
 from __future__ import annotations
@@ -90,7 +91,8 @@ def stream(folder: Path, rank: int) -> Path:
 
 
 def ranks(folder: Path) -> int:
-    """The number of ranks of the program whose streams these are, as the first of them says; 0 where no rank has begun one."""
+    """The number of ranks of the program whose streams these are, as the first of them says; 0 where no rank has
+    begun one."""
     for file in sorted(folder.glob("rank-*.calls")):
         with contextlib.suppress(OSError, struct.error), file.open("rb") as opened:
             magic, _, _, _, count, _ = HEADER.unpack(opened.read(HEADER.size))
@@ -102,8 +104,8 @@ def ranks(folder: Path) -> int:
 def prepare(folder: Path, option: str = "--record") -> Path:
     """Makes the folder, and keeps others from it until `finish` or `release`.
 
-    Returns the absolute path of the empty folder to write to and to finish: this one, or one within it where an earlier trace is, which
-    stays until the new one is whole. Raises InputError, by the option's name.
+    Returns the absolute path of the empty folder to write to and to finish: this one, or one within it where an earlier
+    trace is, which stays until the new one is whole. Raises InputError, by the option's name.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -191,7 +193,8 @@ def _hold(folder: Path, option: str) -> None:
 
 
 def replaced(target: Path, option: str, write: Callable[[Path], T]) -> T:
-    """What `write` returns, which makes a whole trace in the folder that it is given: it comes into the place of an earlier one.
+    """What `write` returns, which makes a whole trace in the folder that it is given: it comes into the place of an
+    earlier one.
 
     Raises InputError, OSError, and leaves nothing then.
     """
@@ -236,16 +239,18 @@ def release(folder: Path) -> None:
 
 
 def finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str = "", option: str = "--record") -> About:
-    """Makes calls.parquet and trace.json of what the ranks have written. `run` says what was run, `reason` why it ended early.
+    """Makes calls.parquet and trace.json of what the ranks have written. `run` says what was run, `reason` why it ended
+    early.
 
-    `option` is the one that names the folder. A stream that is cut counts as far as it goes. Raises InputError where there is none, or one
-    is damaged; then an earlier trace is as it was.
+    `option` is the one that names the folder. A stream that is cut counts as far as it goes. Raises InputError where
+    there is none, or one is damaged; then an earlier trace is as it was.
     """
     return finish_recording(folder, ranks, run, reason, option).about
 
 
 def finish_recording(folder: Path, ranks: int, run: Mapping[str, Any], reason: str = "", option: str = "--record") -> Trace:
-    """As `finish`. Does not replace an earlier trace that is whole by one that is not: that gets a folder of its own beside it."""
+    """As `finish`. Does not replace an earlier trace that is whole by one that is not: that gets a folder of its own
+    beside it."""
     home = _home(folder)
     try:
         about = _finish(folder, ranks, run, reason, option)
@@ -324,7 +329,8 @@ def _frame(rank: int, columns: Mapping[str, Any], names: pl.Series) -> pl.DataFr
 
 
 def load(folder: str | os.PathLike[str]) -> Trace:
-    """A trace. Where the run could not finish it, that is done now. Raises InputError where it is missing, or of another version."""
+    """A trace. Where the run could not finish it, that is done now. Raises InputError where it is missing, or of
+    another version."""
     folder = Path(folder)
     try:
         _complete(folder)

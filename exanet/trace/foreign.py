@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces in formats that are not read: recognised by their names and first bytes, so that a message can name them and say what to do."""
+"""Traces in formats that are not read: recognised by their names and first bytes, so that a message can name them
+and say what to do."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ _HEAD_BYTES = 4096
 
 
 def refusal(source: Path) -> str:
-    """What is to be said of a file, or of a folder with such files; "" where it is of none of these formats. Raises OSError."""
+    """What is to be said of a file, or of a folder with such files; "" where it is of none of these formats. Raises
+    OSError."""
     for file in _files(source):
         with file.open("rb") as opened:
             head = opened.read(_HEAD_BYTES)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records as values by their fields, and back: a number, or a list of numbers, for each field of a call's form (layout.py)."""
+"""Records as values by their fields, and back: a number, or a list of numbers, for each field of a call's form
+(layout.py)."""
 
 from __future__ import annotations
 

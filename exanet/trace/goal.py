@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traces to and from GOAL, the schedules that LogGOPSim and ATLAHS simulate.
 
-Source: Hoefler, Siebert and Lumsdaine, "Group Operation Assembly Language" (2009). A schedule says of each rank which calculations (in
-nanoseconds), sends and receives there are, and which of them requires which. So collectives become messages of their algorithms; a blocking
-call is what all later ones require; what a wait completes is required from there on. A schedule that is read becomes a graph of operations
-(spec/trace.yaml), which has the requirements of the schedule and no others. Schedules are text, or binary (goal_binary.py).
+Source: Hoefler, Siebert and Lumsdaine, "Group Operation Assembly Language" (2009). A schedule says of each rank which
+calculations (in nanoseconds), sends and receives there are, and which of them requires which. So collectives become
+messages of their algorithms; a blocking call is what all later ones require; what a wait completes is required from
+there on. A schedule that is read becomes a graph of operations (spec/trace.yaml), which has the requirements of the
+schedule and no others. Schedules are text, or binary (goal_binary.py).
 
-Limits: all messages of a schedule have one space of tags, so a call that receives by any tag, among messages of several communicators, has
-no counterpart in it; a rank computes on one processor.
+Limits: all messages of a schedule have one space of tags, so a call that receives by any tag, among messages of several
+communicators, has no counterpart in it; a rank computes on one processor.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from exanet.trace.folder import Trace
 from exanet.trace.records import ONE_SIDED
 from exanet.trace.write import Stream, Writer
 
-# -- to GOAL --------------------------------------------------------------------------------------------------------------------------
+# -- to GOAL -----------------------------------------------------------------------------------------------------------
 
 
 class _Form(Protocol):
@@ -36,7 +37,8 @@ class _Form(Protocol):
     def begin(self, rank: int) -> None: ...
 
     def add(self, kind: str, size: int, peer: int, tag: int, required: Iterable[int], begun: Iterable[int] = ()) -> int:
-        """A calculation ("calc") of `size` nanoseconds, or a message ("send", "recv"), from any rank or by any tag where that is -1.
+        """A calculation ("calc") of `size` nanoseconds, or a message ("send", "recv"), from any rank or by any tag
+        where that is -1.
 
         It waits for the ends of `required` and the starts of `begun`. Returns the label by which later ones require it.
         """
@@ -204,7 +206,7 @@ def write(trace: Trace, file: Path, collectives: Mapping[str, str], rules: str, 
     return dict(left_out)
 
 
-# -- from GOAL ------------------------------------------------------------------------------------------------------------------------
+# -- from GOAL ---------------------------------------------------------------------------------------------------------
 
 _OPERATION = re.compile(
     r"(?:(?P<label>\w+)\s*:\s*)?(?:calc\s+(?P<calc>\d+)|(?P<kind>send|recv)\s+(?P<size>\d+)b\s+(?:to|from)\s+(?P<peer>\d+|-1))"
@@ -237,7 +239,8 @@ class _Schedule:
 
 
 def read(file: Path, directory: Path) -> dict[str, int]:
-    """Makes a trace of a schedule. Returns what the trace does not hold, by what that is. Raises InputError, OSError."""
+    """Makes a trace of a schedule. Returns what the trace does not hold, by what that is. Raises InputError,
+    OSError."""
     left_out: Counter[str] = Counter()
     ranks, schedules = (_unpack if goal_binary.is_binary(file) else _parse)(file, left_out)
     with Writer(directory, ranks, {"program": [str(file)]}, "TO") as streams:
@@ -386,7 +389,8 @@ def _of_rank(rank: goal_binary.Rank, ranks: int, left_out: Counter[str]) -> _Sch
 
 
 def _order(file: Path, rank: int, operations: Sequence[_Operation]) -> Sequence[int]:
-    """That of the file, but for operations that stand before what they require. Raises InputError where these require each other."""
+    """That of the file, but for operations that stand before what they require. Raises InputError where these
+    require each other."""
     if all(max((*each.after, *each.behind), default=-1) < number for number, each in enumerate(operations)):
         return range(len(operations))
     missing = [len(operation.after) + len(operation.behind) for operation in operations]

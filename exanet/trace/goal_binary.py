@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The binary form of GOAL schedules, which LogGOPSim runs and its txt2bin makes of text.
 
-All numbers are little-endian and unpadded. The file begins with a magic number, the number of ranks, the highest processor and the highest
-network interface that an operation names, and for each rank where its part begins and ends, counted from behind the magic number. A rank's
-part has the numbers of its operations and of its roots, which require nothing; the roots; the operations; and the list of dependents. An
-operation says how many others it requires, and which stretches of that list require its end and its start.
+All numbers are little-endian and unpadded. The file begins with a magic number, the number of ranks, the highest
+processor and the highest network interface that an operation names, and for each rank where its part begins and ends,
+counted from behind the magic number. A rank's part has the numbers of its operations and of its roots, which require
+nothing; the roots; the operations; and the list of dependents. An operation says how many others it requires, and which
+stretches of that list require its end and its start.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _OPERATION = np.dtype(
 _Numbers = npt.NDArray[np.int64]
 
 
-# -- writing --------------------------------------------------------------------------------------------------------------------------
+# -- writing -----------------------------------------------------------------------------------------------------------
 
 
 class Writer:
@@ -91,11 +92,12 @@ class Writer:
             self._out.write(np.array(self._bounds, "<u8").tobytes())
 
 
-# -- reading --------------------------------------------------------------------------------------------------------------------------
+# -- reading -----------------------------------------------------------------------------------------------------------
 
 
 class Rank(NamedTuple):
-    """A rank's operations by their kinds, sizes, peers, tags and processors; and pairs of a later and an earlier one."""
+    """A rank's operations by their kinds, sizes, peers, tags and processors; and pairs of a later and an earlier
+    one."""
 
     operations: list[tuple[str, int, int, int, int]]
     requires: list[tuple[int, int]]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks as points of a grid, the last direction running fastest, and a grid's points as those of a smaller one that are in their place."""
+"""Ranks as points of a grid, the last direction running fastest, and a grid's points as those of a smaller one that
+are in their place."""
 
 from __future__ import annotations
 
@@ -60,7 +61,8 @@ class Grid:
         return enumerate(zip(self.shape, point, strict=True))
 
     def like(self, rank: int, larger: Grid) -> int:
-        """Who is in this grid in the place of a rank of a larger one: the first and last ones are so, the others in turn."""
+        """Who is in this grid in the place of a rank of a larger one: the first and last ones are so, the others in
+        turn."""
         point = []
         for size, beyond, at in zip(self.shape, larger.shape, larger.point(rank), strict=True):
             if at == 0 or beyond == size:
@@ -91,10 +93,11 @@ def _shapes(ranks: int, directions: int) -> Iterator[tuple[int, ...]]:
 
 
 def larger(grid: Grid, ranks: int, known: Grid | None = None) -> Grid | None:
-    """The grid of so many ranks that is larger by most nearly the same in all directions; of equals the one that is longest in the first.
+    """The grid of so many ranks that is larger by most nearly the same in all directions; of equals the one that is
+    longest in the first.
 
-    Only in those directions in which `known`, if given, is another. None where there is no grid that is as large in each direction, and
-    that can be: a direction of two has nobody between.
+    Only in those directions in which `known`, if given, is another. None where there is no grid that is as large in
+    each direction, and that can be: a direction of two has nobody between.
     """
     grows = [size > 2 and (known is None or other != size) for size, other in zip(grid.shape, (known or grid).shape, strict=True)]
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace in Paje's format, for ViTE and PajeNG: a container a rank, a state for computing and for each call, a link for each message.
+"""A trace in Paje's format, for ViTE and PajeNG: a container a rank, a state for computing and for each call, a link
+for each message.
 
-Source: Schnorr, Stein and Chassin de Kergommeaux, "Paje Trace File Format", version 1.2.5. Times are seconds, events in order.
+Source: Schnorr, Stein and Chassin de Kergommeaux, "Paje Trace File Format", version 1.2.5. Times are seconds, events in
+order.
 """
 
 from __future__ import annotations
@@ -58,7 +60,8 @@ def _time(ps: int) -> str:
 
 
 def _happens(calls: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
-    """What happens in the order of time: `ps`, which of the events, `rank`, and a state's name or a message's size and number."""
+    """What happens in the order of time: `ps`, which of the events, `rank`, and a state's name or a message's size
+    and number."""
     size, number = pl.col("bytes").cast(pl.String), pl.int_range(pl.len()).cast(pl.String)
     # A receive may be posted before its message is sent.
     arrived = pl.max_horizontal("begin_ps", "received_ps").alias("ps")

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cuts a part out of a trace, and puts traces one behind the other.
 
-Problem: a part can only be replayed if each of its messages has both ends in it. Model: it is cut where all ranks meet, at blocking
-collectives on MPI_COMM_WORLD, which all ranks call in one order; and a place is refused at which a request is under way, or a message has
-left and not been received. Communicators and persistent requests that were made before the part go with it, at no time.
+Problem: a part can only be replayed if each of its messages has both ends in it. Model: it is cut where all ranks meet,
+at blocking collectives on MPI_COMM_WORLD, which all ranks call in one order; and a place is refused at which a request
+is under way, or a message has left and not been received. Communicators and persistent requests that were made before
+the part go with it, at no time.
 
 Limit: records are read one by one here, some hundred thousand in a second.
 """
@@ -70,7 +71,7 @@ def whole(place: Path) -> Trace:
     return trace
 
 
-# -- cut -------------------------------------------------------------------------------------------------------------------------------
+# -- cut ---------------------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -187,7 +188,8 @@ def _at_no_time(record: Record) -> bytes:
 
 
 def cut(source: Path, target: Path, after: int, until: int | None) -> folder.About:
-    """Writes what lies between two collectives on MPI_COMM_WORLD, counted from 1; the second one is in it. Raises InputError, OSError."""
+    """Writes what lies between two collectives on MPI_COMM_WORLD, counted from 1; the second one is in it. Raises
+    InputError, OSError."""
     if after < 0 or (until is not None and until <= after):
         raise InputError(f"--after {after} --until {until}: give whole numbers from 0 on, the second above the first")
     trace = whole(source)
@@ -244,11 +246,12 @@ def check_target(target: Path, *sources: Path) -> None:
             raise InputError(f"-o {target}: that is inside {source}, a trace to read; name another folder")
 
 
-# -- merge -----------------------------------------------------------------------------------------------------------------------------
+# -- merge -------------------------------------------------------------------------------------------------------------
 
 
 def merge(sources: Sequence[Path], target: Path) -> folder.About:
-    """Writes the traces one behind the other: each rank goes on with the next one's calls. Raises InputError, OSError."""
+    """Writes the traces one behind the other: each rank goes on with the next one's calls. Raises InputError,
+    OSError."""
     if len(sources) < 2:
         raise InputError("name two traces or more, to concatenate")
     traces = [whole(source) for source in sources]
@@ -267,7 +270,8 @@ def merge(sources: Sequence[Path], target: Path) -> folder.About:
 
 
 def _join(streams: Sequence[Path], out: Any) -> None:
-    """One rank's streams. Communicators get numbers behind those of the streams before; computing before an end that is none goes on."""
+    """One rank's streams. Communicators get numbers behind those of the streams before; computing before an end that
+    is none goes on."""
     made = 2  # the highest number of a communicator; the first two are MPI's own
     windows = 0
     computed_ps = 0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace as Perfetto and chrome://tracing show it: a slice a call, one for computing, and an arrow for each message from send to receive.
+"""A trace as Perfetto and chrome://tracing show it: a slice a call, one for computing, and an arrow for each message
+from send to receive.
 
 The format is Chrome's trace events in JSON, whose times are microseconds.
 """
@@ -36,7 +37,8 @@ def events(trace: Trace) -> Iterator[dict[str, Any]]:
 
 
 def messages(calls: pl.DataFrame) -> pl.DataFrame:
-    """Each message point to point whose two calls are known, as MPI matches them: in order by communicator, ranks and tag."""
+    """Each message point to point whose two calls are known, as MPI matches them: in order by communicator, ranks
+    and tag."""
     calls = calls.filter(~pl.col("call").is_in(ONE_SIDED))
     sends = calls.filter((pl.col("peer") >= 0) & ~pl.col("call").str.ends_with("_init")).select(
         "communicator", pl.col("rank").alias("src"), pl.col("peer").alias("dst"), "tag", "bytes", "begin_ps"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of a trace's streams as they are written (docs/reference/trace.md), read one by one: some hundred thousand in a second."""
+"""Records of a trace's streams as they are written (docs/reference/trace.md), read one by one: some hundred thousand
+in a second."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ def pack(code: int, fields: Sequence[int]) -> bytes:
 
 
 def records(data: mmap.mmap) -> Iterator[Record]:
-    """The records of a stream that the reader of the core has found to be good; one that is cut in its middle is none."""
+    """The records of a stream that the reader of the core has found to be good; one that is cut in its middle is
+    none."""
     at = HEADER_BYTES
     while at < len(data) and data[at] != 0:
         begin, code = at, data[at]
@@ -72,7 +74,8 @@ def _number(data: mmap.mmap, at: int) -> tuple[int, int]:
 
 @contextlib.contextmanager
 def opened(stream: Path) -> Iterator[mmap.mmap]:
-    """The bytes of a stream. Raises InputError where records lack fields that are looked for: it has changed since it was good."""
+    """The bytes of a stream. Raises InputError where records lack fields that are looked for: it has changed since
+    it was good."""
     with stream.open("rb") as file:
         try:
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which algorithms a trace's collectives take: those that are chosen, and for the others those of the rules of an MPI library, by name."""
+"""Which algorithms a trace's collectives take: those that are chosen, and for the others those of the rules of an
+MPI library, by name."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traces as SimGrid replays them (`smpirun -replay`): its time-independent format, a line an action, a file a rank.
 
-Source: SimGrid's documentation of offline simulation (SMPI). Computing is given in floating-point operations, one a nanosecond, as a host
-of 1 Gflop/s computes; collectives are the messages of their algorithms, as in GOAL, so that both simulators send the same. A wait names its
-message by source, destination and tag; a tag stands for a communicator and a tag in it, as the format has no communicators.
+Source: SimGrid's documentation of offline simulation (SMPI). Computing is given in floating-point operations, one a
+nanosecond, as a host of 1 Gflop/s computes; collectives are the messages of their algorithms, as in GOAL, so that both
+simulators send the same. A wait names its message by source, destination and tag; a tag stands for a communicator and a
+tag in it, as the format has no communicators.
 """
 
 from __future__ import annotations
@@ -111,7 +112,8 @@ class _Rank:
 
 
 def write(trace: Trace, directory: Path, collectives: Mapping[str, str], rules: str) -> dict[str, int]:
-    """Writes the files into a folder that is there. Returns what they do not hold, by what that is. Raises InputError, OSError."""
+    """Writes the files into a folder that is there. Returns what they do not hold, by what that is. Raises
+    InputError, OSError."""
     left_out: Counter[str] = Counter()
     tags: dict[Any, int] = {}
     names = [f"rank-{number:06d}.txt" for number in range(trace.about.ranks)]

@@ -68,7 +68,8 @@ def part_ps(phases: pl.DataFrame) -> int:
 
 
 def _started(trace: Trace) -> pl.DataFrame:
-    """The persistent sends, each time that they were started: one call of MPI_Startall starts many. Raises InputError."""
+    """The persistent sends, each time that they were started: one call of MPI_Startall starts many. Raises
+    InputError."""
     tables = TraceTables(trace.about.ranks)
     frames = []
     try:

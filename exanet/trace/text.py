@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces as text, a line a call, and back: nothing is lost, and the streams are the same to the byte. docs/traces/formats.md has the form.
+"""Traces as text, a line a call, and back: nothing is lost, and the streams are the same to the byte.
+docs/traces/formats.md has the form.
 
-Model: a line is the call's name and those fields of its record that are not 0, by the names and kinds of layout.py, so a new field
-needs no line here. Limit: numbers are below 2^63, and the ranks stand one behind the other, each whole.
+Model: a line is the call's name and those fields of its record that are not 0, by the names and kinds of layout.py, so
+a new field needs no line here. Limit: numbers are below 2^63, and the ranks stand one behind the other, each whole.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _RENAMED = {"in-vain": "empty"}
 """Flags by names that an earlier release wrote."""
 
 
-# -- to text --------------------------------------------------------------------------------------------------------------------------
+# -- to text -----------------------------------------------------------------------------------------------------------
 
 
 def write(trace: Trace, file: Path) -> dict[str, int]:
@@ -65,7 +66,7 @@ def _text(kind: str, value: int) -> str:
     return str(value) if value else ""
 
 
-# -- from text ------------------------------------------------------------------------------------------------------------------------
+# -- from text ---------------------------------------------------------------------------------------------------------
 
 
 def is_text(file: Path) -> bool:

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads SimGrid's time-independent traces (TI): what `smpirun -trace-ti` writes and `smpirun -replay` takes.
 
-Source: SimGrid's documentation of offline simulation (SMPI), and the actions that its replay knows. A trace is a list of files, one a rank,
-or one file for all; a line is a rank, an action and its sizes, as counts of a datatype that a number names. Computing is in floating-point
-operations, taken as nanoseconds (a host of 1 Gflop/s).
+Source: SimGrid's documentation of offline simulation (SMPI), and the actions that its replay knows. A trace is a list
+of files, one a rank, or one file for all; a line is a rank, an action and its sizes, as counts of a datatype that a
+number names. Computing is in floating-point operations, taken as nanoseconds (a host of 1 Gflop/s).
 
-Limits: the format has no communicators, so a split is refused, as collectives behind it may be of some ranks only; a test finds nothing,
-and its message is waited for later; messages that nobody waits for are waited for at the end, as SimGrid does.
+Limits: the format has no communicators, so a split is refused, as collectives behind it may be of some ranks only; a
+test finds nothing, and its message is waited for later; messages that nobody waits for are waited for at the end, as
+SimGrid does.
 """
 
 from __future__ import annotations
@@ -165,7 +166,8 @@ class _Actor:
     ranks: int
     stream: Stream
     left_out: Counter[str]
-    requests: dict[int, tuple[int, int, int]] = field(default_factory=dict)  # source, destination and tag of what is under way
+    # source, destination and tag of what is under way
+    requests: dict[int, tuple[int, int, int]] = field(default_factory=dict)
     made: int = 0
     passed_ps: int = 0  # computing before the next call
     default: str = "6"  # the type of sizes that name none
@@ -271,7 +273,7 @@ class _Actor:
             raise InputError(f"{file}: rank {self.rank}: {error}") from None
         self.stream.close()
 
-    # -- collectives ------------------------------------------------------------------------------------------------------------------
+    # -- collectives ---------------------------------------------------------------------------------------------------
 
     def collective(self, name: str, words: Sequence[str]) -> None:
         """Raises ValueError."""
@@ -363,7 +365,8 @@ def _one(words: Sequence[str]) -> str:
 
 
 def _arguments(words: Sequence[str], least: int, more: int, form: str) -> Callable[[int], str | None]:
-    """What stands at a place behind the `least` arguments, if anything does. Raises ValueError where there are too few or too many."""
+    """What stands at a place behind the `least` arguments, if anything does. Raises ValueError where there are too
+    few or too many."""
     if not least <= len(words) <= least + more:
         raise ValueError(f"it has {len(words)} sizes; write {form}")
     return lambda place: words[place] if place < len(words) else None

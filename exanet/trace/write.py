@@ -44,7 +44,8 @@ class Stream:
             self._flush()
 
     def message(self, name: str, peer: int, size: int, *, tag: int = 0, request: int = 0, compute_ps: int = 0) -> None:
-        """A send or receive: Send, Isend, Recv, Irecv, ... A nonblocking one has a `request` from 1 on, and `peer` -1 is any."""
+        """A send or receive: Send, Isend, Recv, Irecv, ... A nonblocking one has a `request` from 1 on, and `peer`
+        -1 is any."""
         self.call(name, WORLD, peer + 2, tag + 1, size, request, compute_ps=compute_ps)
 
     def wait(self, *requests: int, compute_ps: int = 0) -> None:
@@ -64,17 +65,20 @@ class Stream:
     ) -> None:
         """An operation of a graph: "send", "receive" (`peer` and `tag` may be -1 for any) or "compute".
 
-        Operations that follow each other make one graph, which is over before the next call begins. Each waits for the ends of `after` and
-        the starts of `beside`, which say how many operations earlier in the graph those stand: 1 is the one before.
+        Operations that follow each other make one graph, which is over before the next call begins. Each waits for the
+        ends of `after` and the starts of `beside`, which say how many operations earlier in the graph those stand: 1 is
+        the one before.
         """
         self.call(kind, peer + 2, 0 if kind == "compute" else tag + 1, size, len(after), *after, *beside, compute_ps=compute_ps)
 
     def collective(self, name: str, sent: int, received: int = 0, *, root: int = 0, element: int = 1, compute_ps: int = 0) -> None:
-        """A blocking collective on MPI_COMM_WORLD without sizes by rank; reductions are by an operation of MPI's own."""
+        """A blocking collective on MPI_COMM_WORLD without sizes by rank; reductions are by an operation of MPI's
+        own."""
         self.call(name, WORLD, root, 0, 3, element, sent, received, 0, 0, compute_ps=compute_ps)
 
     def again(self, since: int, times: int) -> None:
-        """The calls since a `position` so many times more. Raises ValueError where they are no longer at hand: up to 1 MiB is."""
+        """The calls since a `position` so many times more. Raises ValueError where they are no longer at hand: up to
+        1 MiB is."""
         begin = since - self._written
         if begin < 0:
             raise ValueError(f"position {since} has been written; repeat shorter parts")

@@ -11,7 +11,8 @@ from exanet.trace.write import Stream, Writer
 
 GRID = (8, 4, 4)
 HALO_BYTES = 20_000  # chosen: some 800 particles of 24 B in a face's layer
-MESH_BYTES = 512  # chosen: a rank's block of a mesh of 128 x 128 x 128 single-precision points, by 128 x 128 pairs of ranks
+# chosen: a rank's block of a mesh of 128 x 128 x 128 single-precision points, by 128 x 128 pairs of ranks
+MESH_BYTES = 512
 ENERGIES_BYTES = 200
 STEP_PS = 500_000_000  # chosen: computing of a step of a rank
 
@@ -29,8 +30,8 @@ def broadcasts(folder: Path, ranks: int, count: int, size: int) -> Path:
 def molecular_dynamics(folder: Path, steps: int, grid: Sequence[int] = GRID) -> Path:
     """Steps of domain decomposition with a particle mesh on a grid of ranks.
 
-    Of each step the halo of coordinates and the one of forces with six neighbours, the exchange of the particle mesh between all, and
-    every tenth step the sum of energies.
+    Of each step the halo of coordinates and the one of forces with six neighbours, the exchange of the particle mesh
+    between all, and every tenth step the sum of energies.
     """
     ranks = math.prod(grid)
     with Writer(folder, ranks, {"program": [f"molecular dynamics, {steps} steps"]}) as streams:

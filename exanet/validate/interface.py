@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the Verilated network interface and its model, and shows where each cycle goes, beside what was published."""
+"""Measures the Verilated network interface and its model, and shows where each cycle goes, beside what was
+published."""
 
 from __future__ import annotations
 
@@ -87,7 +88,7 @@ def write(directory: Path, found: dict[str, Any]) -> None:
     results.publish(directory, {"report.html": page.encode(), "summary.json": json_bytes(found)})
 
 
-# -- beside what was published ---------------------------------------------------------------------------------------------------------
+# -- beside what was published -----------------------------------------------------------------------------------------
 
 
 def since_store(of: Row, stage: str) -> int:
@@ -97,7 +98,8 @@ def since_store(of: Row, stage: str) -> int:
 
 
 def interface_cycles(of: Row) -> int:
-    """Cycles of a message in both interfaces: last store to its header at the router, and behind its footer to its last beat at memory."""
+    """Cycles of a message in both interfaces: last store to its header at the router, and behind its footer to its
+    last beat at memory."""
     return since_store(of, "header at the router") + since_store(of, "in its mailbox") - since_store(of, "footer there") - 1
 
 
@@ -135,7 +137,7 @@ def _span(cycles: Sequence[int]) -> str:
     return f"{least}" if least == most else f"{least} (in {cycles.count(least)} of {len(cycles)} phases) to {most}"
 
 
-# -- tables ----------------------------------------------------------------------------------------------------------------------------
+# -- tables ------------------------------------------------------------------------------------------------------------
 
 
 def show(found: dict[str, Any], directory: Path | None) -> None:

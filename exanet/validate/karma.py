@@ -46,7 +46,7 @@ def write(directory: Path, found: dict[str, Any]) -> None:
     results.publish(directory, {"report.html": page.encode(), "summary.json": json_bytes(found)})
 
 
-# -- tables ----------------------------------------------------------------------------------------------------------------------------
+# -- tables ------------------------------------------------------------------------------------------------------------
 
 
 def show(found: dict[str, Any], directory: Path | None) -> None:
@@ -106,7 +106,8 @@ def _show_latency(console: Console, found: dict[str, Any]) -> None:
 
 
 def _show_bandwidth(console: Console, found: dict[str, Any], part: str, overhead: int, theirs: dict[str, str]) -> None:
-    """Ours for each set of flows, and theirs where there are any; `overhead` is what a packet has beside its payload, in bytes."""
+    """Ours for each set of flows, and theirs where there are any; `overhead` is what a packet has beside its
+    payload, in bytes."""
     rows: list[Row] = found[part]
     kinds = list(dict.fromkeys((row["flows"], row.get("pause_words", 0)) for row in rows))
     names = [f"{flows}{f', pause every {pause} words' if pause else ''}" for flows, pause in kinds]

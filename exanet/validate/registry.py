@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lists the published figures to reproduce, and the experiment of each.
 
-A new row is a fact in `published.yaml` and one decorated function in a module of `experiments/`; nothing else lists them.
+A new row is a fact in `published.yaml` and one decorated function in a module of `experiments/`; nothing else lists
+them.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from ruamel.yaml import YAML
 from exanet.validate.runner import Runner
 
 Kind = Literal["calibrated", "constructed", "predicted", "bound", "shape", "beside"]
-"""Kind of a row: it fixes a constant; it follows from widths and clocks that the gateware is built with; it is predicted from what other
-rows fixed; ours is to be no worse; an order is to hold; or what it depends on was not published, so that ours has no verdict."""
+"""Kind of a row: it fixes a constant; it follows from widths and clocks that the gateware is built with; it is
+predicted from what other rows fixed; ours is to be no worse; an order is to hold; or what it depends on was not
+published, so that ours has no verdict."""
 
 Verdict = Literal["passed", "off", "failed", "skipped", "beside"]
-"""`off`: a prediction or a bound that is missed by as much as is known, for a cause that is stated. `skipped`: a tool is missing."""
+"""`off`: a prediction or a bound that is missed by as much as is known, for a cause that is stated. `skipped`: a
+tool is missing."""
 
 PREDICTED_WITHIN = 0.05
 """Share of the published value by which a prediction may miss it: one figure for all rows."""
@@ -46,7 +49,8 @@ class Reading:
 
 @dataclass(frozen=True)
 class Measured:
-    """Finding of an experiment: `value` in the published unit (for a shape or a bound: whether it holds), and what to know about it."""
+    """Finding of an experiment: `value` in the published unit (for a shape or a bound: whether it holds), and what
+    to know about it."""
 
     value: float
     remark: str
@@ -127,7 +131,8 @@ def experiment(
 ) -> Callable[[Callable[[Runner], Measured]], Callable[[Runner], Measured]]:
     """Declares that the function measures the row of that id.
 
-    Raises ValueError where `tolerance` is missing (calibrated, constructed), or it or `off` is given to a row that has none.
+    Raises ValueError where `tolerance` is missing (calibrated, constructed), or it or `off` is given to a row that has
+    none.
     """
     if (tolerance is not None) != (kind in ("calibrated", "constructed")):
         raise ValueError(f"{row}: calibrated and constructed rows have a tolerance with its reason, others none")

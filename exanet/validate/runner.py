@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a measuring program under `exanet run`, as a user would, and brings back what it wrote.
 
-Every program takes the path of its answer as its first argument and writes JSON there. Runs are kept by their arguments, so that rows that
-rest on the same run share it. Computing takes no virtual time (`--compute off`): what is measured is the machine, and it repeats exactly.
+Every program takes the path of its answer as its first argument and writes JSON there. Runs are kept by their
+arguments, so that rows that rest on the same run share it. Computing takes no virtual time (`--compute off`): what is
+measured is the machine, and it repeats exactly.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class Runner:
     def run(
         self, program: str, machine: str, nodes: Sequence[int], *arguments: object, mpi: str = "mpich", changes: str = "", offload: str = ""
     ) -> dict[str, Any]:
-        """The answer of PROGRAM with one rank on each of `nodes`; `changes` is YAML laid over the machine's description.
+        """The answer of PROGRAM with one rank on each of `nodes`; `changes` is YAML laid over the machine's
+        description.
 
         `offload` is as `exanet run --offload` takes it.
 
@@ -91,7 +93,8 @@ def _run(
 
 
 def _finish(command: Sequence[str]) -> tuple[int | None, str]:
-    """The exit status and messages of COMMAND; no status if it took too long. However we leave, the run is asked to end, then made to."""
+    """The exit status and messages of COMMAND; no status if it took too long. However we leave, the run is asked to
+    end, then made to."""
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace"
     ) as run:

@@ -15,7 +15,8 @@ from exanet.validate.runner import RunFailed, Runner
 
 
 def status_of(rows: list[dict[str, Any]], strict: bool = False) -> int:
-    """The exit status: 1 if a row failed (`strict`: or is off by any reading, or was skipped), 2 if all were skipped, else 0."""
+    """The exit status: 1 if a row failed (`strict`: or is off by any reading, or was skipped), 2 if all were
+    skipped, else 0."""
     verdicts = {row["verdict"] for row in rows}
     if verdicts == {"skipped"}:
         return 2

@@ -41,7 +41,8 @@ class Ended:
 
     @property
     def messages(self) -> list[str]:
-        """Our own messages on stderr, without progress and tables. One may stand in a line that an MPI has begun to say."""
+        """Our own messages on stderr, without progress and tables. One may stand in a line that an MPI has begun to
+        say."""
         ours = re.compile(r"(?<![^ ])exanet: (?!starting|running|finishing).*|^.*: error: .*")
         return [found.group() for line in self.err.splitlines() if (found := ours.search(line))]
 
@@ -99,7 +100,8 @@ def marked(mark: str) -> list[Path]:
 
 
 def in_time(took_s: float) -> bool:
-    """Whether that is within WITHIN_S, or as long as eight starts of a large Python program take now (0.5 s each on an idle host)."""
+    """Whether that is within WITHIN_S, or as long as eight starts of a large Python program take now (0.5 s each on
+    an idle host)."""
     if took_s < WITHIN_S:
         return True
     began = time.monotonic()
@@ -108,15 +110,16 @@ def in_time(took_s: float) -> bool:
 
 
 def soon(attempt: Callable[[], float]) -> bool:
-    """Whether one of a few attempts is in time: the host keeps some from it when others need it, a fault of ours all of them."""
+    """Whether one of a few attempts is in time: the host keeps some from it when others need it, a fault of ours all
+    of them."""
     return any(in_time(attempt()) for _ in range(5))
 
 
 class Segments:
     """Notes which named segments of shared memory the processes of a mark make.
 
-    Another run on this host may make, and leave, segments of the same names: a segment belongs to the process that holds it open or mapped
-    when it appears. One whose maker dies within a few hundredths of a second is missed.
+    Another run on this host may make, and leave, segments of the same names: a segment belongs to the process that
+    holds it open or mapped when it appears. One whose maker dies within a few hundredths of a second is missed.
     """
 
     FOLDER = Path("/dev/shm")

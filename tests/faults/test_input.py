@@ -202,7 +202,8 @@ def test_no_space_for_the_shared_region(exanet: Exanet, fault: str) -> None:
 
 
 def test_memory_is_limited(exanet: Exanet, fault: str) -> None:
-    """Tables are made when all has been simulated, and with too little memory for them their library ends the process, or never ends."""
+    """Tables are made when all has been simulated, and with too little memory for them their library ends the
+    process, or never ends."""
     for command in (
         ("run", "-m", "exanest", "-n", "4", "-o", "out", "--", fault, "late", "0"),
         ("sim", "-m", "trenz-2x2", "--load", "0.1", "-o", "out"),

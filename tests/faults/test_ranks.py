@@ -70,7 +70,8 @@ def test_negative_abort_code(exanet: Exanet, fault: str) -> None:
 
 
 def test_mpirun_cleans_up_undisturbed(exanet: Exanet, fault: str) -> None:
-    """Asked to end while it ends the ranks of a failed run, Open MPI's crashes with a page of text, nearly always in this case."""
+    """Asked to end while it ends the ranks of a failed run, Open MPI's crashes with a page of text, nearly always in
+    this case."""
     for kind, code in (("no-init", "3"), ("exit", "4")):
         ended = exanet.run(fault, kind, "1", code)
         assert ended.code == int(code)
@@ -81,7 +82,8 @@ def test_mpirun_cleans_up_undisturbed(exanet: Exanet, fault: str) -> None:
 
 
 def test_an_mpi_explains_its_own_errors(exanet: Exanet, fault: str) -> None:
-    for _ in range(20):  # one time in five, or more often on a busy host, Open MPI loses its text on the way to mpirun, without us, too
+    # one time in five, or more often on a busy host, Open MPI loses its text on the way to mpirun, without us, too
+    for _ in range(20):
         ended = exanet.run(fault, "truncate", "1")
         assert len(ended.messages) == 1
         assert ended.code not in (0, 2)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are segments of shared memory found that a run leaves, and are those of somebody else at the same time not taken for its own?"""
+"""Are segments of shared memory found that a run leaves, and are those of somebody else at the same time not taken
+for its own?"""
 
 from __future__ import annotations
 

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """MPI programs run over the simulated machine, on every MPI that is supported.
 
-mpi4py's wheel carries one extension module for each MPI. By default it takes the libmpi of its virtual environment and the module that
-fits; MPI4PY_MPIABI and MPI4PY_LIBMPI choose another module and library:
+mpi4py's wheel carries one extension module for each MPI. By default it takes the libmpi of its virtual environment and
+the module that fits; MPI4PY_MPIABI and MPI4PY_LIBMPI choose another module and library:
 
 - `mpich`: MPICH from PyPI, in the virtual environment that runs the tests;
 - `openmpi4`: Debian's, with the same mpi4py set to use the system's libmpi.so.40;
-- `openmpi5`: Open MPI from PyPI. It cannot share an environment with MPICH (both install bin/mpicc and lib/libmpi.so), so it gets a
-  small one of its own under build/, made on first use. EXANET_OPENMPI5 names another one.
+- `openmpi5`: Open MPI from PyPI. It cannot share an environment with MPICH (both install bin/mpicc and lib/libmpi.so),
+  so it gets a small one of its own under build/, made on first use. EXANET_OPENMPI5 names another one.
 
 Programs in C are compiled with the mpicc of each.
 
-`make test-long` runs a test that takes any MPI on all three. `make test` runs it on one, which its name and its other parameters choose, so
-that each MPI has a third of all tests; tests that carry the mark `every_mpi` run on all three there, too.
+`make test-long` runs a test that takes any MPI on all three. `make test` runs it on one, which its name and its other
+parameters choose, so that each MPI has a third of all tests; tests that carry the mark `every_mpi` run on all three
+there, too.
 """
 
 from __future__ import annotations
@@ -140,7 +141,8 @@ Runner = Callable[..., Finished]
 
 @pytest.fixture
 def exanet_run(tmp_path: Path) -> Runner:
-    """Runs a command on a simulated machine: `exanet_run(stack, ranks, command)`; asserts success, or exits with `code` (None: any)."""
+    """Runs a command on a simulated machine: `exanet_run(stack, ranks, command)`; asserts success, or exits with
+    `code` (None: any)."""
     numbers = itertools.count(1)
 
     def run(

@@ -69,7 +69,8 @@ def thermo(output: str) -> list[str]:
 
 
 def smaller(name: str, folder: Path, *, steps: int, box: str = "1") -> Path:
-    """An input with fewer steps, in a box of that share of each side: ranks then communicate as before, and compute less."""
+    """An input with fewer steps, in a box of that share of each side: ranks then communicate as before, and compute
+    less."""
     text = re.sub(r"^run\s+\d+$", f"run {steps}", (lammps_inputs() / name).read_text(), flags=re.MULTILINE)
     text = re.sub(r"^(variable\s+[xyz] index) 1$", rf"\1 {box}", text, flags=re.MULTILINE)
     file = folder / name
@@ -104,7 +105,8 @@ def test_lammps_melt_is_identical_to_native(exanet_run: Runner, mpich: Stack, tm
 @pytest.mark.slow
 @pytest.mark.parametrize(("ranks", "steps"), [(16, 40), (32, 20)] if LONG else [(16, 10)])
 def test_lammps_melt_on_more_ranks_is_identical_to_native(exanet_run: Runner, mpich: Stack, tmp_path: Path, ranks: int, steps: int) -> None:
-    melt = smaller("in.lj", tmp_path, steps=steps, box="0.5")  # native ranks that wait burn the processors that the others need
+    # native ranks that wait burn the processors that the others need
+    melt = smaller("in.lj", tmp_path, steps=steps, box="0.5")
     simulated = run_lammps(exanet_run, mpich, ranks, melt)
     assert "4000 atoms" in simulated.output
     assert thermo(simulated.output) == native_lammps(ranks, melt)
@@ -138,7 +140,8 @@ def test_hpcc_of_debian(exanet_run: Runner, openmpi4: Stack, tmp_path: Path) -> 
 
 
 def repeats(run: Callable[[], Finished]) -> list[Finished]:
-    """A run alone, and two at once, or three: each keeps the host busy for the others, which schedules their ranks differently."""
+    """A run alone, and two at once, or three: each keeps the host busy for the others, which schedules their ranks
+    differently."""
     at_once = 3 if LONG else 2
     with ThreadPoolExecutor(at_once) as pool:
         return [run(), *pool.map(lambda _: run(), range(at_once))]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that broadcast as their MPI does not (`exanet run --collective bcast=...`): along other trees, and by copies of routers."""
+"""Programs that broadcast as their MPI does not (`exanet run --collective bcast=...`): along other trees, and by
+copies of routers."""
 
 from __future__ import annotations
 

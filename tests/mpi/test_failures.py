@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does an MPI program learn of what the network has lost, by an error of its call, or by an end that names what failed?"""
+"""Does an MPI program learn of what the network has lost, by an error of its call, or by an end that names what
+failed?"""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ def left_behind(program: str) -> list[str]:
 
 @pytest.mark.parametrize(("words", "size"), [(1, 64), (64, 100_000)], ids=["eager", "rendezvous"])
 def test_errors_that_are_returned_have_a_class_and_a_text(incast: Incast, stack: Stack, words: int, size: int) -> None:
-    """MPICH takes what its network reports for fatal, whatever the handler: it says why, and calls MPI_Abort with a code of its own."""
+    """MPICH takes what its network reports for fatal, whatever the handler: it says why, and calls MPI_Abort with a
+    code of its own."""
     mpich = stack.name == "mpich"
     done = incast(words, size, "return", code=None if mpich else 5)
     assert done.code not in (0, 9)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a program survive a link that is cut and comes back, where its interfaces retransmit, and learn of it where they do not?"""
+"""Does a program survive a link that is cut and comes back, where its interfaces retransmit, and learn of it where
+they do not?"""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ events:
 """
 FAR = "reaction: 1 s\n"  # nothing goes round the link while it is down
 ROUND_PS = 256 * 64 * 6400
-"""Of the retransmission scan of transfers: 64 cycles of 6.4 ns for each of 256 channels (docs/gateware/transfers.md)."""
+"""Of the retransmission scan of transfers: 64 cycles of 6.4 ns for each of 256 channels
+(docs/gateware/transfers.md)."""
 SPREAD = ("--compute", "off", "--map", "round-robin")
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a program meet the same machine when its packets cross the Verilated routers and links as when they cross the model?
+"""Does a program meet the same machine when its packets cross the Verilated routers and links as when they cross the
+model?
 
-All that a run leaves behind must be the same, to the picosecond and the byte, but for what the two fabrics know of their own work. One
-machine is the smallest that routes, four nodes in a ring with two ranks each, because its nodes are built by Verilator here; the other is
-the ExaNeSt blade, with a rank on each node of its four QFDBs. A round trip of each size, and steps of LAMMPS, are as good as many: what
-follows meets the same machine (EXANET_TEST_LONG has many).
+All that a run leaves behind must be the same, to the picosecond and the byte, but for what the two fabrics know of
+their own work. One machine is the smallest that routes, four nodes in a ring with two ranks each, because its nodes are
+built by Verilator here; the other is the ExaNeSt blade, with a rank on each node of its four QFDBs. A round trip of
+each size, and steps of LAMMPS, are as good as many: what follows meets the same machine (EXANET_TEST_LONG has many).
 """
 
 from __future__ import annotations
@@ -130,7 +131,8 @@ def test_the_same_run_on_a_blade(exanet_run: Runner, mpich: Stack, built: Path, 
 def test_the_same_run_by_whole_interfaces(
     exanet_run: Runner, stack: Stack, built: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str
 ) -> None:
-    """Messages, transfers and reductions of the gateware's interfaces, Verilated with their routers, and of their models."""
+    """Messages, transfers and reductions of the gateware's interfaces, Verilated with their routers, and of their
+    models."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(built.parent / "cache"))
     machine = built.with_name("ring-4-ni.yaml")
     machine.write_text(WITH_INTERFACE)
@@ -143,7 +145,8 @@ def test_the_same_run_by_whole_interfaces(
         words = [stack.python, "-c", f"import mpi4py, runpy; mpi4py.rc.thread_level = 'single'; runpy.run_path({str(words[1])!r})"]
     if program == "lammps":
         words = [Path(sys.prefix) / "bin" / "lmp", "-in", smaller("in.lj", tmp_path, steps=100 if LONG else 3, box="0.25"), "-log", "none"]
-    one_node = program == "flushes"  # where the simulator of the model has said how far it is long before the gateware's
+    # where the simulator of the model has said how far it is long before the gateware's
+    one_node = program == "flushes"
     ranks, base = 4 if one_node else 8, ("--compute", "off", "--map", "linear" if one_node else "round-robin", "--offload", "all")
     fabrics = [("--fabric", "model"), ("--fabric", "gateware")]
     model, gateware = (exanet_run(stack, ranks, words, machine=str(machine), options=(*base, *fabric), timeout=500) for fabric in fabrics)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do a real MPI program and a job meet the same interface? An allreduce by the same algorithm, one rank a node, on the same machine."""
+"""Do a real MPI program and a job meet the same interface? An allreduce by the same algorithm, one rank a node, on
+the same machine."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a program see the nodes of the machine, and does all between ranks of a node still take the time of the machine?"""
+"""Does a program see the nodes of the machine, and does all between ranks of a node still take the time of the
+machine?"""
 
 from __future__ import annotations
 

@@ -35,7 +35,8 @@ def test_the_same_bytes_however_ranks_are_hosted(exanet_run: Runner, mpich: Stac
 
 
 def test_an_allreduce_takes_less_time_by_the_interfaces(exanet_run: Runner, stack: Stack) -> None:
-    """Of 8 and 256 bytes on 16 ranks of four nodes; and as long as without where a vector is longer than a unit takes."""
+    """Of 8 and 256 bytes on 16 ranks of four nodes; and as long as without where a vector is longer than a unit
+    takes."""
     times = {}
     for name, options in (("on", (*OFF, "--offload", "allreduce")), ("off", OFF)):
         done = exanet_run(stack, 16, [stack.python, PROGRAMS / "allreduce.py", "1", "32", "64"], options=options)
@@ -46,7 +47,8 @@ def test_an_allreduce_takes_less_time_by_the_interfaces(exanet_run: Runner, stac
 
 
 def test_most_is_saved_where_the_library_takes_many_steps(exanet_run: Runner, stack: Stack) -> None:
-    """MPICH on five nodes takes two steps more than on four; Open MPI goes round a ring from 32 to 63 ranks at 128 to 255 bytes."""
+    """MPICH on five nodes takes two steps more than on four; Open MPI goes round a ring from 32 to 63 ranks at 128
+    to 255 bytes."""
     ranks, words, least = (5, 20, 0.86) if stack.name == "mpich" else (33, 16, 0.94)
     times = []
     for options in (OFF, (*OFF, "--offload", "allreduce")):
@@ -58,7 +60,8 @@ def test_most_is_saved_where_the_library_takes_many_steps(exanet_run: Runner, st
 
 
 def test_a_replay_reduces_as_the_program_did(exanet_run: Runner, stack: Stack, tmp_path: Path) -> None:
-    """Where a vector is too long for a unit each goes its own way, so there is none; the library's barriers are between."""
+    """Where a vector is too long for a unit each goes its own way, so there is none; the library's barriers are
+    between."""
     trace = tmp_path / "trace"
     options = (*OFF, "--offload", "allreduce", "--record", str(trace))
     done = exanet_run(stack, 12, [stack.python, PROGRAMS / "allreduce.py", "1", "5", "32"], options=options)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a program see what pages cost where its machine says that addresses are translated, and the same in every run?"""
+"""Does a program see what pages cost where its machine says that addresses are translated, and the same in every
+run?"""
 
 from __future__ import annotations
 
@@ -39,8 +40,8 @@ def test_a_first_use_waits_for_a_walk_at_each_end(exanet_run: Runner, mpich: Sta
     assert physical.summary["page_lookups"] == physical.summary["page_walks"] == 0
     for done, reads in ((small, 4), (large, 3)):
         assert 0 < done.summary["page_walks"] < done.summary["page_lookups"]
-        # On one page each. Of a single packet nothing hides the walks at both ends; behind the first of eight the others come meanwhile,
-        # which memory then takes twice as quickly as the link has brought them.
+        # On one page each. Of a single packet nothing hides the walks at both ends; behind the first of eight the
+        # others come meanwhile, which memory then takes twice as quickly as the link has brought them.
         for size, unhidden in ((64, 2), (4096, 1)):
             plain, uses = _uses(physical)[size], _uses(done)[size]
             walks = uses[0] - uses[1] - (plain[0] - plain[1])
@@ -49,7 +50,8 @@ def test_a_first_use_waits_for_a_walk_at_each_end(exanet_run: Runner, mpich: Sta
             # Behind it every packet's page is known: a cycle or two at each of three ports.
             for after, before in zip(uses[1:], plain[1:], strict=True):
                 assert 0 < after - before <= 6 * CYCLE_NS
-    # 1 MiB has 256 pages, of which each end knows 32: all four walks of each of ten messages. One of 2 MiB is known from its first use on.
+    # 1 MiB has 256 pages, of which each end knows 32: all four walks of each of ten messages. One of 2 MiB is known
+    # from its first use on.
     assert small.summary["page_walks"] >= 10 * 2 * 256 and large.summary["page_walks"] < 100
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does each kind of MPI communication give right answers over the simulated machine, on every MPI? The programs check themselves."""
+"""Does each kind of MPI communication give right answers over the simulated machine, on every MPI? The programs
+check themselves."""
 
 from __future__ import annotations
 
@@ -43,14 +44,16 @@ def test_programs_at_flow_level(exanet_run: Runner, stack: Stack) -> None:
 
 
 def test_programs_on_the_gatewares_transfers(exanet_run: Runner, stack: Stack, tmp_path: Path) -> None:
-    """Right answers over channels, blocks, fences and reads, also where packets overtake each other, and the same results twice."""
+    """Right answers over channels, blocks, fences and reads, also where packets overtake each other, and the same
+    results twice."""
     machine = tmp_path / "overtaking.yaml"
     machine.write_text(
         "extends: torus-512\nname: overtaking\ntopology: {shape: [4, 2], routing: valiant}\n"
         "router: {virtual_channels: 4, intra_ports: 3, max_payload: 512 B}\n"
         "ni: {messages: gateware, transfers: gateware, packetizer: 0, mailbox_word: 0, dma_start: 0, dma_completion: 0, translation: 0}\n"
     )
-    # A barrier by way of a third rank may pass an end of an epoch that takes a longer path, which one_sided.py does not expect.
+    # A barrier by way of a third rank may pass an end of an epoch that takes a longer path, which one_sided.py does not
+    # expect.
     for on, programs in (("exanest-ni", ("two_sided", "one_sided", "collectives")), (str(machine), ("two_sided", "collectives"))):
         for program in programs:
             words = [stack.python, PROGRAMS / f"{program}.py"]
@@ -62,7 +65,8 @@ def test_programs_on_the_gatewares_transfers(exanet_run: Runner, stack: Stack, t
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_what_a_rank_asks_of_itself(exanet_run: Runner, stack: Stack, ranks: int) -> None:
-    """The library serves it in the rank's own memory: no deadlock, and hardly any time, though it polls the network in between."""
+    """The library serves it in the rank's own memory: no deadlock, and hardly any time, though it polls the network
+    in between."""
     done = exanet_run(stack, ranks, [stack.python, PROGRAMS / "self_target.py"])
     assert done.line("ok") == [str(ranks)]
     assert float(done.line("turn")[0]) < 5000
@@ -111,7 +115,8 @@ def test_open_mpi_4_by_its_own_protocols(exanet_run: Runner, openmpi4: Stack) ->
 
 @pytest.mark.every_mpi
 def test_passive_target_beside_a_collective(exanet_run: Runner, stack: Stack, compiled: Callable[[str], Path]) -> None:
-    """Open MPI 4's mtl/ofi serves no window meanwhile: the message of the deadlock names the protocols that do, over which it ends."""
+    """Open MPI 4's mtl/ofi serves no window meanwhile: the message of the deadlock names the protocols that do, over
+    which it ends."""
     words, options = [compiled("passive_flush")], ("--compute", "off", "--map", "round-robin")
     if stack.name == "openmpi4":
         done = exanet_run(stack, 4, words, options=options, code=1)
@@ -176,7 +181,8 @@ def test_threads_that_communicate_at_once(exanet_run: Runner, stack: Stack, comp
 
 
 def test_sixteen_threads_that_send_long_messages_end_soon(exanet_run: Runner, stack: Stack, compiled: Callable[[str], Path]) -> None:
-    """Open MPI's blocking sends spin for the lock that the one that polls has; it took 10 ms a message to see who could go on."""
+    """Open MPI's blocking sends spin for the lock that the one that polls has; it took 10 ms a message to see who
+    could go on."""
     program = compiled("threaded")
     once, again = (int(exanet_run(stack, 2, [program, "crowd"], timeout=60).line("crowd")[0]) for _ in range(2))
     assert once == pytest.approx(again, rel=0.1)
@@ -185,7 +191,8 @@ def test_sixteen_threads_that_send_long_messages_end_soon(exanet_run: Runner, st
 def test_a_thread_that_waits_for_another_ones_end_hands_its_turn_on(
     exanet_run: Runner, stack: Stack, compiled: Callable[[str], Path]
 ) -> None:
-    """The receiver once found out by itself that the main thread sleeps, after 5 ms each time: some hundred times what a receive takes."""
+    """The receiver once found out by itself that the main thread sleeps, after 5 ms each time: some hundred times
+    what a receive takes."""
     done = exanet_run(stack, 2, [compiled("threaded"), "joined"])
     assert float(done.line("joined")[0]) < 50
 
@@ -200,7 +207,8 @@ def test_communicators_from_groups_one_after_the_other(exanet_run: Runner, stack
 
 
 def test_a_thread_that_sleeps_leaves_the_clock_alone(exanet_run: Runner, stack: Stack, compiled: Callable[[str], Path]) -> None:
-    """Half a round trip takes what it takes alone, the other thread sleeps as often as 100 us go by, and each run is the same."""
+    """Half a round trip takes what it takes alone, the other thread sleeps as often as 100 us go by, and each run is
+    the same."""
     program = compiled("timed_sleeps")
 
     def run(level: int, sleepers: int) -> tuple[float, int, int]:
@@ -219,7 +227,8 @@ def test_a_thread_that_sleeps_leaves_the_clock_alone(exanet_run: Runner, stack: 
 
 
 def test_parallel_regions_of_openmp_take_no_time_of_the_network(exanet_run: Runner, stack: Stack, compiled: Callable[..., Path]) -> None:
-    """Their threads sleep or spin in libgomp between two regions, and do not call MPI: the messages take what they take without them."""
+    """Their threads sleep or spin in libgomp between two regions, and do not call MPI: the messages take what they
+    take without them."""
     program = compiled("openmp", "-fopenmp")
     alone, beside, again = (exanet_run(stack, 3, [program, *words]).line("took") for words in (("1", "1"), ("4", "1"), ("4", "3")))
     assert alone == beside == again
@@ -236,7 +245,8 @@ def test_openblas_with_threads(exanet_run: Runner, mpich: Stack, monkeypatch: py
 
 
 def test_polling_takes_the_time_that_the_message_takes(exanet_run: Runner, stack: Stack) -> None:
-    """The message leaves 200 us after the barrier. A rank that polls sees it a little after that, to a few steps of polling."""
+    """The message leaves 200 us after the barrier. A rank that polls sees it a little after that, to a few steps of
+    polling."""
     done = exanet_run(stack, 4, [stack.python, PROGRAMS / "polling.py"])
     turns, _, microseconds = done.line("probes")
     assert 200 <= float(microseconds) <= 220

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Has an endpoint of several links as many interfaces under MPI programs, so that who talks to several others at once uses all links?"""
+"""Has an endpoint of several links as many interfaces under MPI programs, so that who talks to several others at
+once uses all links?"""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`exanet record` records under an ordinary MPI what `exanet run --record` records in the simulator, and ends well whatever it is given.
+"""`exanet record` records under an ordinary MPI what `exanet run --record` records in the simulator, and ends well
+whatever it is given.
 
-An ordinary MPI polls busily, so programs here have two ranks and are short. Each command has a time-out of its own, after which all that it
-has started is killed; output goes to files, which nobody's survival keeps open. An MPI that does not start a program here is skipped.
+An ordinary MPI polls busily, so programs here have two ranks and are short. Each command has a time-out of its own,
+after which all that it has started is killed; output goes to files, which nobody's survival keeps open. An MPI that
+does not start a program here is skipped.
 """
 
 from __future__ import annotations
@@ -54,7 +56,8 @@ class Ended:
 
 
 class Started:
-    """A command in a session of its own, which leaves nothing behind: `ended` waits for it, `close` kills what there is left."""
+    """A command in a session of its own, which leaves nothing behind: `ended` waits for it, `close` kills what there
+    is left."""
 
     def __init__(self, words: Sequence[str | Path], place: Path, environment: dict[str, str]) -> None:
         place.mkdir(parents=True, exist_ok=True)
@@ -76,7 +79,8 @@ class Started:
         return Ended(code, (self._place / "out").read_text(), (self._place / "err").read_text())
 
     def note_segments(self) -> None:
-        """Before ranks are stopped: an MPICH that does not come to MPI_Finalize leaves its shared memory behind, which `close` removes."""
+        """Before ranks are stopped: an MPICH that does not come to MPI_Finalize leaves its shared memory behind,
+        which `close` removes."""
         for pid in record._descendants(self.process.pid):
             with contextlib.suppress(OSError):
                 self._segments |= set(re.findall(r"/dev/shm/mpich_shm_\w+", Path(f"/proc/{pid}/maps").read_text()))
@@ -97,7 +101,8 @@ Start = Callable[..., Started]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts `exanet` with these words: `start("record", "-o", trace, "--", ..., stack=stack)`; with `alone`, the words themselves."""
+    """Starts `exanet` with these words: `start("record", "-o", trace, "--", ..., stack=stack)`; with `alone`, the
+    words themselves."""
     running: list[Started] = []
 
     def begin(*words: str | Path, stack: Stack | None = None, alone: bool = False) -> Started:
@@ -152,7 +157,8 @@ PROGRAM = COLLECTIVES.replace("world.rank % 2", "0")
 def test_the_calls_are_those_of_a_run(
     exanet_run: Runner, stack: Stack, start: Start, launcher: Callable[..., list[str]], tmp_path: Path
 ) -> None:
-    """On every MPI, with collectives of all kinds, communicators, persistent requests, probes; and the trace is replayed."""
+    """On every MPI, with collectives of all kinds, communicators, persistent requests, probes; and the trace is
+    replayed."""
     outside, inside = tmp_path / "outside", tmp_path / "inside"
     done = start("record", "-o", outside, "--", *launcher(stack), stack.python, "-c", PROGRAM, stack=stack).ended()
     assert done.code == 0, done.errors

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does everything cross the simulated network? The host's shared memory would be faster than any network, and free of virtual time."""
+"""Does everything cross the simulated network? The host's shared memory would be faster than any network, and free
+of virtual time."""
 
 from __future__ import annotations
 

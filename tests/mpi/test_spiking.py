@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The spiking network of examples/: the same spikes on any number of ranks, and written traces are like recorded ones."""
+"""The spiking network of examples/: the same spikes on any number of ranks, and written traces are like recorded
+ones."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a program's own clock read the model's time? Ping-pong by MPI_Wtime against the machine's constants, to a tenth of a nanosecond.
+"""Does a program's own clock read the model's time? Ping-pong by MPI_Wtime against the machine's constants, to a tenth
+of a nanosecond.
 
-The constants are those of the machine file, not numbers repeated here, except for the published latency of one hop, which calibrates them.
+The constants are those of the machine file, not numbers repeated here, except for the published latency of one hop,
+which calibrates them.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ def one_way_ns(exanet_run: Runner, stack: Stack, mapping: str, *sizes: int, on: 
 
 
 def word_ns(config: dict[str, Any], *, hops: int) -> float:
-    """Cost of one more 128-bit word of an eager message: stored by the processor, carried by the slowest stage, put into the mailbox."""
+    """Cost of one more 128-bit word of an eager message: stored by the processor, carried by the slowest stage, put
+    into the mailbox."""
     link = config["links"][0]
     stage = config["router"]["cycle_ps"] if hops == 0 else config["router"]["word_bits"] // link["word_bits"] * link["word_time_ps"]
     return float(config["ni"]["store_word_ps"] + stage + config["ni"]["mailbox_word_ps"]) / 1000
@@ -66,7 +69,8 @@ def test_what_a_program_does_after_its_last_call_is_shown_apart(exanet_run: Runn
 
 @pytest.mark.parametrize("on", ["exanest", "exanest-ni"])
 def test_large_messages_run_at_the_links_rate(exanet_run: Runner, stack: Stack, on: str) -> None:
-    """The second half of a message takes its packets' time on the link: payload, header, footer and framing, and the link's pauses."""
+    """The second half of a message takes its packets' time on the link: payload, header, footer and framing, and the
+    link's pauses."""
     config = constants(on)
     router, link = config["router"], config["links"][0]
     sizes = (1 << 19, 1 << 20)
@@ -80,7 +84,8 @@ def test_large_messages_run_at_the_links_rate(exanet_run: Runner, stack: Stack, 
 
 
 def test_messages_in_the_gatewares_cycles_keep_the_published_hops(exanet_run: Runner, stack: Stack, tmp_path: Path) -> None:
-    """The interface's cycles take the place of chosen times; what is left to the library keeps the published sums to a cycle a hop."""
+    """The interface's cycles take the place of chosen times; what is left to the library keeps the published sums to
+    a cycle a hop."""
     found = one_way_ns(exanet_run, stack, "round-robin", 8, 64, on="exanest-ni")
     assert found[8] == pytest.approx(ONE_HOP_NS, abs=6.4)
     assert found[64] > found[8]

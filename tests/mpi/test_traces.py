@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recording changes nothing, and a replay on the same machine is the run again: each kind of call, and programs, on MPICH."""
+"""Recording changes nothing, and a replay on the same machine is the run again: each kind of call, and programs, on
+MPICH."""
 
 from __future__ import annotations
 
@@ -104,7 +105,8 @@ def test_collectives_are_the_same_messages(exanet_run: Runner, mpich: Stack, tmp
 
 
 def test_every_kind_of_message_is_replayed(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
-    """Synchronous, buffered, persistent and cancelled ones, probes, one that is too long for its buffer, and some to the rank itself."""
+    """Synchronous, buffered, persistent and cancelled ones, probes, one that is too long for its buffer, and some to
+    the rank itself."""
     done = recorded(exanet_run, mpich, 5, [mpich.python, PROGRAMS / "two_sided.py"], tmp_path / "trace", mapping="round-robin")
     tables = replayed(tmp_path / "trace", tmp_path / "replayed", mapping="round-robin")
     assert figures(tmp_path / "replayed") == figures(done.folder)
@@ -338,7 +340,8 @@ def test_persistent_collectives_are_the_same_messages(
 def test_nonblocking_collectives_take_what_they_took(
     exanet_run: Runner, stack: Stack, compiled: Callable[..., Path], tmp_path: Path, count: int
 ) -> None:
-    """One at a time, from roots that go round: when each message is posted, and when the last rank ends, to the picosecond."""
+    """One at a time, from roots that go round: when each message is posted, and when the last rank ends, to the
+    picosecond."""
     done = recorded(exanet_run, stack, 5, [compiled("nonblocking"), str(count), "2"], tmp_path / "trace", mapping="round-robin")
     tables = replayed(tmp_path / "trace", tmp_path / "replayed", mapping="round-robin")
     keys = ["src", "dst", "bytes", "posted_ps"]

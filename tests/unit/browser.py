@@ -15,7 +15,8 @@ needs_browser = pytest.mark.skipif(MISSING, reason="chromium is not installed")
 
 
 def in_browser(page: Path, width: int = 1240) -> str:
-    """The page's elements when its script has run in a window of `width` pixels. Fails when the browser's console says anything."""
+    """The page's elements when its script has run in a window of `width` pixels. Fails when the browser's console
+    says anything."""
     options = [f"--window-size={width},1000"]
     options += ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={page.parent}/profile", "--virtual-time-budget=2000"]
     options += ["--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", "--dump-dom", f"file://{page}"]

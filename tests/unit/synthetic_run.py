@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes up what Simulator.results() returns: a halo exchange of ranks in a cube on QFDBs in a torus, so that results and report can be
-tested without a simulator. Figures are plausible, not right."""
+"""Makes up what Simulator.results() returns: a halo exchange of ranks in a cube on QFDBs in a torus, so that results
+and report can be tested without a simulator. Figures are plausible, not right."""
 
 from __future__ import annotations
 

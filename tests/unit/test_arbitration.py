@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How an ExaNet router grants its outputs: does what the machine file says of it change what comes through, as it should?"""
+"""How an ExaNet router grants its outputs: does what the machine file says of it change what comes through, as it
+should?"""
 
 from __future__ import annotations
 

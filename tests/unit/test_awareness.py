@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LO|FA|MO in the bench's table: is awareness dominated by the watchdog's period, as published (A10), and does everybody learn of it?"""
+"""LO|FA|MO in the bench's table: is awareness dominated by the watchdog's period, as published (A10), and does
+everybody learn of it?"""
 
 from __future__ import annotations
 
@@ -45,13 +46,15 @@ def test_hardware_knows_before_neighbours_and_those_before_all(rows: list[Row]) 
 
 @pytest.mark.parametrize("faults", FAULTS)
 def test_the_watchdogs_period_dominates_a_hosts_fault(rows: list[Row], faults: int) -> None:
-    # Signs of life come twice a period: the last one half a period before the fault at most, and a neighbour reads within half a period.
+    # Signs of life come twice a period: the last one half a period before the fault at most, and a neighbour reads
+    # within half a period.
     for period in PERIODS_NS[2:]:
         row = of(rows, "host", faults, period)
         beyond = 0.12 * period if period < 1e6 else 0.012 * period
         assert 0.5 * period <= row["local_least_ns"] and row["local_most_ns"] <= period + 10 * CYCLE_NS
         assert 0.5 * period <= row["global_least_ns"] and row["global_most_ns"] <= 1.5 * period + beyond
-    # Of the least period it is the cycles that matter, of long ones the period alone: five times it is five times the time.
+    # Of the least period it is the cycles that matter, of long ones the period alone: five times it is five times the
+    # time.
     assert of(rows, "host", faults, PERIODS_NS[0])["global_mean_ns"] > 3 * PERIODS_NS[0]
     ratio = of(rows, "host", faults, 5e8)["global_mean_ns"] / of(rows, "host", faults, 1e8)["global_mean_ns"]
     assert ratio == pytest.approx(5, rel=0.15)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machines with caRVnet's figures: are their constants distinguished by kind, and do they take the time that their cycles say?"""
+"""The machines with caRVnet's figures: are their constants distinguished by kind, and do they take the time that
+their cycles say?"""
 
 from __future__ import annotations
 
@@ -63,7 +64,8 @@ def test_a_packet_alone_takes_the_cycles_of_the_micro_architecture(name: str) ->
 
 
 def test_user_to_user_takes_the_published_cycles_and_less_where_the_interface_is_faster() -> None:
-    """16 bytes: two stores, library and mailbox; the interface's cycles and the line's; the bounds were set before the first run."""
+    """16 bytes: two stores, library and mailbox; the interface's cycles and the line's; the bounds were set before
+    the first run."""
     runner = Runner()
     ours = {name: runner.run("packets", name, (0, 1), 16, mpi="none")["one_way_ns"]["16"] for name in CARVNET}
     assert ours["carvnet-100mhz"] == pytest.approx(720)

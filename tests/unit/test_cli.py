@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is help had by -h at every level, with examples, and are commands completed by the shell? Is progress seen in a pipe?"""
+"""Is help had by -h at every level, with examples, and are commands completed by the shell? Is progress seen in a
+pipe?"""
 
 from __future__ import annotations
 

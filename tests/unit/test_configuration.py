@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does every key of a resolved description reach the simulator's configuration, and is what would not reach it refused with its path?"""
+"""Does every key of a resolved description reach the simulator's configuration, and is what would not reach it
+refused with its path?"""
 
 from __future__ import annotations
 

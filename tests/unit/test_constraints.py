@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the constraints of the crossings name registers that are there, and every crossing, with times that follow from the clocks? Without a
-vendor's tool: an interpreter of Tcl alone reads them."""
+"""Do the constraints of the crossings name registers that are there, and every crossing, with times that follow from
+the clocks? Without a vendor's tool: an interpreter of Tcl alone reads them."""
 
 import re
 from pathlib import Path

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do runs drawn over all topologies, on both levels, end without an internal error; and is it reported when one does not?"""
+"""Do runs drawn over all topologies, on both levels, end without an internal error; and is it reported when one does
+not?"""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ def test_all_topologies_routings_and_traffics_are_drawn() -> None:
     cases = [drawn_runs.drawn(number) for number in range(3000)]
     drawn = {key: {str(case.get(key)).split(":")[0] for case in cases} for key in ("topology", "routing", "traffic")}
     for registry, key in (("topologies", "topology"), ("routings", "routing"), ("patterns", "traffic")):
-        assert {entry["name"] for entry in registries[registry] if not entry.get("text")} <= drawn[key]  # nobody draws files
+        # nobody draws files
+        assert {entry["name"] for entry in registries[registry] if not entry.get("text")} <= drawn[key]
 
 
 FAILING = """

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Full-duplex bandwidth: two neighbours of every machine send each other a long message, and each direction gets what the constants say.
+"""Full-duplex bandwidth: two neighbours of every machine send each other a long message, and each direction gets what
+the constants say.
 
-The second one begins while the data of the first one move, so that what controls it (envelope, request, acknowledgements) must pass them.
-Model: a full packet takes the time of its words on the slowest link; at packet level a link also carries an acknowledgement for
-each block of the other direction. The rate is the one between two lengths, so that latencies drop out.
+The second one begins while the data of the first one move, so that what controls it (envelope, request,
+acknowledgements) must pass them. Model: a full packet takes the time of its words on the slowest link; at packet level
+a link also carries an acknowledgement for each block of the other direction. The rate is the one between two lengths,
+so that latencies drop out.
 """
 
 from __future__ import annotations
@@ -53,7 +55,8 @@ def words_on(link: Mapping[str, Any], router: Mapping[str, Any], payload: int) -
 def payload_gbps(resolved: Mapping[str, Any], level: str) -> float:
     """What one direction of the slowest link carries of payload while the other one does, too."""
     router, payload = resolved["router"], resolved["router"]["max_payload_bytes"]
-    acks = Fraction(payload, resolved["ni"]["dma_block_bytes"]) if level == "packet" else Fraction(0)  # of one for each packet
+    # of one for each packet
+    acks = Fraction(payload, resolved["ni"]["dma_block_bytes"]) if level == "packet" else Fraction(0)
     packet_ps = []
     for link in resolved["links"]:
         pauses = Fraction(link["pause_every"] + 1, link["pause_every"]) if link["pause_every"] else Fraction(1)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do endpoints behind switches cost the latency of their interface, and does a machine file say it where it means something?"""
+"""Do endpoints behind switches cost the latency of their interface, and does a machine file say it where it means
+something?"""
 
 from __future__ import annotations
 

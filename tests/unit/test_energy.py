@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Watts and joules: what a machine's table makes of what was counted, in every command that counts, and what it says of a bad table."""
+"""Watts and joules: what a machine's table makes of what was counted, in every command that counts, and what it says
+of a bad table."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of docs/extend.md: how few places an extension takes. That they work is a test of the build's (CMakeLists.txt)."""
+"""The examples of docs/extend.md: how few places an extension takes. That they work is a test of the build's
+(CMakeLists.txt)."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ MOST_PLACES = {
     "topology": 2, "routing": 2, "pattern": 1, "collective": 1, "switch": 4, "constant": 3, "libfabric": 5, "pacing": 2, "target": 2,
     "rail_policy": 1, "trace_format": 1, "fault": 2,
 }  # fmt: skip
-"""Files that a thing may take, new or changed: not its test, nor what is generated. A constant takes two, and the one that charges it."""
+"""Files that a thing may take, new or changed: not its test, nor what is generated. A constant takes two, and the
+one that charges it."""
 
 
 @pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: patch.stem)

@@ -58,7 +58,8 @@ def test_fusesoc_sets_the_bench_up(tmp_path: Path) -> None:
 
 
 def test_the_script_for_yosys_reads_what_fusesoc_lists(tmp_path: Path) -> None:
-    """By Tcl as it is, with commands of Yosys that are written down; pyosys, which has no Tcl, then carries the first one out."""
+    """By Tcl as it is, with commands of Yosys that are written down; pyosys, which has no Tcl, then carries the
+    first one out."""
     set_up("synth", tmp_path, flags=("--flag", "link"))
     (procedures,) = tmp_path.glob("out/**/edalize_yosys_procs.tcl")
     folder = procedures.parent

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do parameters with which a part of the interface cannot work end its elaboration, and do the extremes that it may have pass?"""
+"""Do parameters with which a part of the interface cannot work end its elaboration, and do the extremes that it may
+have pass?"""
 
 from pathlib import Path
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are combinational paths between handshakes found on a netlist, and only those? The project's own tops: `tools/parts.py handshakes`."""
+"""Are combinational paths between handshakes found on a netlist, and only those? The project's own tops:
+`tools/parts.py handshakes`."""
 
 import importlib.util
 import sys

@@ -156,7 +156,8 @@ _RUN = ["run", "-m", "exanest", "-n", "2"]
 
 @pytest.mark.parametrize("words", [[*_RUN, "--", "/bin/true"], [*_RUN, "--quiet", "--", "/bin/true"], ["machines", "exanest", "--json"]])
 def test_what_a_command_reads_starts_no_threads_and_leaves_the_environment_alone(words: list[str]) -> None:
-    """Threads of numpy's OpenBLAS, a search for garbage among modules, and packages that are for other commands: half of a run's start."""
+    """Threads of numpy's OpenBLAS, a search for garbage among modules, and packages that are for other commands:
+    half of a run's start."""
     code = """
 import gc, os, sys
 before = dict(os.environ)

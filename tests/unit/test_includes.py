@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at what files of core/ and runtime/ use of each other: no file and no folder depends on itself, over however many others.
+"""Looks at what files of core/ and runtime/ use of each other: no file and no folder depends on itself, over however
+many others.
 
-In C++ that is what a file includes. A header in C says little of who calls whom, so the C files of runtime/ are compiled, and the tables of
-their objects read: a file uses another one if it refers to a function or variable that the other one defines.
+In C++ that is what a file includes. A header in C says little of who calls whom, so the C files of runtime/ are
+compiled, and the tables of their objects read: a file uses another one if it refers to a function or variable that the
+other one defines.
 
 Limits: what is called by a pointer is not seen, nor what an object of C++ refers to.
 """
@@ -31,7 +33,8 @@ LINKED = {
     "exanet-record": ("runtime/outside/*.c", "runtime/lib/host.c", "runtime/clock/calls.c", "runtime/clock/find.c", *RECORDER),
     "exanet-exec": tuple(f"runtime/exec/{name}.c" for name in ("exanet_exec", "ask", "sweep")),
 }
-"""C files that end up in one process, as in CMakeLists.txt: a name that two of them define, each in its own process, is not the same."""
+"""C files that end up in one process, as in CMakeLists.txt: a name that two of them define, each in its own process,
+is not the same."""
 if platform.machine() == "x86_64":
     HOST = ("host", "load", "sweep", "worker", "worker_simulator", "workers", "interrupts", "registers")
     LINKED["exanet-host"] = tuple(f"runtime/exec/{name}.c" for name in HOST)
@@ -66,7 +69,8 @@ def cycle(graph: Mapping[str, set[str]]) -> str:
 
 
 def names(files: Iterable[Path], root: Path, objects: Path) -> tuple[Graph, Graph]:
-    """By C file, relative to `root`: the names of functions and variables that it defines for others, and those that it refers to."""
+    """By C file, relative to `root`: the names of functions and variables that it defines for others, and those that
+    it refers to."""
 
     def table(file: Path) -> tuple[str, list[list[str]]]:
         made = objects / (str(file.relative_to(root)).replace("/", "-") + ".o")
@@ -155,7 +159,8 @@ def test_no_c_file_uses_itself_over_others(whole: str, linked: dict[str, list[st
 
 
 def test_no_folder_of_the_runtime_uses_itself_over_others(linked: dict[str, list[str]], tables: tuple[Graph, Graph]) -> None:
-    """By names of its own, in a simulated rank: what stands in front of the C library's functions does so for every folder."""
+    """By names of its own, in a simulated rank: what stands in front of the C library's functions does so for every
+    folder."""
     defined, wanted = tables
     own = {file: {name for name in some if name.startswith(("exanet_", "exn_"))} for file, some in defined.items()}
     assert cycle(by_folder(uses(linked["exanet-fi"], own, wanted))) == ""
@@ -181,7 +186,8 @@ def test_a_planted_cycle_of_names_is_found(tmp_path: Path) -> None:
         return uses(some, *names((tmp_path / name for name in sources), tmp_path, tmp_path))
 
     whole = ["low.c", "middle.c", "high.c"]
-    assert look(whole) == {"low.c": set(), "middle.c": {"low.c"}, "high.c": {"middle.c"}}  # a static function is the file's own
+    # a static function is the file's own
+    assert look(whole) == {"low.c": set(), "middle.c": {"low.c"}, "high.c": {"middle.c"}}
     assert cycle(look(whole)) == ""
     with pytest.raises(AssertionError, match="both define middle"):
         look([*whole, "apart.c"])
@@ -190,5 +196,6 @@ def test_a_planted_cycle_of_names_is_found(tmp_path: Path) -> None:
     sources["low.c"] = "extern int count; int lowest(void) { return count; }"  # a variable
     sources["middle.c"] += " int count;"
     assert set(cycle(look(whole)).split(" -> ")) == {"low.c", "middle.c"}
-    sources["low.c"] = "long read(int); int lowest(void) { return (int)read(0); }"  # a function of the C library that is interposed
+    # a function of the C library that is interposed
+    sources["low.c"] = "long read(int); int lowest(void) { return (int)read(0); }"
     assert set(cycle(look(whole)).split(" -> ")) == {"low.c", "middle.c", "high.c"}

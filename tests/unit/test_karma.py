@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The KARMA bench on the Verilated IP: do its counters agree with one another, with the formulas, and with what goes over the lines?
+"""The KARMA bench on the Verilated IP: do its counters agree with one another, with the formulas, and with what goes
+over the lines?
 
 The model is built once, into the user's cache.
 """

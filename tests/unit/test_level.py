@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs at flow level: how far from the packet level they are, what is counted, what is said with them, and what is refused."""
+"""Programs at flow level: how far from the packet level they are, what is counted, what is said with them, and what
+is refused."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ from exanet.mpi.settings import environment
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An executable that needs a libmpi.so.12, which then lies in lib/ of the environment; the loader knows nothing of it."""
+    """An executable that needs a libmpi.so.12, which then lies in lib/ of the environment; the loader knows nothing
+    of it."""
     library, executable = tmp_path / "lib" / "libmpi.so.12", tmp_path / "program"
     library.parent.mkdir()
     for words, code in (

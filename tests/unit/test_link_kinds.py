@@ -51,7 +51,8 @@ def test_a_machine_that_names_no_further_kind_is_what_it_was() -> None:
 
 def test_latency_is_that_of_the_links_on_the_way(tmp_path: Path) -> None:
     def alone(text: str) -> float:
-        spec = sim.TrafficSpec(traffic="complement", message_bytes=64)  # over the top of the tree: up three links, down three
+        # over the top of the tree: up three links, down three
+        spec = sim.TrafficSpec(traffic="complement", message_bytes=64)
         return float(sim.simulate(load(tmp_path, text), offered=0.0, spec=spec)["zero_load_ns"])
 
     usual = alone("extends: fat-tree-64\nname: mine\nlinks: {link: {latency: 100 ns}}\n")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machine files that an architect writes from nothing: what may be left out, how figures are written, and what the messages say."""
+"""Machine files that an architect writes from nothing: what may be left out, how figures are written, and what the
+messages say."""
 
 from __future__ import annotations
 

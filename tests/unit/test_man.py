@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are the manual pages those of today's commands, does a formatter take them without a warning, and are they installed?"""
+"""Are the manual pages those of today's commands, does a formatter take them without a warning, and are they
+installed?"""
 
 from __future__ import annotations
 

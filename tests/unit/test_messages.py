@@ -177,7 +177,8 @@ def test_fifo_sharing_takes_free_senders_as_the_packet_level_does() -> None:
 
 
 def test_flows_one_by_one_under_round_robin() -> None:
-    """A sender nearer by one router gets half of the link, the two behind it a quarter each: it ends first, they at the same time."""
+    """A sender nearer by one router gets half of the link, the two behind it a quarter each: it ends first, they at
+    the same time."""
     ring = [Flow(src, 3, 1 << 20) for src in range(3)]
     alone = int(messages.run_flows("torus-512", ring[:1], sharing="fifo")["finished_ps"][0])
     found = messages.run_flows("torus-512", ring, sharing="fifo")["finished_ps"]

@@ -48,7 +48,8 @@ def test_terminal_and_page_say_the_same_of_what_is_accepted_at_most(tmp_path: Pa
     page = on_page(tmp_path / "r")
     assert page["most"] in shown
     assert re.fullmatch(r"The most accepted is \d\.\d{3}, [\d.]+ Gb/s, at load (0\.9|2); saturated from load 2 on\.", page["most"])
-    assert all(len(point) == 12 and point[10] > 0 and point[11] > 0 for point in page["points"])  # Gb/s beside relative load
+    # Gb/s beside relative load
+    assert all(len(point) == 12 and point[10] > 0 and point[11] > 0 for point in page["points"])
     assert "The most accepted" not in command("sim", *SHORT, "--load", "0.2", "-o", str(tmp_path / "one"))
 
 

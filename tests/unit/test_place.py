@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a frequency below its floor fail, and are the delivered constraints those that it is measured against? Without placing anything."""
+"""Does a frequency below its floor fail, and are the delivered constraints those that it is measured against?
+Without placing anything."""
 
 import importlib.util
 import re

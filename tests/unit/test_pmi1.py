@@ -176,7 +176,8 @@ def test_a_thousand_ranks_meet() -> None:
 
 
 def in_a_rank(job: Job, rank: int, code: str, table: str | None = None) -> str:
-    """What a process says that has the library of ranks in it, and this rank's connection; nobody serves that meanwhile."""
+    """What a process says that has the library of ranks in it, and this rank's connection; nobody serves that
+    meanwhile."""
     number = job.clients[rank].fileno()
     library = launch.library_folder() / "libexanet-fi.so"
     own = {"PMI_FD": str(number), "EXANET_PMI_TABLE": job.server.table.path if table is None else table, "LD_PRELOAD": str(library)}

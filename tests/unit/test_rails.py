@@ -103,9 +103,11 @@ def test_flow_level_has_a_port_a_rail(tmp_path: Path, sharing: str) -> None:
 
 @pytest.mark.parametrize(("nic", "size", "share"), [("ideal", "16KiB", 0.56), ("exanet", "64KiB", 0.65)])
 def test_jobs(nic: str, size: str, share: float) -> None:
-    """All at once from each to each, on ExaNet's routers in a tree: two rails take little more than half the time of one.
+    """All at once from each to each, on ExaNet's routers in a tree: two rails take little more than half the time of
+    one.
 
-    With `exanet` ranks begin to send to one after the other, and of shorter messages more meet at a receiver by one rail than by the other.
+    With `exanet` ranks begin to send to one after the other, and of shorter messages more meet at a receiver by one
+    rail than by the other.
     """
     job = Job.parse(f"alltoall:bytes={size}")
     exanest = load("exanest").resolve()

@@ -35,7 +35,8 @@ def files() -> tuple[str, ...]:
 
 @functools.cache
 def known() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """Paths of files (with and without suffix) and folders; bare names of files; stems and identifiers of the code that has them."""
+    """Paths of files (with and without suffix) and folders; bare names of files; stems and identifiers of the code
+    that has them."""
     added = {name for patch in files() if patch.endswith(".patch") for name in re.findall(r"^\+\+\+ b/(\S+)$", text(patch), re.MULTILINE)}
     paths = {*files(), *added, *(line.strip("/") for line in text(".gitignore").splitlines())}
     paths |= {path.removeprefix("runtime/include/") for path in paths}
@@ -61,7 +62,8 @@ def code(path: str) -> str:
 
 
 def said(path: str) -> Iterator[tuple[int, str]]:
-    """Line by line what a page, or the comments of a source, say; without targets of links, which `test_docs` follows."""
+    """Line by line what a page, or the comments of a source, say; without targets of links, which `test_docs`
+    follows."""
     whole = text(path)
     if path.endswith(".md"):
         yield from enumerate((re.sub(r"\]\([^)\s]*\)", "]", line) for line in whole.splitlines()), 1)

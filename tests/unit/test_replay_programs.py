@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several programs in one replay: where their ranks are, when they begin, how much they slow each other, and what is refused."""
+"""Several programs in one replay: where their ranks are, when they begin, how much they slow each other, and what is
+refused."""
 
 from __future__ import annotations
 

@@ -52,7 +52,8 @@ def test_every_network_carries_what_it_is_offered_at_low_load(name: str) -> None
     assert 0 < max(point["links"]["use"]) < 1
 
 
-# Machine, shape and pattern, and the load that the links where most packets meet carry: how many senders share one of them.
+# Machine, shape and pattern, and the load that the links where most packets meet carry: how many senders share one of
+# them.
 LIMITS = (
     ("torus-2x2x2", "torus:8,8", "complement", 1 / 2),
     ("torus-2x2x2", "torus:5,5", "transpose", 1 / 2),
@@ -295,7 +296,8 @@ def test_a_command_that_is_interrupted_ends_with_130_and_a_line(tmp_path: Path, 
     line = "exanet: stopped by Ctrl-C"
     if options[0] != "--job":
         line += ": 0 of 1 loads were measured, and no results were written"
-    assert (*rest, running.returncode) in (("", line + "\n", 130), *[("", line + "\n", -signal.SIGINT)] * again)  # the second may come late
+    # the second may come late
+    assert (*rest, running.returncode) in (("", line + "\n", 130), *[("", line + "\n", -signal.SIGINT)] * again)
 
 
 def test_loads_that_were_measured_before_an_interrupt_are_kept(tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Do `exanet trace convert`, `replay` and `sim` go straight from folder to folder, and never back to one that was left?
 
-A folder counts with those below it, or `exanet` for the steps that stand in none (replay.py, programs.py). It is entered where a function
-of a module of another folder calls one of its functions. Consecutive entries into one folder are one. A return is an entry into a folder
-that was entered before. Not counted are helpers, which are no steps (the single files that stand before all folders in the order of
-test_imports.py), and methods, which are of the values that folders hand on: a machine's numbers, a trace's streams.
+A folder counts with those below it, or `exanet` for the steps that stand in none (replay.py, programs.py). It is
+entered where a function of a module of another folder calls one of its functions. Consecutive entries into one folder
+are one. A return is an entry into a folder that was entered before. Not counted are helpers, which are no steps (the
+single files that stand before all folders in the order of test_imports.py), and methods, which are of the values that
+folders hand on: a machine's numbers, a trace's streams.
 """
 
 from __future__ import annotations

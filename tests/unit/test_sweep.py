@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`exanet sweep`: what its file means, that it goes on after a kill as if nothing had been, and what it says of what cannot be."""
+"""`exanet sweep`: what its file means, that it goes on after a kill as if nothing had been, and what it says of what
+cannot be."""
 
 from __future__ import annotations
 
@@ -241,7 +242,8 @@ def workers_at_work(process: subprocess.Popen[str], count: int, but: Sequence[in
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_workers_come_back_and_a_run_that_two_have_died_of_is_failed(tmp_path: Path, workers: int) -> None:
-    """Killed as the system kills what takes too much memory: two workers for each of as many endless runs as there are workers."""
+    """Killed as the system kills what takes too much memory: two workers for each of as many endless runs as there
+    are workers."""
     out = tmp_path / "r"
     few = ("--load", "0.5,0.6"[: 4 * workers - 1], "--set", "measure=100 s,5 us", "--set", "warm_up=1 us")
     process = sweep("-m", "trenz-2x2", *few, "-o", out, "--workers", str(workers))
@@ -596,8 +598,8 @@ def test_the_command_refuses_before_it_writes(tmp_path: Path) -> None:
 def dask_cluster(tmp_path: Path) -> Iterator[str]:
     """The address of a scheduler with two workers, each a process of its own, as a site's would be.
 
-    They are killed in the end, and have no nannies, which would live on: on a busy host one of Dask's workers in ten, asked to end while
-    its scheduler ends, waits for ever for tasks that do not hear that they are cancelled.
+    They are killed in the end, and have no nannies, which would live on: on a busy host one of Dask's workers in ten,
+    asked to end while its scheduler ends, waits for ever for tasks that do not hear that they are cancelled.
     """
     where = tmp_path / "scheduler.json"
     dask = [sys.executable, "-m", "distributed.cli.dask_"]
@@ -680,7 +682,8 @@ def test_a_cluster_that_is_lost_is_one_message(tmp_path: Path) -> None:
 
 
 def batch_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A Slurm of one machine: what is submitted runs here at once, and is ended by its number. Answers where the jobs are written down."""
+    """A Slurm of one machine: what is submitted runs here at once, and is ended by its number. Answers where the
+    jobs are written down."""
     jobs = tmp_path / "jobs"
     commands = {
         "sbatch": f'cat "$1" >>{jobs}; cp "$1" {tmp_path}/job.sh; sh {tmp_path}/job.sh >/dev/null 2>&1 & echo "Submitted batch job $!"',

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`exanet sweep` over traces: each run is `exanet replay` alone, and what cannot be replayed is reported there before anything runs."""
+"""`exanet sweep` over traces: each run is `exanet replay` alone, and what cannot be replayed is reported there
+before anything runs."""
 
 from __future__ import annotations
 
@@ -110,7 +111,8 @@ def test_a_sweep_goes_on_where_it_stopped(folder: Path) -> None:
 
 
 def test_rules_are_an_axis(folder: Path) -> None:
-    """Four ranks gather 1.2 MB: MPICH by a ring, which is the default for a trace of no MPI, Open MPI by recursive doubling."""
+    """Four ranks gather 1.2 MB: MPICH by a ring, which is the default for a trace of no MPI, Open MPI by recursive
+    doubling."""
     with Writer(folder / "ring", 4, {"program": ["ring"]}) as streams:
         for stream in streams:
             stream.collective("Allgather", 300_000, 300_000)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tools behind `make test`: are parts run in order, side by side, within their limits; is what passed tried again when it must be; is
-what is left outside found, and is it ours?"""
+"""The tools behind `make test`: are parts run in order, side by side, within their limits; is what passed tried
+again when it must be; is what is left outside found, and is it ours?"""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def test_what_needs_a_failed_part_is_left_out_and_the_rest_runs(tmp_path: Path) 
 
 def test_as_many_at_a_time_as_there_are_processors(tmp_path: Path) -> None:
     def noted(number: int) -> str:
-        """A command that notes its beginning and its end, and ends once so many have begun; what is started too early has time to."""
+        """A command that notes its beginning and its end, and ends once so many have begun; what is started too
+        early has time to."""
         note = tmp_path / "note"
         begun = f"[ $(grep -c begun {note}) -ge {number} ]"
         return f"echo begun >>{note}; until {begun}; do sleep 0.02; done; sleep 0.3; echo ended >>{note}"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are the tops for vendors' tools and their IP-XACT components what the SystemVerilog says, and can others read them?"""
+"""Are the tops for vendors' tools and their IP-XACT components what the SystemVerilog says, and can others read
+them?"""
 
 import re
 import subprocess
@@ -69,7 +70,8 @@ def test_a_latch_would_be_found(tmp_path: Path) -> None:
 
 
 def latches(command: str) -> int:
-    """In a process of its own: Yosys ends the whole of it when it finds an error. What it says goes to standard output, before or after."""
+    """In a process of its own: Yosys ends the whole of it when it finds an error. What it says goes to standard
+    output, before or after."""
     code = (
         "import sys; from pyosys import libyosys as y; d = y.Design()\n"
         "for c in (sys.argv[1], 'proc', 'flatten'): y.run_pass('tee -q ' + c, d)\n"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces in other formats: a GOAL schedule of a trace replays as the trace does, and what is wrong in one is reported by its line."""
+"""Traces in other formats: a GOAL schedule of a trace replays as the trace does, and what is wrong in one is
+reported by its line."""
 
 from __future__ import annotations
 
@@ -81,7 +82,8 @@ def test_both_ends_of_a_message_have_its_size(tmp_path: Path) -> None:
 
 
 def test_simgrid_gets_the_messages_and_the_waits_for_them(tmp_path: Path) -> None:
-    """Played by MPI's rules, each message has a receive of its size, and each wait a message under way: no rank stays behind."""
+    """Played by MPI's rules, each message has a receive of its size, and each wait a message under way: no rank
+    stays behind."""
     trace, target = mixed(tmp_path / "trace"), tmp_path / "trace.simgrid"
     for _ in range(2):
         assert convert.convert(trace, target, {}) == {}
@@ -354,7 +356,8 @@ def test_a_cycle_is_reported(tmp_path: Path) -> None:
 
 
 def pair(directory: Path) -> Path:
-    """Two ranks: the first computes and sends twice, the second receives without blocking and waits; the third does nothing."""
+    """Two ranks: the first computes and sends twice, the second receives without blocking and waits; the third does
+    nothing."""
     with Writer(directory, 3, {}) as (sender, receiver, idle):
         sender.message("Send", 1, 100, tag=7, compute_ps=3_000_000)
         sender.message("Send", 1, 9)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces of more ranks than have run: written programs on few ranks become, byte by byte, the same programs written for many."""
+"""Traces of more ranks than have run: written programs on few ranks become, byte by byte, the same programs written
+for many."""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ def halo(round_trip: bool) -> Program:
 
 
 def rows_and_columns(stream: Stream, rank: int, grid: Grid) -> None:
-    """A transpose in each row of a grid, a sum down each column, sizes by place, persistent and combined messages along the row."""
+    """A transpose in each row of a grid, a sum down each column, sizes by place, persistent and combined messages
+    along the row."""
     for made, fixed in ((3, (0,)), (4, (1,))):
         members = grid.row(rank, fixed)
         stream.call("Comm_split", 1, made, 0, len(members), *members, 0)

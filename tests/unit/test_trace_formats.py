@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every format of the registry: it is written whole or not at all, what it reads comes back, and help, pages and messages name it."""
+"""Every format of the registry: it is written whole or not at all, what it reads comes back, and help, pages and
+messages name it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces in OTF2: what is written comes back and replays as it did, archives of Score-P are read, and bad ones are reported in a line."""
+"""Traces in OTF2: what is written comes back and replays as it did, archives of Score-P are read, and bad ones are
+reported in a line."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ def calls(trace: Path, rank: int, *columns: str) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in table.filter(table["rank"] == rank).select("call", *columns).iter_rows()]
 
 
-# -- there and back -----------------------------------------------------------------------------------------------------------------------
+# -- there and back ----------------------------------------------------------------------------------------------------
 
 
 def every_call(stream: Stream, rank: int, ranks: int) -> None:
@@ -101,7 +102,8 @@ def test_what_is_written_comes_back_byte_by_byte(tmp_path: Path) -> None:
 
 
 def every_access(stream: Stream, rank: int, ranks: int) -> None:
-    """Each kind of call on windows, of which some are on half of the ranks, freed and made again; and collectives among neighbours."""
+    """Each kind of call on windows, of which some are on half of the ranks, freed and made again; and collectives
+    among neighbours."""
     after, before = (rank + 1) % ranks, (rank - 1) % ranks
     half = [other for other in range(ranks) if other % 2 == rank % 2]
     there = half[(half.index(rank) + 1) % len(half)]
@@ -255,11 +257,12 @@ def test_the_command_replaces_an_archive_and_nothing_else(tmp_path: Path) -> Non
         convert.convert(tmp_path / "x.otf2", tmp_path / "other", {})
 
 
-# -- as Score-P writes --------------------------------------------------------------------------------------------------------------------
+# -- as Score-P writes -------------------------------------------------------------------------------------------------
 
 
 class ScoreP:
-    """A recording of ranks by nanoseconds, with a region of the program around all calls, by what Score-P 8 writes of each."""
+    """A recording of ranks by nanoseconds, with a region of the program around all calls, by what Score-P 8 writes
+    of each."""
 
     def __init__(self, to: Any, ranks: int) -> None:
         self.to, define = to, to.definitions
@@ -331,7 +334,8 @@ def scorep(place: Path, ranks: int) -> Iterator[ScoreP]:
 
 
 def solver(place: Path) -> Path:
-    """Four ranks: a split, messages without blocking that a Waitall ends, collectives on half of the ranks, and calls of one process."""
+    """Four ranks: a split, messages without blocking that a Waitall ends, collectives on half of the ranks, and
+    calls of one process."""
     operations = otf2.CollectiveOp
     with scorep(place, 4) as run:
         halves = [run.comm((0, 2)), run.comm((1, 3))]
@@ -419,7 +423,8 @@ def test_an_archive_of_scorep_becomes_the_calls_of_its_program(tmp_path: Path) -
     root = calls(tmp_path / "trace", 1, "bytes", "receive_bytes")
     assert ("MPI_Gatherv", 20, 100) in root and ("MPI_Scatterv", 100, 20) in root
     goal = tmp_path / "trace.goal"
-    convert.convert(tmp_path / "trace", goal, {"alltoallv": "pairwise"})  # plans all messages of a rank and of its peers
+    # plans all messages of a rank and of its peers
+    convert.convert(tmp_path / "trace", goal, {"alltoallv": "pairwise"})
     assert "recv 800b from 0" in goal.read_text()
     found = summary(tmp_path / "trace")
     assert found["messages"] > 60 and found["virtual_ps"] > 1_530 * ns
@@ -491,7 +496,8 @@ def test_persistent_requests_probes_and_what_is_not_recorded(tmp_path: Path) -> 
 
 
 def test_one_sided_calls_of_scorep(tmp_path: Path) -> None:
-    """Accesses are completed beside their requests, locks are requested, and a window may be there without having been made."""
+    """Accesses are completed beside their requests, locks are requested, and a window may be there without having
+    been made."""
     with scorep(tmp_path / "scorep", 2) as run:
         define = run.to.definitions
         here, made = (define.rma_win(name, comm=run.world) for name in ("one", "other"))
@@ -605,13 +611,14 @@ def test_calls_of_other_threads_and_measuring_switched_off_are_reported(tmp_path
     assert not about.complete and about.reason.startswith("measuring was switched off")
 
 
-# -- sizes --------------------------------------------------------------------------------------------------------------------------------
+# -- sizes -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ranks", [2, 5, 8])
 @pytest.mark.parametrize("in_place", [False, True])
 def test_sums_become_the_blocks_that_they_are_of(ranks: int, in_place: bool) -> None:
-    """Without attributes, as of Score-P; where a sum fits both ways it is taken as not in place, so the block here fits one way only."""
+    """Without attributes, as of Score-P; where a sum fits both ways it is taken as not in place, so the block here
+    fits one way only."""
     flags = sizes.IN_PLACE * in_place
     for name, sent, received in (("Allgather", 8 * (not in_place), 8), ("Alltoall", 8 * (not in_place), 8), ("Reduce_scatter_block", 0, 8)):
         if in_place and 8 * (ranks - 1) % ranks == 0:
@@ -642,7 +649,7 @@ def test_shares_of_an_alltoallv_agree_at_both_ends() -> None:
     assert found[2].sent_by_rank[1] == 0 and sum(found[3].received_by_rank) in range(14, 19)
 
 
-# -- what is wrong ------------------------------------------------------------------------------------------------------------------------
+# -- what is wrong -----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

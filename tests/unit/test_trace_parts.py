@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of traces: cut and put together again they replay as the whole, and a place that parts a message from its receive is refused."""
+"""Parts of traces: cut and put together again they replay as the whole, and a place that parts a message from its
+receive is refused."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ RANKS, STEPS = 4, 5
 
 
 def step(stream: Stream, rank: int) -> None:
-    """Persistent requests, which stay; messages and a collective in a communicator of even and odd ranks; a receive from any source."""
+    """Persistent requests, which stay; messages and a collective in a communicator of even and odd ranks; a receive
+    from any source."""
     after, before = (rank + 1) % RANKS, (rank - 1) % RANKS
     stream.call("Startall", 1, 2, compute_ps=1_000_000)
     stream.call("Waitall", 1, 2)

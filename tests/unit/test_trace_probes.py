@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes that found nothing cost a replay what they cost a run: a step of MPI_Test, and what the library pays for the answer."""
+"""Probes that found nothing cost a replay what they cost a run: a step of MPI_Test, and what the library pays for
+the answer."""
 
 from __future__ import annotations
 

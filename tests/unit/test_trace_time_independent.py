@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SimGrid's time-independent traces are read as its replay understands them, and refused by file and line where they cannot be replayed."""
+"""SimGrid's time-independent traces are read as its replay understands them, and refused by file and line where they
+cannot be replayed."""
 
 from __future__ import annotations
 

@@ -245,7 +245,8 @@ def test_damaged_files_of_every_format_are_read_or_refused(tmp_path: Path) -> No
 
 
 def test_the_fuzzer_leaves_nothing_of_a_case_behind() -> None:
-    """An hour of cases is thousands of a process: what refusals held would stay in memory, and nanobind would report it at the end."""
+    """An hour of cases is thousands of a process: what refusals held would stay in memory, and nanobind would report
+    it at the end."""
     tool = Path(__file__).parents[2] / "tools" / "fuzz_traces.py"
     done = subprocess.run([sys.executable, tool, "--count", "20"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

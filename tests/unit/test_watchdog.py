@@ -52,7 +52,8 @@ def cpu_s(pid: int) -> float:
 
 
 def looks(pid: int, seconds: float, computing_s: float = 0.0, **values: Any) -> list[str]:
-    """Words in so many seconds of a fake clock, looking at a real process twice a second, each time that it has computed so long."""
+    """Words in so many seconds of a fake clock, looking at a real process twice a second, each time that it has
+    computed so long."""
     clock, said = Clock(), list[str]()
     watchdog = Watchdog(said.append, clock)
     for _ in range(int(seconds / 0.5)):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The board example without the vendor's tool: does it elaborate, has each port a pin, and does the script name what is there?
+"""The board example without the vendor's tool: does it elaborate, has each port a pin, and does the script name what is
+there?
 
 gateware/lint.py lints it. Nothing here says that Vivado takes it.
 """

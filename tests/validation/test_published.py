@@ -20,7 +20,8 @@ GATEWARE = ("K05", "K08", "K09", "K10", "K11", "K12", "K13", "K14", "E03", "E04"
 
 
 OFF = {"E01", "E02", "E03", "K05", "K08", "R38"}
-"""The predictions and bounds that miss. Each row's Off says by how much, and one that changes fails: a regression shows here."""
+"""The predictions and bounds that miss. Each row's Off says by how much, and one that changes fails: a regression
+shows here."""
 
 
 OFF_BY_ANOTHER_READING = {"A05", "D10", "E04", "K05", "P06", "R33"}
@@ -51,7 +52,8 @@ def test_calibrated_latencies_are_exact_and_the_links_are_used_as_published() ->
     for row in LATENCIES:
         assert rows[row]["ours"] == pytest.approx(rows[row]["published"], abs=1e-9), "docs/calibration.md states the arithmetic"
     assert rows["P04"]["data"]["sum_of_constants_us"] == pytest.approx(rows["P04"]["ours"], abs=1e-9)
-    # No stream of packets passes the ceiling that their framing leaves, and large messages come within a tenth of a point of it.
+    # No stream of packets passes the ceiling that their framing leaves, and large messages come within a tenth of a
+    # point of it.
     ceiling = rows["P06"]["data"]["ceiling_percent"]
     shares = list(rows["P06"]["data"]["percent"].values())
     assert shares == sorted(shares)

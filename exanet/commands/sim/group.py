@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`exanet sim`: the group of modes, and which of them is meant where none is named.
 
-`exanet sim --job ...` is `exanet sim jobs --job ...`; `--message` or `--level flow` mean messages; anything else means packets at a load.
-An option of another mode is refused with the mode that it belongs to.
+`exanet sim --job ...` is `exanet sim jobs --job ...`; `--message` or `--level flow` mean messages; anything else means
+packets at a load. An option of another mode is refused with the mode that it belongs to.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ class _Modes(single.Group):
         return ["load", *args]
 
     def _refuse(self, mode: str, given: list[_Given]) -> None:
-        """Raises InputError with a message for each option of another mode, and for each that would say nothing in this run."""
+        """Raises InputError with a message for each option of another mode, and for each that would say nothing in
+        this run."""
         own = {name for option in self.commands[mode].params for name in option.opts}
         problems = []
         for option in dict.fromkeys(option.option for option in given):
@@ -97,7 +98,8 @@ class _Modes(single.Group):
 def _describe() -> None:
     """Simulate a machine's network without programs, in one of three modes.
 
-    Without the name of a mode, --job means jobs, --message or --level flow mean messages, and anything else means packets at a load.
+    Without the name of a mode, --job means jobs, --message or --level flow mean messages, and anything else means
+    packets at a load.
 
     \b
     exanet sim -m torus-512 --traffic tornado --load 0.3

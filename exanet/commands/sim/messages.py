@@ -35,7 +35,8 @@ _NEEDS = {"--rounds": "burst", "--sharing": "flow", "--grain": "flow", "--pace":
 
 
 def idle(given: Mapping[str, str]) -> list[str]:
-    """A message for each option, of those `given` with their values, that would say nothing in the run that they ask for."""
+    """A message for each option, of those `given` with their values, that would say nothing in the run that they ask
+    for."""
     there_is = {"flow" if given.get("--level") == "flow" else "packet", "load" if "--load" in given else "burst"}
     return [f"{option} is of {_ABOUT[need]}" for option, need in _NEEDS.items() if option in given and need not in there_is]
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`exanet trace convert`: the command. What its help says of formats comes from their registry (exanet/trace/formats)."""
+"""`exanet trace convert`: the command. What its help says of formats comes from their registry
+(exanet/trace/formats)."""
 
 from __future__ import annotations
 

@@ -26,9 +26,9 @@ def command(
 ) -> None:
     """Create a trace with more ranks than have run, for a program with a regular pattern.
 
-    Ranks are a row, or a grid of two or three directions that is found; each rank of a larger one makes the calls of the recorded rank in
-    its place, with neighbours of its own. From one trace, sizes and computing of a rank stay as they are; from two they follow the number
-    of ranks.
+    Ranks are a row, or a grid of two or three directions that is found; each rank of a larger one makes the calls of
+    the recorded rank in its place, with neighbours of its own. From one trace, sizes and computing of a rank stay as
+    they are; from two they follow the number of ranks.
 
     \b
     exanet trace extrapolate stencil-16 -n 1024 -o stencil-1024

@@ -16,7 +16,8 @@ def command(
     traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", help="Folders of traces with the same number of ranks, in order.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the merged trace.")],
 ) -> None:
-    """Concatenate traces: each rank continues with the calls of the next trace. (To run them side by side: exanet replay A B.)
+    """Concatenate traces: each rank continues with the calls of the next trace. (To run them side by side: exanet
+    replay A B.)
 
     \b
     exanet trace merge steps steps steps -o longer

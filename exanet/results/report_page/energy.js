@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the network drew and spent, by part; what packets of each priority met. Rows as the tables of the result folder have them.
+// What the network drew and spent, by part; what packets of each priority met. Rows as the tables of the result folder
+// have them.
 
 function formatSi(value, unit) {
   return value === 0 ? `0 ${unit}` : scaled(value, [[1e9, `G${unit}`], [1e6, `M${unit}`], [1e3, `k${unit}`], [1, unit], [1e-3, `m${unit}`], [1e-6, `µ${unit}`], [1e-9, `n${unit}`], [1e-12, `p${unit}`]]);

@@ -39,7 +39,8 @@ function roundSteps(most) {
   return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => Number((i * step).toPrecision(6)));
 }
 
-// The values of a logarithmic axis from `least` to `most`: 1, 2 and 5 times powers of ten, or of more than three decades the powers alone.
+// The values of a logarithmic axis from `least` to `most`: 1, 2 and 5 times powers of ten, or of more than three
+// decades the powers alone.
 function logSteps(least, most) {
   const factors = most / least > 1000 ? [1] : [1, 2, 5], steps = [];
   for (let power = Math.floor(Math.log10(least)); power <= Math.floor(Math.log10(most)) + 1; ++power) steps.push(...factors.map((factor) => Number(`${factor}e${power}`)));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of the network interface's bench: where each cycle of a message, a write and a read goes, streams, options, and what was published.
+// The page of the network interface's bench: where each cycle of a message, a write and a read goes, streams, options,
+// and what was published.
 
 const PAGES = { none: "no translation", hit: "TLB hit", miss: "TLB miss" };
 const bytesOf = (count) => (count >= 1024 ? `${count / 1024} KiB` : `${count} B`);

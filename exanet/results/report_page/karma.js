@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of the KARMA bench: round trips and bandwidth by payload, ours as lines, what was published as points.
 
-// One line of a chart: the rows that `test` takes, and the column to draw. Lines that lie on one another differ in width.
+// One line of a chart: the rows that `test` takes, and the column to draw. Lines that lie on one another differ in
+// width.
 function measured(name, rows, test, column, scale, tint, dashed, width = 2) {
   return {
     name, type: "line", symbolSize: 5, data: rows.filter(test).map((row) => [row.payload_bytes, row[column] * scale]), itemStyle: { color: colour(tint) },

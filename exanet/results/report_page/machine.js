@@ -5,8 +5,8 @@ const MOST_STRETCHED = 4; // a shape in this many times the proportions of its p
 
 const LINK = { node: 0, to: 1, port: 2, kind: 3, use: 4, bytes: 5, packets: 6, waited: 7 };
 
-// A torus' wrap-around links would cross the whole picture; they are drawn as stubs that leave the machine. A link wraps when it is much
-// longer than the shortest of its name.
+// A torus' wrap-around links would cross the whole picture; they are drawn as stubs that leave the machine. A link
+// wraps when it is much longer than the shortest of its name.
 function linkVectors(data, wraps) {
   const vectors = data.links.map((link) => [1, 2, 3].map((k) => data.nodes[link[LINK.to]][k] - data.nodes[link[LINK.node]][k]));
   const shortest = {};
@@ -67,7 +67,8 @@ function machineSection(data, asked = { measures: ["use", "bytes", "waited"], ti
     const drawn = data.links.map((link, i) => i).filter((i) => shown(data.links[i][LINK.node]) && shown(data.links[i][LINK.to]));
     const all = [...at.filter((_, i) => shown(i)), ...drawn.map((i) => ends[i])];
     const box = [0, 1].map((k) => [Math.min(...all.map((p) => p[k])), Math.max(...all.map((p) => p[k]))]);
-    // One unit is as long across as up, unless that left a strip: a shape that is much longer one way than the other is stretched.
+    // One unit is as long across as up, unless that left a strip: a shape that is much longer one way than the other is
+    // stretched.
     const space = [width - 80, height - 110];
     const units = box.map(([least, most], k) => Math.max((most - least) / space[k], 1e-9));
     const same = Math.max(...units);

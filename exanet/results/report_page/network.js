@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The network under synthetic traffic: the use of each link, where it is, and the packets that stand in its routers over time.
+// The network under synthetic traffic: the use of each link, where it is, and the packets that stand in its routers
+// over time.
 
 const MOST_STACKED = 12; // routers with an area of their own; the others are one
 
-// `drawing`: names, places, links as pairs of nodes, port names, number of endpoints; `use`: per mille, a figure a link.
+// `drawing`: names, places, links as pairs of nodes, port names, number of endpoints; `use`: per mille, a figure a
+// link.
 function networkData(drawing, use) {
   return {
     nodes: drawing.names.map((name, i) => [name, ...drawing.at[i], i < drawing.endpoints ? "endpoint" : ""]),
@@ -58,8 +60,8 @@ function queuesSection(queues) {
 
 const MOST_LINKS = 4096; // of report.py
 
-// A choice of runs, and the pictures of the chosen one. entries: [{label, machine, use, queues, over_time}], without `use` of a network too
-// large to draw; drawings by machine.
+// A choice of runs, and the pictures of the chosen one. entries: [{label, machine, use, queues, over_time}], without
+// `use` of a network too large to draw; drawings by machine.
 function networksSection(entries, drawings) {
   if (!entries.length) return null;
   const place = element("div", {});

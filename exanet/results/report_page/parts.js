@@ -25,7 +25,8 @@ const tintOf = (i, count) => `hsl(${Math.round((360 * i) / Math.max(count, 1) + 
 
 const ramp = (name) => [0, 1, 2, 3].map((i) => colour(`${name}-${i}`));
 
-// A section with its title (what the reader sees) and a sentence on how to read it, which name its pictures, too, for who sees none.
+// A section with its title (what the reader sees) and a sentence on how to read it, which name its pictures, too, for
+// who sees none.
 function section(title, say, ...children) {
   children.filter((child) => child?.classList?.contains("chart")).forEach((place) => place.setAttribute("aria-label", say ? `${title}. ${say}` : title));
   return element("section", {}, element("h2", {}, title), say ? element("p", { class: "say" }, say) : null, ...children);
@@ -68,7 +69,8 @@ function axis(options) {
   };
 }
 
-// A logarithmic axis that ends at round values about `values`, with a label at each of them; `place` says them, too, for who sees no picture.
+// A logarithmic axis that ends at round values about `values`, with a label at each of them; `place` says them, too,
+// for who sees no picture.
 function logAxis(place, values, options) {
   const known = values.filter((value) => value > 0);
   const steps = known.length ? logSteps(Math.min(...known), Math.max(...known)) : [1, 10];
@@ -132,7 +134,8 @@ function csvButton(name, columns, rows) {
   return button;
 }
 
-// columns: [[heading, format]]. A column named in `share` gets a bar behind its figure, as long as its part of the greatest.
+// columns: [[heading, format]]. A column named in `share` gets a bar behind its figure, as long as its part of the
+// greatest.
 function table(columns, rows, share) {
   const index = share === undefined ? -1 : columns.findIndex(([heading]) => heading === share);
   const most = Math.max(...rows.map((row) => row[index] || 0), 1e-300);
@@ -156,7 +159,8 @@ function asTable(columns, rows) {
   return details;
 }
 
-// Draws all charts, in the colours that the system or the button asks for, and anew whenever these or the window's size change.
+// Draws all charts, in the colours that the system or the button asks for, and anew whenever these or the window's size
+// change.
 function followTheme() {
   const theme = (dark) => {
     document.documentElement.dataset.theme = dark ? "dark" : "light";

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several programs that a replay ran together: how long each took, and what it sent over time, beside what it did alone.
+// Several programs that a replay ran together: how long each took, and what it sent over time, beside what it did
+// alone.
 
 const PROGRAM = { name: 0, ranks: 1, start: 2, took: 3, alone: 4, slowdown: 5 };
 
-// `rows` as PROGRAM says, the last two with --alone only; `sent` and `alone`: bytes in each part of the time, a row a program; `part_ps`.
+// `rows` as PROGRAM says, the last two with --alone only; `sent` and `alone`: bytes in each part of the time, a row a
+// program; `part_ps`.
 function programsSection({ rows, sent, alone, part_ps }) {
   const { scale, unit } = timeUnit(part_ps * sent[0].length);
   const gigabits = (bytes) => (bytes * 8e3) / part_ps; // a second

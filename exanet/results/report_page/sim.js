@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of a simulation under synthetic traffic: latency and accepted load against offered load, and the network at each load.
+// The page of a simulation under synthetic traffic: latency and accepted load against offered load, and the network at
+// each load.
 
 const POINT = { offered: 0, accepted: 1, mean: 2, p50: 3, p99: 4, zero: 5, saturated: 6, fairness: 7, most: 8, hops: 9, offeredGbps: 10, acceptedGbps: 11 };
 const POINT_COLUMNS = [

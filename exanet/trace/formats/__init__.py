@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The formats that a trace is converted to and from: a file each, which is found by being here.
 
-Problem: `exanet trace convert`, its help, the documentation and the tests each need to know all formats. Model: a module of this
-package says in FORMAT what a format is called, who reads it, what it cannot hold, and how it is written and read; everybody goes through
-`formats()`, which is in the order of the modules' names. Limit: help texts come from here, so a module imports what does its work when it
-works, not before.
+Problem: `exanet trace convert`, its help, the documentation and the tests each need to know all formats. Model: a
+module of this package says in FORMAT what a format is called, who reads it, what it cannot hold, and how it is written
+and read; everybody goes through `formats()`, which is in the order of the modules' names. Limit: help texts come from
+here, so a module imports what does its work when it works, not before.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Choices:
 class Format:
     """One format.
 
-    Contract: `write` makes the file that it is given, or fills the folder that it is given; `read` makes a trace of a source in a folder
-    that is not there. Both return what is left out, and raise InputError on what they cannot take, or OSError. `found` says by its content
-    whether a file or folder is of the format, and what it is opened by.
+    Contract: `write` makes the file that it is given, or fills the folder that it is given; `read` makes a trace of a
+    source in a folder that is not there. Both return what is left out, and raise InputError on what they cannot take,
+    or OSError. `found` says by its content whether a file or folder is of the format, and what it is opened by.
     """
 
     suffix: str
@@ -84,7 +84,7 @@ def of_source(source: Path) -> tuple[Format, Path] | None:
     return None
 
 
-# -- sentences about them -------------------------------------------------------------------------------------------------------------
+# -- sentences about them ----------------------------------------------------------------------------------------------
 
 
 def joined(words: Iterable[str], last: str = "or") -> str:

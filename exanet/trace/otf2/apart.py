@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work in a process of its own: OTF2's library does not survive every damaged archive, and would take what called it along."""
+"""Work in a process of its own: OTF2's library does not survive every damaged archive, and would take what called it
+along."""
 
 from __future__ import annotations
 
@@ -19,8 +20,10 @@ T = TypeVar("T")
 
 
 def apart(file: Path, work: Callable[[], T]) -> T:
-    """What `work`, which reads the archive `file`, returns; what it raises is raised here. Raises InputError where its process dies."""
-    context = multiprocessing.get_context("fork")  # nothing has to be read or imported anew; the library keeps no threads
+    """What `work`, which reads the archive `file`, returns; what it raises is raised here. Raises InputError where
+    its process dies."""
+    # nothing has to be read or imported anew; the library keeps no threads
+    context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_run, args=(sender, work), daemon=True)
     process.start()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """An archive of OTF2 being read: its definitions, and the events of one location after the other, a batch at a time.
 
-Problem: an archive may be longer than memory, and the library reports an event by a call. Model: definitions are read whole; of a
-location's events a batch is collected by the library's calls and handed on, so that a caller goes through them as through a list.
-Limit: locations that are no rank of MPI_COMM_WORLD have no calls.
+Problem: an archive may be longer than memory, and the library reports an event by a call. Model: definitions are read
+whole; of a location's events a batch is collected by the library's calls and handed on, so that a caller goes through
+them as through a list. Limit: locations that are no rank of MPI_COMM_WORLD have no calls.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Archive:
             self._lib.Reader_Close(self._handle)
             self._handle = None
 
-    # -- definitions ---------------------------------------------------------------------------------------------------------------------
+    # -- definitions ---------------------------------------------------------------------------------------------------
 
     def _definitions(self) -> dict[str, list[tuple[Any, ...]]]:
         lib = self._lib
@@ -195,7 +195,7 @@ class Archive:
                 return ""
             return str(self._lib.Reader_GetProperty(self._handle, library.MPI))
 
-    # -- events --------------------------------------------------------------------------------------------------------------------------
+    # -- events --------------------------------------------------------------------------------------------------------
 
     def open_events(self) -> None:
         """Before any location's events are read."""

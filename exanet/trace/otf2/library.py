@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library of OTF2: had only when it is needed, and silent, since what it says of a file's errors is reported in one message here."""
+"""The library of OTF2: had only when it is needed, and silent, since what it says of a file's errors is reported in
+one message here."""
 
 from __future__ import annotations
 

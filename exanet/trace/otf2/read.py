@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """An archive of OTF2 as a trace.
 
-A rank's calls are the regions of MPI on its location; what is between them is computing, whatever regions of the program there are. What a
-call did stands in the events inside its region: the messages that it began and the requests that were over in it. Of what is begun without
-blocking some is known only at its end (a receive's source, a collective's size), so a record waits for that, and those behind it with it.
-Sizes by rank of collectives take the sums of all ranks, so those records are put into the streams last.
+A rank's calls are the regions of MPI on its location; what is between them is computing, whatever regions of the
+program there are. What a call did stands in the events inside its region: the messages that it began and the requests
+that were over in it. Of what is begun without blocking some is known only at its end (a receive's source, a
+collective's size), so a record waits for that, and those behind it with it. Sizes by rank of collectives take the sums
+of all ranks, so those records are put into the streams last.
 
 Limit: each rank's time begins when its MPI_Init returns.
 """
@@ -46,7 +47,8 @@ _REQUESTED = ("MpiIrecvRequest", "MpiImrecvRequest", "NonBlockingCollectiveReque
 _COMPLETED = (*("MpiIsendComplete", "MpiIrecv", "MpiImrecv", "MpiRequestCancelled", "NonBlockingCollectiveComplete", windows.COMPLETED),)
 _ABOUT_MPI = (*_REQUESTED, *_COMPLETED, *RMA, "MpiSend", "MpiIsend", "MpiRecv", "MpiMrecv", "MpiCollectiveEnd", "CommCreate", "MpiProbe")
 
-# Calls that messages depend on and that a trace has not, by how their names begin (runtime/record/calls.c); those of one process have none.
+# Calls that messages depend on and that a trace has not, by how their names begin (runtime/record/calls.c); those of
+# one process have none.
 _UNRECORDED = (
     *("MPI_Isendrecv", "MPI_Psend", "MPI_Precv", "MPI_Pready", "MPI_Parrived"),
     *("MPI_Comm_spawn", "MPI_Comm_accept", "MPI_Comm_connect", "MPI_Comm_join"),
@@ -98,7 +100,8 @@ class _Call:
 
 @dataclass
 class _Filled:
-    """Collectives with sizes by rank: sums of all ranks by communicator and turn, and places in streams that wait for them."""
+    """Collectives with sizes by rank: sums of all ranks by communicator and turn, and places in streams that wait
+    for them."""
 
     sums: dict[tuple[int, int], dict[int, tuple[int, int]]] = field(default_factory=lambda: defaultdict(dict))
     places: dict[int, list[tuple[int, _Record, int, int]]] = field(default_factory=lambda: defaultdict(list))
@@ -115,7 +118,8 @@ class _Rank:
         self._flushed = 0
         self._computed = 0
         self._held: deque[_Record] = deque()
-        self._numbers: dict[_Request, tuple[int, _Record]] = {}  # by what it is in the archive: ours, and the record that begins it
+        # by what it is in the archive: ours, and the record that begins it
+        self._numbers: dict[_Request, tuple[int, _Record]] = {}
         self._free: list[int] = []
         self._most = 0  # of our numbers
         self._windows = windows.Reading(archive, lambda peer, ref: self._message(peer, ref, 0, 0)[0], self._wrong)
@@ -137,7 +141,7 @@ class _Rank:
                 record.code, record.ready = 0, True
         self._flush()
 
-    # -- regions -------------------------------------------------------------------------------------------------------------------------
+    # -- regions -------------------------------------------------------------------------------------------------------
 
     def _take(self, event: Event) -> None:
         if self._last_ticks is None:
@@ -234,7 +238,7 @@ class _Rank:
         self._reported.add(name)
         return [_Record(CODES["unrecorded"], fields=tuple(name.encode("ascii", "replace")))]
 
-    # -- one-sided calls, and collectives among neighbours -------------------------------------------------------------------------------
+    # -- one-sided calls, and collectives among neighbours -------------------------------------------------------------
 
     def _one_sided(self, code: int, call: _Call, leave: Event, ended: set[_Request]) -> list[_Record]:
         made = []
@@ -268,7 +272,7 @@ class _Rank:
             raise self._wrong("an attribute that lists whole numbers has something else in it")
         return [int(word) for word in words]
 
-    # -- messages ------------------------------------------------------------------------------------------------------------------------
+    # -- messages ------------------------------------------------------------------------------------------------------
 
     def _message(self, peer: int, ref: int, tag: int, size: int) -> tuple[int, int, int]:
         """The fields of a message: peer, tag and size. A peer that is not known is any."""
@@ -339,7 +343,7 @@ class _Rank:
         sender, ref, tag, _ = event.fields
         return _Record(code, communicator=ref, fields=(*self._message(sender, ref, tag, size), request))
 
-    # -- requests ------------------------------------------------------------------------------------------------------------------------
+    # -- requests ------------------------------------------------------------------------------------------------------
 
     def _begin(self, request: _Request, record: _Record, ended: set[_Request]) -> int:
         """Our number of a request that begins; 0 where it ends in the same call."""
@@ -392,7 +396,7 @@ class _Rank:
         else:
             record.code = 0
 
-    # -- communicators -------------------------------------------------------------------------------------------------------------------
+    # -- communicators -------------------------------------------------------------------------------------------------
 
     def _create(self, code: int, events: list[Event]) -> list[_Record]:
         made = next((event.fields[0] for event in events if event.kind == "CommCreate"), None)
@@ -414,7 +418,8 @@ class _Rank:
         return [_Record(code, communicator=parent, fields=(0, flags, 0, 0), members=members)]
 
     def _number_of(self, ref: int) -> int:
-        """Our number of a communicator; one that no call has made gets a record, and those of the same members that came before it."""
+        """Our number of a communicator; one that no call has made gets a record, and those of the same members that
+        came before it."""
         if ref in self._own:
             return self._own[ref]
         communicator = self._communicator(ref)
@@ -441,7 +446,7 @@ class _Rank:
             return number, flags | OF_WORLD, 0, 0
         return number, flags | (INTER if remote else 0), len(members), *members, len(remote), *remote
 
-    # -- the stream ----------------------------------------------------------------------------------------------------------------------
+    # -- the stream ----------------------------------------------------------------------------------------------------
 
     def _flush(self) -> None:
         """Writes the records that are known, up to the first that is not."""
@@ -522,7 +527,8 @@ def _fill(archive: Archive, directory: Path, rank: int, filled: _Filled) -> None
 
 
 def read(file: Path, directory: Path, option: str) -> dict[str, int]:
-    """Makes a trace in a folder of the archive. Returns what the trace does not hold, by what that is. Raises InputError, OSError."""
+    """Makes a trace in a folder of the archive. Returns what the trace does not hold, by what that is. Raises
+    InputError, OSError."""
     place = folder.prepare(directory, option)
     try:
         ranks, left_out, reason = apart(file, lambda: _read(file, place))
@@ -537,7 +543,8 @@ def read(file: Path, directory: Path, option: str) -> dict[str, int]:
 
 
 def _read(file: Path, place: Path) -> tuple[int, dict[str, int], str]:
-    """Writes the streams. Returns how many there are, what they do not hold, and why they are not whole, if they are not."""
+    """Writes the streams. Returns how many there are, what they do not hold, and why they are not whole, if they are
+    not."""
     left_out: Counter[str] = Counter()
     filled = _Filled()
     reason = ""

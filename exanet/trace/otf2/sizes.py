@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes of collectives: a trace holds vectors and blocks, OTF2 what a rank sends and receives in all, to and from itself, too.
+"""Bytes of collectives: a trace holds vectors and blocks, OTF2 what a rank sends and receives in all, to and from
+itself, too.
 
-Sums are Score-P's: of a broadcast the root sends a vector to each rank, of an allreduce each rank does, and so on; what stays where it is
-in a call "in place" is not counted. Back from sums to blocks:
+Sums are Score-P's: of a broadcast the root sends a vector to each rank, of an allreduce each rank does, and so on; what
+stays where it is in a call "in place" is not counted. Back from sums to blocks:
 
-- With one size for all ranks the block is the sum by ranks. A sum that does not divide was "in place", and is divided by the other ranks.
-- MPI_Gatherv, Scatterv, Allgatherv, Reduce_scatter: each rank's own sum is its block, so the ranks together have all of them.
-- MPI_Alltoallv and Alltoallw: what goes from one rank to another follows from what the one sends and the other receives, in proportion.
+- With one size for all ranks the block is the sum by ranks. A sum that does not divide was "in place", and is divided
+  by the other ranks.
+- MPI_Gatherv, Scatterv, Allgatherv, Reduce_scatter: each rank's own sum is its block, so the ranks together have all of
+  them.
+- MPI_Alltoallv and Alltoallw: what goes from one rank to another follows from what the one sends and the other
+  receives, in proportion.
 """
 
 from __future__ import annotations
@@ -168,7 +172,8 @@ def from_all_totals(name: str, me: int, root: int, sums: Sequence[tuple[int, int
 
 
 def _shares(me: int, sums: Sequence[tuple[int, int]], whole: int) -> tuple[list[int], list[int]]:
-    """What `me` sends to each rank and receives from it. All ranks find the same, so that no message lacks its other end."""
+    """What `me` sends to each rank and receives from it. All ranks find the same, so that no message lacks its other
+    end."""
     ends = [0]
     for _, received in sums:
         ends.append(ends[-1] + received)

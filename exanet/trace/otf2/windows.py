@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One-sided calls of a rank as OTF2's records of remote memory: windows, what is put and got with target and bytes, locks, groups, fences.
+"""One-sided calls of a rank as OTF2's records of remote memory: windows, what is put and got with target and bytes,
+locks, groups, fences.
 
-What the records lack is in attributes: the bytes of a window and whether an access is to one piece of memory. A lock and a flush of all are
-those of one, of a rank that is not defined. A call that leaves no record, which is a test that was false, names its window by an attribute.
+What the records lack is in attributes: the bytes of a window and whether an access is to one piece of memory. A lock
+and a flush of all are those of one, of a rank that is not defined. A call that leaves no record, which is a test that
+was false, names its window by an attribute.
 """
 
 from __future__ import annotations
@@ -34,8 +36,9 @@ COMPLETED = "RmaOpCompleteNonBlocking"  # ends a request
 
 
 class Writing:
-    """Of one rank. `communicator` gives its communicators by the stream's numbers; `refs`, of all ranks, the archive's windows by
-    communicator and turn; `group` numbers groups, and `attributes` makes a list of them for the next event."""
+    """Of one rank. `communicator` gives its communicators by the stream's numbers; `refs`, of all ranks, the
+    archive's windows by communicator and turn; `group` numbers groups, and `attributes` makes a list of them for the
+    next event."""
 
     def __init__(
         self,

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace as an archive of OTF2: a location a rank, a region a call, and in it what Score-P writes of that call, in its order.
+"""A trace as an archive of OTF2: a location a rank, a region a call, and in it what Score-P writes of that call, in its
+order.
 
-Ranks are written one after the other, and definitions at the end, so that no more is held than communicators and requests under way.
+Ranks are written one after the other, and definitions at the end, so that no more is held than communicators and
+requests under way.
 """
 
 from __future__ import annotations
@@ -51,7 +53,8 @@ _CHUNK_EVENTS, _CHUNK_DEFINITIONS = 1 << 20, 4 << 20
 
 @dataclass
 class _Communicator:
-    """One of a rank's: its number in the archive, and the ranks of MPI_COMM_WORLD by their numbers in it; those of the other side."""
+    """One of a rank's: its number in the archive, and the ranks of MPI_COMM_WORLD by their numbers in it; those of
+    the other side."""
 
     ref: int
     size: int
@@ -66,7 +69,8 @@ class _Definitions:
     strings: dict[str, int] = field(default_factory=dict)
     regions: dict[int | str, int] = field(default_factory=dict)  # by code, or name
     groups: dict[tuple[int, ...], int] = field(default_factory=dict)
-    communicators: dict[Any, tuple[int, int, tuple[Any, ...], int]] = field(default_factory=dict)  # ref, parent, groups, flags
+    # ref, parent, groups, flags
+    communicators: dict[Any, tuple[int, int, tuple[Any, ...], int]] = field(default_factory=dict)
     windows: dict[tuple[int, int], int] = field(default_factory=dict)  # refs, by a communicator's and their turn on it
     made: set[int] = field(default_factory=set)  # refs of communicators that a call has made
 
@@ -173,7 +177,7 @@ class _Rank:
             self._lib.EvtWriter_MpiCollectiveEnd(self._to, None, end, operation, _WORLD, self._unknown, 0, 0)
         return {}
 
-    # -- messages ------------------------------------------------------------------------------------------------------------------------
+    # -- messages ------------------------------------------------------------------------------------------------------
 
     def _number(self, communicator: _Communicator, peer: int) -> int:
         return peer - 2 if communicator.peers is None else communicator.peers[peer - 2]
@@ -206,18 +210,20 @@ class _Rank:
         self._lib.EvtWriter_MpiIrecvRequest(self._to, None, end, self._started)
         self._begin(request, end, "MpiIrecv", sender, communicator.ref, tag, size)
 
-    # -- requests ------------------------------------------------------------------------------------------------------------------------
+    # -- requests ------------------------------------------------------------------------------------------------------
 
     def _begin(
         self, request: int, end: int, event: str, *fields: Any, attributes: dict[int, int | str] | None = None, number: int = 0
     ) -> None:
-        """Notes what the completion of a request writes, by default of the last one; one that was over at once is completed here."""
+        """Notes what the completion of a request writes, by default of the last one; one that was over at once is
+        completed here."""
         self._active[request] = event, attributes or {}, *fields, number or self._started
         if request == 0:
             self._complete(request, end)
 
     def _complete(self, request: int, end: int) -> None:
-        # Nothing is active of a persistent request that is not started, and of one whose completion a test has seen before.
+        # Nothing is active of a persistent request that is not started, and of one whose completion a test has seen
+        # before.
         if request in self._among_neighbours:
             self._among_neighbours.remove(request)
             self._ended_among_neighbours.append(request)
@@ -228,7 +234,7 @@ class _Rank:
         attributes = fields.pop(0) if event != "MpiRequestCancelled" else {}
         getattr(self._lib, f"EvtWriter_{event}")(self._to, self._with(attributes), end, *fields)
 
-    # -- collectives ---------------------------------------------------------------------------------------------------------------------
+    # -- collectives ---------------------------------------------------------------------------------------------------
 
     def _collective(self, code: int, fields: list[int], begin: int, end: int) -> None:
         waits = code in BLOCKING
@@ -250,7 +256,7 @@ class _Rank:
             self._lib.EvtWriter_NonBlockingCollectiveRequest(self._to, None, begin, self._started)
             self._begin(fields[2], end, "NonBlockingCollectiveComplete", *event, attributes=attributes)
 
-    # -- communicators -------------------------------------------------------------------------------------------------------------------
+    # -- communicators -------------------------------------------------------------------------------------------------
 
     def _create(self, fields: list[int], begin: int, end: int) -> None:
         parent = self._communicators.get(fields[0], self._communicators[1])
@@ -262,7 +268,8 @@ class _Rank:
         self._lib.EvtWriter_MpiCollectiveEnd(self._to, attributes, end, operation, parent.ref, self._unknown, 0, 0)
 
     def _add(self, fields: list[int], *, made: bool) -> int:
-        """A communicator of this rank, known by its members and how many of these were made before (core/replay/communicators.cpp)."""
+        """A communicator of this rank, known by its members and how many of these were made before
+        (core/replay/communicators.cpp)."""
         parent, number, flags, count, *lists = fields
         members, remote = tuple(lists[:count]), tuple(lists[count + 1 :])
         everyone = self._communicators[1].size
@@ -284,7 +291,8 @@ class _Rank:
 
 
 def write(trace: Trace, directory: Path) -> dict[str, int]:
-    """Writes the archive into a folder that is there. Returns what it does not hold, by what that is. Raises InputError."""
+    """Writes the archive into a folder that is there. Returns what it does not hold, by what that is. Raises
+    InputError."""
     lib = library.load()
     left_out: Counter[str] = Counter()
     known = _Definitions(strings={"": 0})
@@ -327,7 +335,7 @@ def write(trace: Trace, directory: Path) -> dict[str, int]:
     return dict(left_out)
 
 
-# -- definitions ----------------------------------------------------------------------------------------------------------------------
+# -- definitions -------------------------------------------------------------------------------------------------------
 
 
 def _role(lib: Any, code: int | str) -> Any:

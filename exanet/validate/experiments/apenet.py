@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The links of APEnet+ (machines/apenet.yaml): what one carries when packets stand ready for it all the time.
 
-The lanes' rate is what the machine is given (A02, and so "calibrated"); how much of it payload gets follows from packets and framing,
-which are ExaNet's (A05). Latencies of APEnet+ rest on PCI Express and firmware that nobody published, and are left out.
+The lanes' rate is what the machine is given (A02, and so "calibrated"); how much of it payload gets follows from
+packets and framing, which are ExaNet's (A05). Latencies of APEnet+ rest on PCI Express and firmware that nobody
+published, and are left out.
 """
 
 from __future__ import annotations

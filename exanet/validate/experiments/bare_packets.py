@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bare packets between the mailboxes of the Trenz boards, by size, one hop; two hops beside it. A further hop of these boards (E03, E04) is
-measured in the gateware instead.
+"""Bare packets between the mailboxes of the Trenz boards, by size, one hop; two hops beside it. A further hop of these
+boards (E03, E04) is measured in the gateware instead.
 
-Nothing of ours was fitted to these boards: the constants are those of the later prototype. The published measurements do not agree with
-one another either: KARMA'17 found a round trip of less than a microsecond for one hop, MICPRO'18 about 1.2 us one way.
+Nothing of ours was fitted to these boards: the constants are those of the later prototype. The published measurements
+do not agree with one another either: KARMA'17 found a round trip of less than a microsecond for one hop, MICPRO'18
+about 1.2 us one way.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The links of caRVnet (machines/carvnet.yaml). What else is published of it is beside the network interface: interface.py."""
+"""The links of caRVnet (machines/carvnet.yaml). What else is published of it is beside the network interface:
+interface.py."""
 
 from __future__ import annotations
 

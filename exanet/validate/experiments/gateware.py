@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The network IP itself, Verilated: latency and bandwidth by its bench KARMA, resources by Yosys.
 
-Nothing here is fitted. Latencies take the transceiver from its maker's data sheet (AMD PG074: 54 cycles for an Aurora 64B/66B core on GTH),
-and for E03 the processor's share from the KARMA paper. Rows of kind "bound" are those in which ours need not be what theirs was: a router
-without dead cycles, an IP of fewer gates.
+Nothing here is fitted. Latencies take the transceiver from its maker's data sheet (AMD PG074: 54 cycles for an Aurora
+64B/66B core on GTH), and for E03 the processor's share from the KARMA paper. Rows of kind "bound" are those in which
+ours need not be what theirs was: a router without dead cycles, an IP of fewer gates.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from exanet.validate.runner import RunFailed, Runner
 
 PUBLISHED_BYTES = 512
 STORE_NS, LOAD_NS = 3 * 4 * CYCLE_NS, 3 * 20 * CYCLE_NS
-"""Cycles of the processor to write and to read a small packet of three words at the intra-tile port: 4 and 20 cycles a word (KARMA'17,
-section 4.2, K07 and K06)."""
+"""Cycles of the processor to write and to read a small packet of three words at the intra-tile port: 4 and 20 cycles
+a word (KARMA'17, section 4.2, K07 and K06)."""
 _WIDTHS = Tolerance(0.001, "it follows from widths and clock alone, but for the ends of a counted stream")
 _WORD_A_PACKET = Tolerance(0.02, "ours is the limit of 64 words in 70 (D05); their link idles about one word a packet more (D09)")
 _NO_INTERFACE = Off(
@@ -81,7 +81,7 @@ def _link() -> dict[tuple[str, int], karma.Row]:
     return {(row["flows"], row["pause_words"]): row for row in _run(lambda: karma.link_bandwidth((PUBLISHED_BYTES,)))}
 
 
-# -- latency ---------------------------------------------------------------------------------------------------------------------------
+# -- latency -----------------------------------------------------------------------------------------------------------
 
 
 @experiment("E03", kind="predicted", off=_NO_INTERFACE, needs=VERILATED)
@@ -134,7 +134,7 @@ def round_trip(runner: Runner) -> Measured:
     )
 
 
-# -- bandwidth -------------------------------------------------------------------------------------------------------------------------
+# -- bandwidth ---------------------------------------------------------------------------------------------------------
 
 
 def _percent(row: karma.Row) -> float:
@@ -184,7 +184,7 @@ def link(runner: Runner) -> Measured:
     )
 
 
-# -- resources -------------------------------------------------------------------------------------------------------------------------
+# -- resources ---------------------------------------------------------------------------------------------------------
 
 
 @functools.cache

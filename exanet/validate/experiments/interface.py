@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network interface, Verilated between a processor's stores and a memory: cycles of its stages, packets, completions and options.
+"""The network interface, Verilated between a processor's stores and a memory: cycles of its stages, packets,
+completions and options.
 
-Nothing in the gateware is fitted; R35 fixes what the machine `carvnet` has around it. Rows of kind "beside" rest on what was not published:
-the processors, memories and packets of those machines.
+Nothing in the gateware is fitted; R35 fixes what the machine `carvnet` has around it. Rows of kind "beside" rest on
+what was not published: the processors, memories and packets of those machines.
 """
 
 from __future__ import annotations

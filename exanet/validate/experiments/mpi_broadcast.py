@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPI_Bcast of a small message from 4 to 128 ranks, one rank an MPSoC: its latency grows with the logarithm of the ranks."""
+"""MPI_Bcast of a small message from 4 to 128 ranks, one rank an MPSoC: its latency grows with the logarithm of the
+ranks."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """MPI latency on the prototype: one hop, five hops, and the share of the network interface.
 
-Nodes are numbered QFDB by QFDB, F1 first; QFDBs with x fastest. One hop is F1 to F2 of a QFDB. Five hops are F2 of QFDB (0,0,0) to its
-network FPGA F1, one step in each of x, y and z, and from F1 of QFDB (1,1,1) to its F3.
+Nodes are numbered QFDB by QFDB, F1 first; QFDBs with x fastest. One hop is F1 to F2 of a QFDB. Five hops are F2 of QFDB
+(0,0,0) to its network FPGA F1, one step in each of x, y and z, and from F1 of QFDB (1,1,1) to its F3.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def five_hops(runner: Runner) -> Measured:
 
 @experiment("P04", kind="calibrated", tolerance=FIXED, needs=("mpich",))
 def interface_share(runner: Runner) -> Measured:
-    """Measured by taking it away: P03 less the same ping-pong on a machine whose interface and user library cost nothing."""
+    """Measured by taking it away: P03 less the same ping-pong on a machine whose interface and user library cost
+    nothing."""
     free = "\n".join(f"  {name}: {{value: 0, source: taken away to measure its share, kind: chosen}}" for name in _INTERFACE)
     share = one_way_us(runner, ONE_HOP, 1) - one_way_us(runner, ONE_HOP, 1, f"ni:\n{free}")
     summed = interface_ps(runner) / 1e6

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole networks against simulators that were published with the projects: INSEE and INRFlow (ExaNeSt), SAURON (RED-SEA).
+"""Whole networks against simulators that were published with the projects: INSEE and INRFlow (ExaNeSt), SAURON
+(RED-SEA).
 
-None of these publications gives what a figure depends on (INSEE: trace, sizes, link rates; INRFlow and SAURON: curves in pictures, and
-SAURON's are of BXI's routers). What can be judged is an order, as rows of kind "shape"; where not even that can be compared, ours stands
-beside, without a verdict. All networks but those of INSEE's rows have the routers and links of the ExaNeSt prototype;
-docs/choose-a-topology.md shows the same experiments.
+None of these publications gives what a figure depends on (INSEE: trace, sizes, link rates; INRFlow and SAURON: curves
+in pictures, and SAURON's are of BXI's routers). What can be judged is an order, as rows of kind "shape"; where not even
+that can be compared, ours stands beside, without a verdict. All networks but those of INSEE's rows have the routers and
+links of the ExaNeSt prototype; docs/choose-a-topology.md shows the same experiments.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ _EQUAL_SIZE = {
     "jellyfish": (tuple(f"jellyfish:32,6,2,{seed}" for seed in _SEEDS), 6),
     "dragonfly": (("dragonfly:2,4,2",), 3),
 }
-"""64 nodes each, the dragonfly 72, and the channels that adaptive routes need; in the order of INSEE's times. At this size distances
-on the last three are near INSEE's; graphs that are drawn at random count by their mean."""
+"""64 nodes each, the dragonfly 72, and the channels that adaptive routes need; in the order of INSEE's times. At
+this size distances on the last three are near INSEE's; graphs that are drawn at random count by their mean."""
 
 _INSEE = {
     "router.max_payload": "64 B",
@@ -38,8 +39,9 @@ _INSEE = {
     "ni.packet_max": "64 B",
     "topology.routing": "adaptive",
 }
-"""INSEE's defaults over those of torus-512: packets of 8 phits of 8 bytes, a phit a cycle of 6.4 ns (10 Gb/s), queues of four packets. It
-simulates cycles without wires; a cycle for a link and three for a router are the least here."""
+"""INSEE's defaults over those of torus-512: packets of 8 phits of 8 bytes, a phit a cycle of 6.4 ns (10 Gb/s),
+queues of four packets. It simulates cycles without wires; a cycle for a link and three for a router are the least
+here."""
 
 _QUEUE_WORDS = 4 * 64 // 16
 

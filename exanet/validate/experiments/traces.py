@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replays of programs on whole networks, against what RED-SEA published of its simulators (SAURON, and that of UPV).
 
-The traces of NEST, GROMACS, LAMMPS and PATMOS are not published. Molecular dynamics as exanet/trace/written.py writes it stands in for
-them: halos, the exchange of a particle mesh, and sums of energies, with computing between them. So the orders that were published are
-judged, never times. Broadcasts need no trace but their number and size. Interfaces are the prototype's, but for R52;
-docs/traces/studies.md has the same in full size, and with LAMMPS itself.
+The traces of NEST, GROMACS, LAMMPS and PATMOS are not published. Molecular dynamics as exanet/trace/written.py writes
+it stands in for them: halos, the exchange of a particle mesh, and sums of energies, with computing between them. So the
+orders that were published are judged, never times. Broadcasts need no trace but their number and size. Interfaces are
+the prototype's, but for R52; docs/traces/studies.md has the same in full size, and with LAMMPS itself.
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ def _took_ms(runner: Runner, algorithm: str, mapping: str = "round-robin", routi
 
 
 def _speed_up(runner: Runner, algorithm: str, remark: str, published: float) -> Measured:
-    """How many times as fast as the binary tree; the source says neither how ranks are mapped nor how packets are routed."""
+    """How many times as fast as the binary tree; the source says neither how ranks are mapped nor how packets are
+    routed."""
     binary, ours = _took_ms(runner, "binary"), _took_ms(runner, algorithm)
     drawn = {name: _took_ms(runner, name, "random") for name in ("binary", algorithm)}
     # Copies take minimal routes, whatever the routing of other packets.
@@ -135,7 +136,8 @@ def global_link_first(runner: Runner) -> Measured:
 
 @functools.cache
 def _dynamics(runner: Runner) -> dict[str, dict[str, float]]:
-    """Molecular dynamics of 256 ranks on each network: milliseconds of the run, and the mean time of a message in microseconds."""
+    """Molecular dynamics of 256 ranks on each network: milliseconds of the run, and the mean time of a message in
+    microseconds."""
     figures = {}
     with _folder() as folder:
         trace = written.molecular_dynamics(folder / "trace", 2, (8, 8, 4))
@@ -164,7 +166,8 @@ def applications_by_network(runner: Runner) -> Measured:
 
 @functools.cache
 def _times_by_switch(runner: Runner, base: str) -> dict[str, list[float]]:
-    """Microseconds within which those shares of the messages of molecular dynamics on 128 nodes are, by the links' rate."""
+    """Microseconds within which those shares of the messages of molecular dynamics on 128 nodes are, by the links'
+    rate."""
     quantiles: dict[str, list[float]] = {}
     with _folder() as folder:
         trace = written.molecular_dynamics(folder / "trace", 2)

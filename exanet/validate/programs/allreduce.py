@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPI_Allreduce, sums of doubles, among the first so many ranks: mean time of one of several in a row, after one that warms up.
-Arguments: answer, numbers of ranks with commas between, sizes in bytes."""
+"""MPI_Allreduce, sums of doubles, among the first so many ranks: mean time of one of several in a row, after one
+that warms up. Arguments: answer, numbers of ranks with commas between, sizes in bytes."""
 
 import json
 import sys

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Windowed MPI bandwidth from rank 0 to rank 1, after the OSU test: a window of sends, then a short answer. Arguments: answer, window,
-sizes in bytes."""
+"""Windowed MPI bandwidth from rank 0 to rank 1, after the OSU test: a window of sends, then a short answer.
+Arguments: answer, window, sizes in bytes."""
 
 import json
 import sys

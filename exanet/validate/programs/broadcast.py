@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """MPI_Bcast among the first 4, 8, 16, … ranks: time until the last rank has the data. Arguments: answer, size in bytes.
 
-All clocks of a run are one clock, so the latency is read directly: from the root's call to the last return. Everybody enters at the same
-agreed time, well after the barrier's end.
+All clocks of a run are one clock, so the latency is read directly: from the root's call to the last return. Everybody
+enters at the same agreed time, well after the barrier's end.
 """
 
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bare ping-pong of single packets between the mailboxes of ranks 0 and 1, through libexanet and without any MPI. Arguments: answer, sizes
-in bytes."""
+"""Bare ping-pong of single packets between the mailboxes of ranks 0 and 1, through libexanet and without any MPI.
+Arguments: answer, sizes in bytes."""
 
 import json
 import sys

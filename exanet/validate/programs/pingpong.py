@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPI ping-pong between ranks 0 and 1: one-way latency for each size, as half of the round trip. Arguments: answer, sizes in bytes."""
+"""MPI ping-pong between ranks 0 and 1: one-way latency for each size, as half of the round trip. Arguments: answer,
+sizes in bytes."""
 
 import json
 import sys

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ping-pong of RDMA writes between the memories of ranks 0 and 1, through libexanet and without any MPI: each is reported by a word behind
-its bytes, which the target polls. Arguments: answer, sizes in bytes."""
+"""Ping-pong of RDMA writes between the memories of ranks 0 and 1, through libexanet and without any MPI: each is
+reported by a word behind its bytes, which the target polls. Arguments: answer, sizes in bytes."""
 
 import ctypes
 import json

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libexanet as the measuring programs use it, without any MPI: it is in the process already, as `exanet run` preloads it."""
+"""libexanet as the measuring programs use it, without any MPI: it is in the process already, as `exanet run`
+preloads it."""
 
 import ctypes
 import sys

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of whole numbers over all ranks: checks them, and prints `BYTES NS` for every number of 8-byte words given, by MPI_Wtime."""
+"""Sums of whole numbers over all ranks: checks them, and prints `BYTES NS` for every number of 8-byte words given,
+by MPI_Wtime."""
 
 import sys
 

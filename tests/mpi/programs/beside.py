@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waits of ranks for each other, and for files, beside the network: ports, sockets, MPI_Comm_join, non-blocking file operations.
+"""Waits of ranks for each other, and for files, beside the network: ports, sockets, MPI_Comm_join, non-blocking file
+operations.
 
 Prints `ok` and how many ranks came to the end. Arguments: a folder, and what to do: ports, sockets, files.
 """

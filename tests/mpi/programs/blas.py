@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products of matrices, in as many threads as OpenBLAS is set to, between MPI calls. Prints `took PICOSECONDS THREADS`, of rank 0."""
+"""Products of matrices, in as many threads as OpenBLAS is set to, between MPI calls. Prints `took PICOSECONDS
+THREADS`, of rank 0."""
 
 import os
 

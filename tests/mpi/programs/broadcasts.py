@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Broadcasts of all kinds, each looked at by every rank: communicators, roots, types, sizes down to nothing, errors, threads.
+"""Broadcasts of all kinds, each looked at by every rank: communicators, roots, types, sizes down to nothing, errors,
+threads.
 
 Ends with "broadcasts N", how many each rank took part in.
 """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Solves a five-point Laplacian by conjugate gradients: halos to both neighbours, two sums an iteration. The residual is checked."""
+"""Solves a five-point Laplacian by conjugate gradients: halos to both neighbours, two sums an iteration. The
+residual is checked."""
 
 import sys
 

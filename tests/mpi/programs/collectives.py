@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collective operations, blocking and not, small and large; every rank checks what it got. Ends with a line `ok RANKS`."""
+"""Collective operations, blocking and not, small and large; every rank checks what it got. Ends with a line `ok
+RANKS`."""
 
 import numpy as np
 from mpi4py import MPI

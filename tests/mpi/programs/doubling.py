@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An allreduce by recursive doubling, written out: each rank exchanges the whole vector with a partner that differs in one bit, bit by bit.
+"""An allreduce by recursive doubling, written out: each rank exchanges the whole vector with a partner that differs in
+one bit, bit by bit.
 
-Prints `BYTES NS` for every size given in bytes: a round's time, of all from the first rank's start to the last one's end. The number
-of ranks is a power of two.
+Prints `BYTES NS` for every size given in bytes: a round's time, of all from the first rank's start to the last one's
+end. The number of ranks is a power of two.
 """
 
 import sys

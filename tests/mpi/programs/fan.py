@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rank 0 sends to all others at once, then receives from all at once: prints `to NS` and `from NS`, for messages of so many bytes."""
+"""Rank 0 sends to all others at once, then receives from all at once: prints `to NS` and `from NS`, for messages of
+so many bytes."""
 
 import sys
 

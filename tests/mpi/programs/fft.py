@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transforms a cube forth and back: two dimensions by planes, a transposition among all ranks, and the third. The answer is checked."""
+"""Transforms a cube forth and back: two dimensions by planes, a transposition among all ranks, and the third. The
+answer is checked."""
 
 import sys
 

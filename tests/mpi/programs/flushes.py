@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Atomics of rank 0 on its own window between barriers: each is asked for by a flush, which polls. Ends with a line `ok RANKS`."""
+"""Atomics of rank 0 on its own window between barriers: each is asked for by a flush, which polls. Ends with a line
+`ok RANKS`."""
 
 import mpi4py
 import numpy as np

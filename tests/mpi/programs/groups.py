@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Communicators from groups of a session, one after the other, without MPI_Init: ranks leave the making of one at different times.
+"""Communicators from groups of a session, one after the other, without MPI_Init: ranks leave the making of one at
+different times.
 
 Prints `ended NANOSECONDS` of rank 0, and `ok RANKS`.
 """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sleeps for 5 ms of virtual time after its last MPI call; with "finalize" it ends MPI before; mpi4py does it when the interpreter ends."""
+"""Sleeps for 5 ms of virtual time after its last MPI call; with "finalize" it ends MPI before; mpi4py does it when
+the interpreter ends."""
 
 import sys
 import time

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each rank exchanges messages of every protocol with all others, then collectives: what ranks of a node and of others both do."""
+"""Each rank exchanges messages of every protocol with all others, then collectives: what ranks of a node and of
+others both do."""
 
 import numpy as np
 from mpi4py import MPI

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of nodes, who shares one, and memory that its ranks share. Ends with lines `nodes RANKS_A_NODE NAMES`, `ok RANKS`."""
+"""Names of nodes, who shares one, and memory that its ranks share. Ends with lines `nodes RANKS_A_NODE NAMES`, `ok
+RANKS`."""
 
 import mpi4py
 import numpy as np

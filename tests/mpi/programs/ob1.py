@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls in which Open MPI 4's mtl/ofi crashes, stops, or has nothing to offer; prints `ok` and how many ranks came to the end."""
+"""Calls in which Open MPI 4's mtl/ofi crashes, stops, or has nothing to offer; prints `ok` and how many ranks came
+to the end."""
 
 import numpy as np
 from mpi4py import MPI

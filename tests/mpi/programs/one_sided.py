@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One-sided communication with every kind of synchronisation; every rank checks what it got. Ends with a line `ok RANKS`."""
+"""One-sided communication with every kind of synchronisation; every rank checks what it got. Ends with a line `ok
+RANKS`."""
 
 import mpi4py
 import numpy as np
@@ -185,7 +186,8 @@ def post_start_complete_wait() -> None:
 
 
 def test_says_yes_behind_a_barrier() -> None:
-    """The other rank has completed its epoch before the barrier; how it says so may be a longer message than the barrier's."""
+    """The other rank has completed its epoch before the barrier; how it says so may be a longer message than the
+    barrier's."""
     win = MPI.Win.Create(np.zeros(1), 8, MPI.INFO_NULL, world)
     everybody = world.Get_group()
     for _ in range(3):

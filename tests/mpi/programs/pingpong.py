@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ping-pong between rank 0 and the last rank: prints `BYTES ONE_WAY_NS` for every size given, by MPI_Wtime over PINGPONG_ROUNDS rounds."""
+"""Ping-pong between rank 0 and the last rank: prints `BYTES ONE_WAY_NS` for every size given, by MPI_Wtime over
+PINGPONG_ROUNDS rounds."""
 
 import os
 import sys

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loops around MPI_Iprobe and MPI_Test: they end, they take the time that the message takes, and a late answer is waited out.
+"""Loops around MPI_Iprobe and MPI_Test: they end, they take the time that the message takes, and a late answer is
+waited out.
 
 Prints `probes N time_us T` and `tests N time_us T` for rank 0, then `ok RANKS`."""
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operations of a rank on itself: one-sided operations on its own window, and messages to itself, each many times over.
 
-The MPI library serves these in its own memory. Every rank checks what it got; prints the virtual time of a lock, a put and an unlock as
-`turn NANOSECONDS`, that of a buffered send as `ibsend NANOSECONDS`, and ends with a line `ok RANKS`.
+The MPI library serves these in its own memory. Every rank checks what it got; prints the virtual time of a lock, a put
+and an unlock as `turn NANOSECONDS`, that of a buffered send as `ibsend NANOSECONDS`, and ends with a line `ok RANKS`.
 """
 
 import mpi4py

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program without MPI_Init: a session, on MPICH another one inside it, and a ping-pong between ranks 0 and 1 in each.
 
-Prints `half NANOSECONDS` for each and ends with a line `ok RANKS`. With the argument `again` it opens one more session at its end.
+Prints `half NANOSECONDS` for each and ends with a line `ok RANKS`. With the argument `again` it opens one more session
+at its end.
 """
 
 import sys
@@ -40,7 +41,8 @@ def ping_pong(comm: MPI.Intracomm) -> None:
 outer = MPI.Session.Init()
 comm = world(outer, "outer")
 ping_pong(comm)
-# Open MPI makes a communicator from a group through its launcher, in real time: nobody may wait for a message meanwhile.
+# Open MPI makes a communicator from a group through its launcher, in real time: nobody may wait for a message
+# meanwhile.
 if MPI.Get_library_version().startswith("MPICH"):
     inner = MPI.Session.Init()
     other = world(inner, "inner")

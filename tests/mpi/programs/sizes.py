@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collectives of sizes on both sides of where MPI libraries change their algorithms. Words: which to call; none for all."""
+"""Collectives of sizes on both sides of where MPI libraries change their algorithms. Words: which to call; none for
+all."""
 
 from __future__ import annotations
 

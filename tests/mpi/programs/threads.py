@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Four threads a rank, each talking to its counterpart on the neighbouring ranks, all at once. Ends with a line `ok RANKS`."""
+"""Four threads a rank, each talking to its counterpart on the neighbouring ranks, all at once. Ends with a line `ok
+RANKS`."""
 
 import threading
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Point-to-point messages of all kinds and sizes between all pairs; every rank checks what it got. Ends with a line `ok RANKS`."""
+"""Point-to-point messages of all kinds and sizes between all pairs; every rank checks what it got. Ends with a line
+`ok RANKS`."""
 
 import numpy as np
 from mpi4py import MPI

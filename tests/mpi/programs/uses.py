@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ping-pong of one buffer between rank 0 and the last: prints `BYTES ONE_WAY_NS...` for every size given, a time for each of five uses."""
+"""Ping-pong of one buffer between rank 0 and the last: prints `BYTES ONE_WAY_NS...` for every size given, a time for
+each of five uses."""
 
 import sys
 
@@ -22,7 +23,8 @@ def play(ball: np.ndarray) -> float:
     return (MPI.Wtime() - start) / 2 * 1e9
 
 
-balls = [np.zeros(int(argument), np.uint8) for argument in sys.argv[1:]]  # all of them at once: each has memory of its own
+# all of them at once: each has memory of its own
+balls = [np.zeros(int(argument), np.uint8) for argument in sys.argv[1:]]
 play(np.zeros(4096, np.uint8))  # what MPI does for a first message is done
 for ball in balls:
     world.Barrier()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rank 1 asks rank 0 over a socket that both wait for by `argv[1]`: asyncio, poll, select or epoll. Rank 0 hears where only by a message
-that comes in virtual time. Ends with a line `ok 2`."""
+"""Rank 1 asks rank 0 over a socket that both wait for by `argv[1]`: asyncio, poll, select or epoll. Rank 0 hears
+where only by a message that comes in virtual time. Ends with a line `ok 2`."""
 
 import asyncio
 import select
