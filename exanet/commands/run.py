@@ -61,7 +61,8 @@ RanksAs = Annotated[
 TrapTsc = Annotated[
     bool,
     typer.Option(
-        "--trap-tsc", help="Let the processor's time stamp counter show virtual time, too, in nanoseconds. On x86-64, for ranks as processes."
+        "--trap-tsc",
+        help="Let the processor's time stamp counter show virtual time, in nanoseconds. On x86-64, for ranks as processes.",
     ),
 ]
 
