@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that read clocks in loops: is what that adds counted and told, and does the time stamp counter show virtual time on demand?"""
+"""Programs that read clocks in loops: is what that adds counted and shown, and does the time stamp counter show virtual time on demand?"""
 
 from __future__ import annotations
 
