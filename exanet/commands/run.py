@@ -62,7 +62,7 @@ TrapTsc = Annotated[
     bool,
     typer.Option(
         "--trap-tsc",
-        help="Let the processor's time stamp counter show virtual time, too, in nanoseconds. On x86-64, for ranks as processes.",
+        help="Let the processor's time stamp counter show virtual time, in nanoseconds. On x86-64, for ranks as processes.",
     ),
 ]
 

@@ -32,7 +32,7 @@ static struct sigaction replaced; /* what handled SIGSEGV before */
 static void set(int how) {
   if (prctl(PR_SET_TSC, how, 0, 0, 0) == 0) return;
   static const char text[] = "exanet: --trap-tsc: this kernel does not let the time stamp counter fault (PR_SET_TSC)\n";
-  if (write(STDERR_FILENO, text, sizeof text - 1) < 0) { /* there is nobody to report it to */
+  if (write(STDERR_FILENO, text, sizeof text - 1) < 0) { /* nothing more can be done */
   }
   _exit(1);
 }

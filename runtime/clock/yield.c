@@ -4,7 +4,8 @@
 //
 // With several threads that take turns inside MPI (runtime/lib/token.c), a yield there says that the thread waits for another one; so does a lock
 // that is found taken. A thread that takes a lock may not step aside before it has left it, since the next one may want it; one that sleeps on
-// a lock or a condition lets others go first meanwhile.
+// a lock or a condition lets others go first meanwhile. Outside MPI a thread that takes one lock again and again, with hardly anything in
+// between, waits like one that yields.
 //
 // Limit: the locks of pthreads, and no others (spin locks, futexes).
 #define _GNU_SOURCE
@@ -37,8 +38,28 @@ static bool takes_turns(void) {
   return ni != NULL && exanet_takes_turns(ni);
 }
 
+enum { LOCKS = 64, LOCKS_NS = 32000, BATCHES = 8 };
+
+/* Outside MPI, a thread that does nothing but take one lock waits in a loop for what another thread does, as one does that yields. */
+static void spins_at(const pthread_mutex_t *mutex) {
+  SHIM_TLS const pthread_mutex_t *last;
+  SHIM_TLS unsigned locks, batches;
+  SHIM_TLS uint64_t since_ns;
+  if (mutex != last) locks = batches = 0;
+  last = mutex;
+  if (++locks < LOCKS) return;
+  const uint64_t now_ns = exanet_system_ps() / PS_PER_NS;
+  batches = now_ns - since_ns <= LOCKS_NS ? batches + 1 : 0;
+  since_ns = now_ns;
+  locks = 0;
+  if (batches >= BATCHES) exanet_thread_yields();
+}
+
 EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex) {
-  if (!takes_turns()) return exanet_system_lock(mutex);
+  if (!takes_turns()) {
+    if (exanet_mpi_depth == 0 && exanet_program_threads() && exanet_virtual_ni() != NULL) spins_at(mutex);
+    return exanet_system_lock(mutex);
+  }
   int status = exanet_system_trylock(mutex);
   /* Who has it waits for its turn: several threads that sleep on a lock and take it without theirs would keep each other from both. */
   for (int turns = 0; status == EBUSY && turns < TURNS_FOR_LOCK; ++turns) {

@@ -5,6 +5,7 @@ virtual time on demand?"""
 from __future__ import annotations
 
 import platform
+import resource
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,6 +47,16 @@ def test_the_time_stamp_counter_shows_virtual_time(exanet_run: Runner, stack: St
         found.append((done.output, (done.folder / "summary.json").read_bytes()))
     assert found[0][0] == found[1][0]
     assert found[0][1].replace(b"result-1", b"") == found[1][1].replace(b"result-2", b"")
+
+
+@pytest.mark.parametrize("stack", ["mpich"], indirect=True)
+def test_a_thread_that_spins_at_a_lock_lets_time_pass(exanet_run: Runner, stack: Stack, compiled: Callable[..., Path]) -> None:
+    """A hundred rounds in which one thread spins until another one has received: each spin used to cost 0.1 s of the processor."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = exanet_run(stack, 2, [compiled("lock_spin")])
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.line("rounds") == ["100"]
+    assert after.ru_utime - before.ru_utime < 10
 
 
 def test_packed_ranks_refuse_to_trap_it(exanet_run: Runner, stack: Stack) -> None:

@@ -6,7 +6,9 @@
 
 enum { ROUNDS = 40, SHORT = 4, LONG = 4096 };
 
-static unsigned word(int round, int from, int i) { return 2654435761u * (unsigned)(round * 8192 + from * 4096 + i + 1); }
+static unsigned word(int round, int from, int i) {
+  return 2654435761u * (unsigned)(round * 8192 + from * 4096 + i + 1);
+}
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
