@@ -51,7 +51,8 @@ def test_the_time_stamp_counter_shows_virtual_time(exanet_run: Runner, stack: St
 
 @pytest.mark.parametrize("stack", ["mpich"], indirect=True)
 def test_a_thread_that_spins_at_a_lock_lets_time_pass(exanet_run: Runner, stack: Stack, compiled: Callable[..., Path]) -> None:
-    """A hundred rounds in which one thread spins until another one has received: each spin used to cost 0.1 s of the processor."""
+    """A hundred rounds in which one thread spins until another one has received: each spin used to cost 0.1 s of the
+    processor."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = exanet_run(stack, 2, [compiled("lock_spin")])
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
