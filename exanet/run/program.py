@@ -205,7 +205,7 @@ def chosen_bcast(text: str | None) -> str | None:
         return algorithm
     if (collective, algorithm) in collective_algorithms():
         raise InputError(f"--collective {text}: replays alone broadcast by '{algorithm}'; give bcast= one of {trees}")
-    what = f"bcast by '{algorithm}' is unknown" if equals and algorithm else "bcast has no algorithm"
+    what = f"bcast has no algorithm '{algorithm}'" if equals and algorithm else "bcast has no algorithm"
     raise InputError(f"--collective {text}: {what}; give bcast= one of {trees}")
 
 

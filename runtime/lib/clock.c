@@ -38,8 +38,8 @@ uint64_t exanet_clock_read(struct exanet_ni *ni) {
     exn_account_enter(ni);
     ni->clock_reads = reads;
   }
-  __atomic_add_fetch(&ni->slot->clock_reads, 1, __ATOMIC_RELAXED);
   if (++ni->clock_reads > 1000) {
+    __atomic_add_fetch(&ni->slot->clock_reads, 1, __ATOMIC_RELAXED);
     __atomic_add_fetch(&ni->slot->clock_reads_ps, READ_STEP_PS, __ATOMIC_RELAXED);
     exanet_advance(ni, READ_STEP_PS);
   }

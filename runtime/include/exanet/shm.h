@@ -122,7 +122,7 @@ struct exn_rank {
   uint64_t horizon_ps; /* simulator: every completion up to here is in the ring; rank: 0 once it has posted */
   uint64_t compute_ps; /* rank: sums for the profile */
   uint64_t library_ps;
-  uint64_t clock_reads; /* rank: how often the program read a clock in virtual time */
+  uint64_t clock_reads; /* rank: how often reading a clock added time: in a loop */
   uint64_t clock_reads_ps; /* rank: what reading in a loop added; a part of compute_ps */
   uint64_t last_call_ps; /* rank: when the last of its MPI calls before MPI_Finalize returned */
   uint32_t blocking; /* rank: 0 it does not really wait, else 1 + empty waits before this one (deadlock detection) */
