@@ -342,8 +342,8 @@ void ExanetNetwork::finish(std::size_t part, Time now) { state_->parts_[part]->f
 std::uint64_t ExanetNetwork::memory_bytes() const {
   const State& s = *state_;
   std::uint64_t sum = capacity_bytes(s.part_of_, s.first_output_, s.first_input_, s.outputs_, s.stats_, s.far_outputs_,
-                                     s.pools_, s.inputs_, s.injection_ports_, s.numberings_, s.wide_, s.decisions_, s.decision_lists_,
-                                     s.behind_, s.behind_words_);
+                                     s.pools_, s.inputs_, s.injection_ports_, s.numberings_, s.wide_, s.decisions_,
+                                     s.decision_lists_, s.behind_, s.behind_words_);
   for (const auto& part : s.parts_) {
     sum += capacity_bytes(part->packets_, part->returns_);
     part->mail_.each([&](const Mail& mail) { sum += capacity_bytes(mail.arrivals, mail.credits); });
