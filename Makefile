@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# `make run`, `make test`, `make wheel`, `make bench`, `make lint`, `make format`, `make man`, `make gateware`, `make
-# formal`: each sets up what is missing first.
+# `make run`, `make test`, `make wheel`, `make bench`, `make lint`, `make format`, `make man`, `make gateware`,
+# `make formal`: each sets up what is missing first.
 SHELL := /bin/bash
 BIN := .venv/bin
 RANKS ?= 16

@@ -19,8 +19,8 @@ namespace exanet {
 
 namespace nb = nanobind;
 
-// Reads a machine's description, all of it. Throws ConfigError. The keys that Python alone reads are named here. A network alone has no `ni`,
-// and whoever simulates its interfaces has refused it before.
+// Reads a machine's description, all of it. Throws ConfigError. The keys that Python alone reads are named here. A
+// network alone has no `ni`, and whoever simulates its interfaces has refused it before.
 inline MachineConfig machine_of(const nb::dict& machine) {
   nb::dict whole;
   if (!machine.contains("ni")) whole["ni"] = ConfigWriter::write(NiConfig());
@@ -45,7 +45,8 @@ nb::object array(std::vector<T> values, std::size_t columns = 0) {
   return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), {kept->size() / columns, columns}, owner));
 }
 
-// Adds `queued` ([sample][router]), the first router of it, and the time that it covers; nothing where nothing was watched.
+// Adds `queued` ([sample][router]), the first router of it, and the time that it covers; nothing where nothing was
+// watched.
 inline void add_queues(nb::dict& d, const QueueTable& queues) {
   if (queues.queued.empty()) return;
   d["first_watched"] = queues.first_watched;
@@ -91,8 +92,8 @@ inline nb::dict links(const std::vector<LinkUse>& rows) {
   return d;
 }
 
-// Adds the table `faults` of what has failed and come back, and the numbers of packets and operations that this has cost. Nothing of a
-// run without a schedule.
+// Adds the table `faults` of what has failed and come back, and the numbers of packets and operations that this has
+// cost. Nothing of a run without a schedule.
 inline void add_faults(nb::dict& d, const FaultSchedule& schedule, const FaultRecord& record, const Topology& shape) {
   if (schedule.empty()) return;
   nb::list names;
@@ -142,8 +143,8 @@ void latencies(nb::dict& d, const Result& r) {
   d["fairness"] = r.fairness;
 }
 
-// The Python class of a measurement that runs in a thread of its own: run() without Python's lock, stop() and progress() from any thread.
-// Contract: Face::loop() has these three, Face::results() what was measured.
+// The Python class of a measurement that runs in a thread of its own: run() without Python's lock, stop() and
+// progress() from any thread. Contract: Face::loop() has these three, Face::results() what was measured.
 template <typename Face>
 nb::class_<Face> bind_measurement(nb::module_& m, const char* name) {
   return nb::class_<Face>(m, name)

@@ -9,9 +9,11 @@
 #include <initializer_list>
 #include <vector>
 
+#include "core/units/size_harness.hpp"
+
 namespace exanet::gateware {
 
-inline bool in_full() { return std::getenv("EXANET_TEST_LONG") != nullptr; }
+using testing::in_full;
 
 // How many of `all` a test takes that compares so many.
 template <typename Count>

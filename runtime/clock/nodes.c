@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The machine's nodes as a program sees them: the name of a rank's, and which ranks share it.
  *
- * Problem: the MPI library is to believe that each rank is alone on its node (locality.c), or ranks of a node would reach each other through the
- * real host's memory, in no virtual time. Programs that are made for nodes (hybrid ones, and those that do themselves what a node does once) ask
- * the library by MPI_Get_processor_name() and MPI_Comm_split_type(), and are to hear of the machine's nodes.
+ * Problem: the MPI library is to believe that each rank is alone on its node (locality.c), or ranks of a node would
+ * reach each other through the real host's memory, in no virtual time. Programs that are made for nodes (hybrid
+ * ones, and those that do themselves what a node does once) ask the library by MPI_Get_processor_name() and
+ * MPI_Comm_split_type(), and are to hear of the machine's nodes.
  *
- * Model: both calls are answered here. A name is the node's number. MPI_COMM_TYPE_SHARED is a split by the node's number; what the ranks of it
- * send each other takes the simulated machine's time: its interface's, or that of copies through memory (core/nic/shared_memory). Where no node has two ranks the library's own answer is right.
+ * Model: both calls are answered here. A name is the node's number. MPI_COMM_TYPE_SHARED is a split by the node's
+ * number; what the ranks of it send each other takes the simulated machine's time: its interface's, or that of
+ * copies through memory (core/nic/shared_memory). Where no node has two ranks the library's own answer is right.
  *
- * Limits: the library's own collectives know no nodes. Other types of a split (sockets, caches) are the library's, which puts each rank alone;
- * where some ranks give such a type, none may give MPI_UNDEFINED. The host's name (gethostname) stays. */
+ * Limits: the library's own collectives know no nodes. Other types of a split (sockets, caches) are the library's,
+ * which puts each rank alone; where some ranks give such a type, none may give MPI_UNDEFINED. The host's name
+ * (gethostname) stays. */
 #include "nodes.h"
 
 #include <stdio.h>

@@ -3,12 +3,14 @@
  *
  * Problem: a program that executes rdtsc reads the host's time, which no call shows.
  *
- * Model: the kernel lets rdtsc and rdtscp fault (PR_SET_TSC), and the handler puts the program's time (now.c) in the registers, in nanoseconds:
- * a counter of 1 GHz on core 0 of node 0. It is a clock like any other, so reading it in a loop lets time pass. The vDSO's and UCX's own readings
- * get the host's counter. Inside MPI_Init nothing faults, since libraries there measure the host.
+ * Model: the kernel lets rdtsc and rdtscp fault (PR_SET_TSC), and the handler puts the program's time (now.c) in the
+ * registers, in nanoseconds: a counter of 1 GHz on core 0 of node 0. It is a clock like any other, so reading it in
+ * a loop lets time pass. The vDSO's and UCX's own readings get the host's counter. Inside MPI_Init nothing faults,
+ * since libraries there measure the host.
  *
- * Limits: a thread inherits the setting from the one that starts it. A reading costs a signal, about a microsecond of real time. A program that
- * handles SIGSEGV itself after MPI_Init ends at its next reading. Ranks are processes (exanet/run/packed.py). */
+ * Limits: a thread inherits the setting from the one that starts it. A reading costs a signal, about a microsecond
+ * of real time. A program that handles SIGSEGV itself after MPI_Init ends at its next reading. Ranks are processes
+ * (exanet/run/packed.py). */
 #define _GNU_SOURCE
 #include "tsc.h"
 

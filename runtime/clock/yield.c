@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI libraries yield the processor in their progress loops, so that others on it may get on. In the virtual phase a poll that finds nothing
-// already gives the processor away for exactly as long as needed; the yield would only cost two context switches more.
+// MPI libraries yield the processor in their progress loops, so that others on it may get on. In the virtual phase a
+// poll that finds nothing already gives the processor away for exactly as long as needed; the yield would only cost two
+// context switches more.
 //
-// With several threads that take turns inside MPI (runtime/lib/token.c), a yield there says that the thread waits for another one; so does a lock
-// that is found taken. A thread that takes a lock may not step aside before it has left it, since the next one may want it; one that sleeps on
-// a lock or a condition lets others go first meanwhile. Outside MPI a thread that takes one lock again and again, with hardly anything in
-// between, waits like one that yields.
+// With several threads that take turns inside MPI (runtime/lib/token.c), a yield there says that the thread waits for
+// another one; so does a lock that is found taken. A thread that takes a lock may not step aside before it has left it,
+// since the next one may want it; one that sleeps on a lock or a condition lets others go first meanwhile. Outside MPI
+// a thread that takes one lock again and again, with hardly anything in between, waits like one that yields.
 //
 // Limit: the locks of pthreads, and no others (spin locks, futexes).
 #define _GNU_SOURCE
@@ -40,7 +41,8 @@ static bool takes_turns(void) {
 
 enum { LOCKS = 64, LOCKS_NS = 32000, BATCHES = 8 };
 
-/* Outside MPI, a thread that does nothing but take one lock waits in a loop for what another thread does, as one does that yields. */
+/* Outside MPI, a thread that does nothing but take one lock waits in a loop for what another thread does, as one
+   does that yields. */
 static void spins_at(const pthread_mutex_t *mutex) {
   SHIM_TLS const pthread_mutex_t *last;
   SHIM_TLS unsigned locks, batches;
@@ -61,7 +63,8 @@ EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex) {
     return exanet_system_lock(mutex);
   }
   int status = exanet_system_trylock(mutex);
-  /* Who has it waits for its turn: several threads that sleep on a lock and take it without theirs would keep each other from both. */
+  /* Who has it waits for its turn: several threads that sleep on a lock and take it without theirs would keep each
+     other from both. */
   for (int turns = 0; status == EBUSY && turns < TURNS_FOR_LOCK; ++turns) {
     exanet_thread_waits_for_lock();
     status = exanet_system_trylock(mutex);
@@ -89,7 +92,8 @@ EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex) {
   return status;
 }
 
-/* Open MPI asks its launcher for addresses when it first needs them: an answer from outside, for which nobody else goes first. */
+/* Open MPI asks its launcher for addresses when it first needs them: an answer from outside, for which nobody else
+   goes first. */
 static bool waits_for_launcher(const void *caller) {
   SHIM_TLS const void *known;
   SHIM_TLS bool answer;

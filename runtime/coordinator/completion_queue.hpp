@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completions of a rank that have not been handed to it, the earliest first, those of one time as they came.
 //
-// Problem: a rank that takes few completions at a time while thousands are due would have all of them sorted and moved each time.
+// Problem: a rank that takes few completions at a time while thousands are due would have all of them sorted and moved
+// each time.
 //
-// Model: a list whose beginning is in order and has been handed over up to a place. What has been added behind is put in order when the order is
-// asked for; nearly all of it already is. The place moves on, and the list is cut when half of it is behind that. A record is thus moved a few times,
-// however many wait.
+// Model: a list whose beginning is in order and has been handed over up to a place. What has been added behind is put
+// in order when the order is asked for; nearly all of it already is. The place moves on, and the list is cut when half
+// of it is behind that. A record is thus moved a few times, however many wait.
 #pragma once
 
 #include <algorithm>

@@ -106,8 +106,8 @@ TEST_CASE("packets are stored and written in words of the router's width") {
 }
 
 TEST_CASE("a completion that is already in the ring is seen at its time, also after something free was posted") {
-  // Rank 0 gets two packets that arrive within the lookahead, so both are handed over at once. Between them it posts a receive, which costs
-  // nothing and makes the horizon unknown.
+  // Rank 0 gets two packets that arrive within the lookahead, so both are handed over at once. Between them it posts a
+  // receive, which costs nothing and makes the horizon unknown.
   Machine m(3);
   m.run([&](exanet_ni* ni, std::uint32_t rank) {
     std::uint16_t ep, messages;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out what ranks of a node exchange through memory: one event for each message or transfer. Model and limits: shared_memory_nic.hpp.
+// Carries out what ranks of a node exchange through memory: one event for each message or transfer. Model and limits:
+// shared_memory_nic.hpp.
 #include "core/nic/shared_memory/shared_memory_nic.hpp"
 
 #include <utility>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do ranks of a node reach each other through memory in the time that its latency and rate say, in order, and all others as without it?
+// Do ranks of a node reach each other through memory in the time that its latency and rate say, in order, and all
+// others as without it?
 #include <doctest/doctest.h>
 
 #include "core/config/error.hpp"

@@ -6,13 +6,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <memory>
 
 #include "core/network/exanet/exanet_harness.hpp"
 #include "core/network/model.hpp"
 #include "core/routing/make_topology.hpp"
+#include "core/units/size_harness.hpp"
 
 using namespace exanet;
 
@@ -205,7 +205,7 @@ TEST_CASE("transfers to several neighbours at a time fill all their links, or th
 
 // In the long set. Transfers that are stored target by target stay below: docs/gateware/transfers.md says by how much.
 TEST_CASE("any number of transfers, to any number of neighbours, fill the links where they are stored in turn") {
-  if (std::getenv("EXANET_TEST_LONG") == nullptr) return;
+  if (!testing::in_full()) return;
   for (const std::uint32_t targets : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u})
     for (const std::uint32_t each : {1u, 3u, 9u, 27u}) {
       CAPTURE(targets);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SimGrid's time-independent format (exanet/trace/simgrid.py, exanet/trace/time_independent.py)."""
+"""SimGrid's time-independent format (exanet/trace/simgrid.py, exanet/trace/simgrid_read.py)."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def _write(trace: Trace, directory: Path, choices: Choices) -> LeftOut:
 
 
 def _read(file: Path, directory: Path) -> LeftOut:
-    from exanet.trace import time_independent
+    from exanet.trace import simgrid_read
 
-    return time_independent.read(file, directory)
+    return simgrid_read.read(file, directory)
 
 
 def _found(place: Path) -> Path | None:
-    from exanet.trace import time_independent
+    from exanet.trace import simgrid_read
 
-    return time_independent.found(place)
+    return simgrid_read.found(place)
 
 
 FORMAT = Format(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rank 0 reads a clock in a loop, as a planner does that measures: `time` for 1 ms of MPI_Wtime, `tsc` for 1 ms of the time stamp counter, which is
- * then compared with MPI_Wtime over a sleep. Prints how often it read it. */
+ * Rank 0 reads a clock in a loop, as a planner does that measures: `time` for 1 ms of MPI_Wtime, `tsc` for 1 ms of
+ * the time stamp counter, which is then compared with MPI_Wtime over a sleep. Prints how often it read it. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A thread waits for what another one gets from MPI in a loop that takes a lock and leaves it, as MPICH's tests of threads do at their barriers. */
+ * A thread waits for what another one gets from MPI in a loop that takes a lock and leaves it, as MPICH's tests of
+ * threads do at their barriers. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
