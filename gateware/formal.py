@@ -245,7 +245,7 @@ MUTATIONS = [
     Mutation("channel", "phy/rtl/phy_channel.sv", "quiet_q   <= QuietBits'(Quiet)", "quiet_q   <= '0"),
     Mutation("channel", "phy/rtl/phy_channel.sv", "rx_valid_i && rx_control_i && came.begun", "known_q && far_q.begun"),
     Mutation("channel", "phy/rtl/phy_channel.sv", "!restart_q && !far_q.restart", "!restart_q"),
-    Mutation("channel", "phy/rtl/phy_channel.sv", "due = flags != told_q ||", "due ="),
+    Mutation("channel", "phy/rtl/phy_channel.sv", "due = flags != reported_q ||", "due ="),
     Mutation("channel", "phy/rtl/phy_channel.sv", "begun_q <= far_q.restart && fresh_q", "begun_q <= far_q.restart"),
     Mutation("channel", "phy/rtl/phy_channel.sv", "if (restart_o) fresh_q", "if (drain_o) fresh_q"),
     Mutation("scrambler", "phy/rtl/phy_pkg.sv", "payload[i] ^ line[19+i] ^ line[i]", "payload[i] ^ line[18+i] ^ line[i]"),
@@ -306,7 +306,7 @@ MUTATIONS = [
     Mutation("output", "router/rtl/router_output.sv", "words_d >= 11'(2 * MostWords)", "words_d != '0"),
     Mutation("output", "router/rtl/router_output.sv", "words_d >= 11'(2 * MostWords)", "words_d >= 11'(MostWords)"),
     Mutation("output", "router/rtl/router_output.sv", "headers_d >= 7'd2", "headers_d != '0"),
-    Mutation("output", "router/rtl/router_output.sv", "room_q[0][v] <= words_d", "room_q[0][v] <= words_q[v]"),
+    Mutation("output", "router/rtl/router_output.sv", "space_q[0][v] <= words_d", "space_q[0][v] <= words_q[v]"),
     Mutation("output", "router/rtl/router_output.sv", "class_d = asks[1] != '0", "class_d = asks[0] == '0"),
     Mutation("output", "router/rtl/router_arbiter.sv", "(c == 1 || request_i[1] == '0)", "(c == 0 || request_i[0] == '0)"),
     Mutation("output", "router/rtl/router_output.sv", "- (take ? 11'(taken) : '0)", "- 11'(take)"),
@@ -320,7 +320,7 @@ MUTATIONS = [
     Mutation("input", "router/rtl/router_input.sv", "turn_q ? !(granted_i || discard) : ends_o", "turn_q || ends_o"),
     Mutation("input", "router/rtl/router_input.sv", "'{words: 12'(words_q), headers: 8'd1}", "'{words: 12'(left_q), headers: 8'd1}"),
     Mutation(
-        "link-receiver", "link/rtl/link_rx.sv", "room_words_q[vc_q] >= 10'(length_words_q)", "room_words_q[vc_q] != '0", {"PayloadDepth": 1}
+        "link-receiver", "link/rtl/link_rx.sv", "free_words_q[vc_q] >= 10'(length_words_q)", "free_words_q[vc_q] != '0", {"PayloadDepth": 1}
     ),
     Mutation("link-receiver", "link/rtl/link_rx.sv", "state_q == Payload ? FillPayload : FillFooter", "FillFooter"),
     Mutation(
@@ -347,7 +347,7 @@ MUTATIONS = [
     Mutation("ni-eject", "ni/rtl/ni_eject.sv", "header_sound_q && !extra_q", "header_sound_q"),
     Mutation("ni-eject", "ni/rtl/ni_eject.sv", "header_sound_q && !extra_q", "!extra_q"),
     Mutation("ni-eject", "ni/rtl/ni_eject.sv", "footer_q.crc32 == ~crc_q", "1'b1"),
-    Mutation("ni-eject", "ni/rtl/ni_eject.sv", "OwedBits'(take) + OwedBits'(drop)", "OwedBits'(take)"),
+    Mutation("ni-eject", "ni/rtl/ni_eject.sv", "PendingBits'(take) + PendingBits'(drop)", "PendingBits'(take)"),
     Mutation("ni-eject", "ni/rtl/ni_eject.sv", "(!tvalid_o || tready_i)", "1'b1"),
     Mutation("ni-eject", "ni/rtl/ni_eject.sv", "left > 10'(i)", "left >= 10'(i)"),
     Mutation("ni-dma", "ni/rtl/ni_dma_send.sv", "? user_q : {s_axis_tdata[47:0], user_q[127:0]}", "? user_q : user_q"),
@@ -374,7 +374,10 @@ MUTATIONS = [
     Mutation("link-news", "link/rtl/link_tx.sv", "stale = timer_q == '0 || news_q", "stale = timer_q == '0"),
     Mutation("link-news", "link/rtl/link_tx.sv", "early = news_q && !early_q", "early = news_q"),
     Mutation(
-        "link-news-wide", "link/rtl/link_tx.sv", "if (report == ReportKindHealth) told_health_q <= health_i", "told_health_q <= health_i"
+        "link-news-wide",
+        "link/rtl/link_tx.sv",
+        "if (report == ReportKindHealth) reported_health_q <= health_i",
+        "reported_health_q <= health_i",
     ),
     Mutation("ni-packetizer", "ni/rtl/ni_packetizer.sv", "answered_number_q == answer_number", "1'b1"),
     Mutation("ni-packetizer", "ni/rtl/ni_packetizer.sv", "answer_from_q == answer_peer", "1'b1"),
@@ -486,11 +489,14 @@ MUTATIONS = [
     Mutation("watchdog", "node/rtl/node_watchdog.sv", "watched = period_i != '0", "watched = 1'b1"),
     Mutation("watchdog", "node/rtl/node_watchdog.sv", "else if (!late) since_q", "else if (late) since_q"),
     Mutation("registers", "node/rtl/node_registers.sv", "if(s_axil_bready) axil_resp_acked = '1;", "axil_resp_acked = '1;"),
-    Mutation("link-credits", "link/rtl/link_tx.sv", "untold_words_q > 12'(PayloadDepth - 2 * MostWords)", "1'b0"),
-    Mutation("link-credits", "link/rtl/link_tx.sv", "untold_headers_q > 8'(HeaderDepth - 2)", "1'b0"),
+    Mutation("link-credits", "link/rtl/link_tx.sv", "unreported_words_q > 12'(PayloadDepth - 2 * MostWords)", "1'b0"),
+    Mutation("link-credits", "link/rtl/link_tx.sv", "unreported_headers_q > 8'(HeaderDepth - 2)", "1'b0"),
     Mutation("link-credits-wide", "link/rtl/link_tx.sv", "buffer_valid || due || stale", "buffer_valid || due"),
     Mutation(
-        "link-framing", "link/rtl/link_tx.sv", "control.freed_words[v] = words_q[v][10:0]", "control.freed_words[v] = untold_words_q[10:0]"
+        "link-framing",
+        "link/rtl/link_tx.sv",
+        "control.freed_words[v] = words_q[v][10:0]",
+        "control.freed_words[v] = unreported_words_q[10:0]",
     ),
 ]
 

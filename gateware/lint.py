@@ -23,7 +23,7 @@ import passed  # noqa: E402
 
 # A module alone leaves much of the packages and the other modules unused.
 UNUSED = ["unused-def", "unused-package-parameter", "unused-package-typedef", "unused-package-subroutine"]
-# Where nobody brings channels up, what a link knows for it has no reader; Verilator is told of these outputs by name.
+# Where nobody brings channels up, what a link knows for it has no reader; these outputs are named for Verilator.
 UNREAD = ["unconnected-output-port"]
 # A cast that some parameter needs is useless for another; a case with a default need not name what it covers.
 TASTE = ["useless-cast", "case-enum-explicit"]

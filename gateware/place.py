@@ -7,7 +7,7 @@ Parts are those of PARTS below; those that take minutes each are placed where th
 Lattice ECP5 family (LFE5U-25F, or -85F for what is larger, speed grade 8), which nextpnr knows wire by wire; a part is alone there,
 without pads, and the clock is that of gateware/constraints/exanet.sdc, which is delivered with the core. Routers have queues of 16
 headers, and of the data that they carry 4 bits are left (gateware/router/tb/router_place.sv); `router` has 1 + 1 ports, so that it is
-placed in half a minute. An ECP5 is slower than an UltraScale+: the figures tell when a path has got longer, not what is reached there.
+placed in half a minute. An ECP5 is slower than an UltraScale+: the figures show when a path has got longer, not what is reached there.
 The exit status is 1 when one is below its floor. The same sources in the same folder, with the same tools, give the same figures. With
 --keep they are written down in that folder, and a part is placed again when a source, a tool, the constraints or this file has changed.
 """

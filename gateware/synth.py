@@ -116,7 +116,7 @@ def read(top: str, parameters: dict[str, int]) -> str:
 
 @contextlib.contextmanager
 def stdout_closed() -> Iterator[None]:
-    """Nothing goes to the standard output meanwhile: Yosys writes the name of each command there, whatever it is told."""
+    """Nothing goes to the standard output meanwhile: Yosys writes the name of each command there, whatever its options."""
     sys.stdout.flush()
     kept = os.dup(1)
     with open(os.devnull, "w") as nowhere:

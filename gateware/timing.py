@@ -45,7 +45,7 @@ PARTS = (
     "lofamo",
 )
 LIMIT = 10
-"""Levels that 156.25 MHz leave room for at half a nanosecond each."""
+"""Levels that fit 156.25 MHz at half a nanosecond each."""
 
 
 def exceeded(results: dict[str, Levels]) -> list[str]:

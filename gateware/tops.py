@@ -128,7 +128,7 @@ def interfaces(ports: list[Port]) -> list[Interface]:
 
 
 def attributes(port: Port, buses: list[Interface]) -> str:
-    """What tells Vivado which interface a port is of, and what belongs to the core's clock."""
+    """What says to Vivado which interface a port is of, and what belongs to the core's clock."""
     for bus in buses:
         for signal, of_bus in bus.signals.items():
             if of_bus != port:

@@ -183,6 +183,12 @@ def python(spec: dict[str, Any], layouts: list[Layout]) -> str:
         out += [f'            "{field.name}": ({field.low}, {field.bits * field.count}),' for field in layout.fields]
         out += ["        },", "    ),"]
     out += ["}", '"""Layout to its bits and its fields, each the lowest bit and the bits of all elements."""', ""]
+    former = {layout.name: [field for field in layout.fields if field.formerly] for layout in layouts}
+    out += ["FORMER_NAMES: dict[str, dict[str, str]] = {"]
+    for name, fields in former.items():
+        if fields:
+            out += [f'    "{name}": {{', *(f'        "{field.formerly}": "{field.name}",' for field in fields), "    },"]
+    out += ["}", '"""Layout to the names that its fields had in the release before, each with today\'s name."""', ""]
     for name, enum in spec["enums"].items():
         out += [f"{name.upper()} = (", *(f'    "{value["name"]}",' for value in enum["values"]), ")"]
     return "\n".join(out) + "\n"

@@ -18,6 +18,7 @@ class Field:
     low: int
     meaning: str
     enum: str | None
+    formerly: str | None = None  # its name in the release before, which drivers may still use
 
     @property
     def high(self) -> int:
@@ -39,7 +40,7 @@ def load(path: Path) -> tuple[dict[str, Any], list[Layout]]:
     for name, entry in spec["layouts"].items():
         low, fields = 0, []
         for item in entry["fields"]:
-            field = Field(item["name"], item["bits"], item.get("count", 1), low, item["meaning"], item.get("enum"))
+            field = Field(item["name"], item["bits"], item.get("count", 1), low, item["meaning"], item.get("enum"), item.get("formerly"))
             if field.enum and spec["enums"][field.enum]["bits"] != field.bits:
                 raise ValueError(f"{path}: {name}.{field.name} has {field.bits} bits, its enum {field.enum} another number")
             if field.bits > 64:

@@ -630,17 +630,17 @@ struct NiConfig {
   constexpr std::uint64_t z_shift() const { return get_bits(raw, 26, 4); }
   constexpr void set_z_shift(std::uint64_t v) { set_bits(raw, 26, 4, v); }
   // retransmission timeout of messages, in rounds; doubles with each retransmission, up to 32 times
-  constexpr std::uint64_t patience() const { return get_bits(raw, 30, 6); }
-  constexpr void set_patience(std::uint64_t v) { set_bits(raw, 30, 6, v); }
+  constexpr std::uint64_t timeout() const { return get_bits(raw, 30, 6); }
+  constexpr void set_timeout(std::uint64_t v) { set_bits(raw, 30, 6, v); }
   // retransmissions without an acknowledgement until a message or block fails; 0: no limit
   constexpr std::uint64_t tries() const { return get_bits(raw, 36, 4); }
   constexpr void set_tries(std::uint64_t v) { set_bits(raw, 36, 4, v); }
   // retransmission timeout of blocks of transfers, whose rounds take 16 cycles for each of four blocks of each channel
-  constexpr std::uint64_t block_patience() const { return get_bits(raw, 40, 6); }
-  constexpr void set_block_patience(std::uint64_t v) { set_bits(raw, 40, 6, v); }
+  constexpr std::uint64_t block_timeout() const { return get_bits(raw, 40, 6); }
+  constexpr void set_block_timeout(std::uint64_t v) { set_bits(raw, 40, 6, v); }
   // timeout of reads after their request was acknowledged: binary logarithm of such rounds, at most 11; 0: none
-  constexpr std::uint64_t read_patience() const { return get_bits(raw, 46, 4); }
-  constexpr void set_read_patience(std::uint64_t v) { set_bits(raw, 46, 4, v); }
+  constexpr std::uint64_t read_timeout() const { return get_bits(raw, 46, 4); }
+  constexpr void set_read_timeout(std::uint64_t v) { set_bits(raw, 46, 4, v); }
   // channels reserved for serving reads of other nodes; stores use the rest
   constexpr std::uint64_t kept_channels() const { return get_bits(raw, 50, 8); }
   constexpr void set_kept_channels(std::uint64_t v) { set_bits(raw, 50, 8, v); }
@@ -852,8 +852,8 @@ struct NiReduceConfig {
   constexpr std::uint64_t dcid() const { return get_bits(raw, 0, 22); }
   constexpr void set_dcid(std::uint64_t v) { set_bits(raw, 0, 22, v); }
   // retransmission timeout in rounds of 256 cycles, which grows up to 32 times; 0: no retransmission
-  constexpr std::uint64_t patience() const { return get_bits(raw, 22, 12); }
-  constexpr void set_patience(std::uint64_t v) { set_bits(raw, 22, 12, v); }
+  constexpr std::uint64_t timeout() const { return get_bits(raw, 22, 12); }
+  constexpr void set_timeout(std::uint64_t v) { set_bits(raw, 22, 12, v); }
   // timeout of a reduction, in rounds after its first part at this node; 0: none
   constexpr std::uint64_t limit() const { return get_bits(raw, 34, 16); }
   constexpr void set_limit(std::uint64_t v) { set_bits(raw, 34, 16, v); }

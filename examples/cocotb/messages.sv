@@ -104,7 +104,7 @@ module messages (
 
   flit_t in[Ports], out[Ports];
   flit_t [Intra-1:0] sent;
-  credit_t freed[Ports][2], room[Ports][2];
+  credit_t freed[Ports][2], returned[Ports][2];
   logic [Ports-1:0] moved_on;
   logic [Intra-1:0] taken;
   assign moved_on = {taken, 1'b0};
@@ -112,9 +112,9 @@ module messages (
   for (genvar p = 0; p < Intra; p++) begin : gen_port
     assign in[Inter+p] = sent[p];
   end
-  assign room = '{default: '0};
+  assign returned = '{default: '0};
   exanet_router #(.InterPorts(Inter), .IntraPorts(Intra), .Dimensions(1)) u_router (
-    .clk_i(clk), .rst_ni(rst_n), .config_i(config_q), .flit_i(in), .credit_o(freed), .flit_o(out), .credit_i(room), .release_i(moved_on),
+    .clk_i(clk), .rst_ni(rst_n), .config_i(config_q), .flit_i(in), .credit_o(freed), .flit_o(out), .credit_i(returned), .release_i(moved_on),
     .discarded_o(discarded));
 
   exanet_ni #(.Channels(16)) u_ni (

@@ -65,13 +65,13 @@ module reductions (
   end
 
   flit_t in[2], out[2], sent;
-  credit_t freed[2][2], room[2][2];
+  credit_t freed[2][2], returned[2][2];
   logic taken;
   assign in[0] = '0;
   assign in[1] = sent;
-  assign room = '{default: '0};
+  assign returned = '{default: '0};
   exanet_router #(.InterPorts(1), .IntraPorts(1), .Dimensions(1)) u_router (
-    .clk_i(clk), .rst_ni(rst_n), .config_i(config_q), .flit_i(in), .credit_o(freed), .flit_o(out), .credit_i(room), .release_i({taken, 1'b0}),
+    .clk_i(clk), .rst_ni(rst_n), .config_i(config_q), .flit_i(in), .credit_o(freed), .flit_o(out), .credit_i(returned), .release_i({taken, 1'b0}),
     .discarded_o(discarded));
 
   exanet_reduce u_reduce (

@@ -94,7 +94,7 @@ async def bring_up(dut: Any) -> Node:
     await ClockCycles(dut.clk, 8)
     dut.rst_n.value = 1
     node.memory.write(0, bytes(2**16))  # entries begin with phase 0
-    await node.store(CONFIG, pack("ni_config", dcid=DCID, y_shift=4, z_shift=8, patience=2, tries=3, block_patience=2, kept_channels=4))
+    await node.store(CONFIG, pack("ni_config", dcid=DCID, y_shift=4, z_shift=8, timeout=2, tries=3, block_timeout=2, kept_channels=4))
     for context in range(8):
         await node.store(CONTEXTS + 16 * context, pack("ni_context", pdid=DOMAIN, enabled=1))
     await node.store(MAILBOXES + 16 * MAILBOX, pack("ni_mailbox", line=RING // 128, log_entries=LOG_ENTRIES, pdid=DOMAIN, open=1))

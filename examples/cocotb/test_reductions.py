@@ -85,7 +85,7 @@ async def bring_up(dut: Any) -> Node:
     node = Node(dut)
     await ClockCycles(dut.clk, 8)
     dut.rst_n.value = 1
-    await node.store(CONFIG, pack("ni_reduce_config", dcid=DCID, patience=20, limit=40))
+    await node.store(CONFIG, pack("ni_reduce_config", dcid=DCID, timeout=20, limit=40))
     return node
 
 

@@ -50,7 +50,7 @@ class Driver:
         self._tables: dict[tuple[int, int], int] = {}
         self._ends = 0
         for node, kept in enumerate(self.kept_channels):
-            timeouts = {"patience": TIMEOUT, "block_patience": TIMEOUT, "tries": TRIES}
+            timeouts = {"timeout": TIMEOUT, "block_timeout": TIMEOUT, "tries": TRIES}
             places = {"dcid": node, "y_shift": 3, "z_shift": 6}
             config = pack("ni_config", **places, **timeouts, kept_channels=kept, translate=translate)
             bench.store(node, _CONFIG, config)

@@ -8,13 +8,14 @@ ports.
 from __future__ import annotations
 
 import ctypes
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
 from exanet.gateware import build
 from exanet.karma import library
-from exanet.karma.layouts import LAYOUTS
+from exanet.karma.layouts import FORMER_NAMES, LAYOUTS
 from exanet.karma.library import Opened, Signatures
 
 _WRAPPER = "gateware/karma/tb/interface_bench.cpp"
@@ -62,11 +63,19 @@ class Event:
     value: int
 
 
+def _bits(layout: str, name: str) -> tuple[int, int]:
+    """The field's lowest bit and its bits. Accepts a name of the release before, with a warning."""
+    today = FORMER_NAMES.get(layout, {}).get(name, name)
+    if today != name:
+        warnings.warn(f"{layout}.{name} is {layout}.{today} now; the next release drops the old name", FutureWarning, stacklevel=3)
+    return LAYOUTS[layout][1][today]
+
+
 def pack(layout: str, **fields: int) -> int:
     """A record of spec/packet.yaml; fields that are not given are zero. Raises ValueError for what does not fit."""
     word = 0
     for name, value in fields.items():
-        low, bits = LAYOUTS[layout][1][name]
+        low, bits = _bits(layout, name)
         if not 0 <= value < 1 << bits:
             raise ValueError(f"{layout}.{name} = {value} does not fit into {bits} bits")
         word |= value << low
@@ -75,7 +84,7 @@ def pack(layout: str, **fields: int) -> int:
 
 def field(layout: str, name: str, word: int) -> int:
     """A field of such a record."""
-    low, bits = LAYOUTS[layout][1][name]
+    low, bits = _bits(layout, name)
     return word >> low & (1 << bits) - 1
 
 

@@ -237,10 +237,10 @@ LAYOUTS: dict[str, tuple[int, dict[str, tuple[int, int]]]] = {
             "dcid": (0, 22),
             "y_shift": (22, 4),
             "z_shift": (26, 4),
-            "patience": (30, 6),
+            "timeout": (30, 6),
             "tries": (36, 4),
-            "block_patience": (40, 6),
-            "read_patience": (46, 4),
+            "block_timeout": (40, 6),
+            "read_timeout": (46, 4),
             "kept_channels": (50, 8),
             "translate": (58, 1),
             "fault_tries": (59, 4),
@@ -338,7 +338,7 @@ LAYOUTS: dict[str, tuple[int, dict[str, tuple[int, int]]]] = {
         64,
         {
             "dcid": (0, 22),
-            "patience": (22, 12),
+            "timeout": (22, 12),
             "limit": (34, 16),
             "reserved": (50, 14),
         },
@@ -389,6 +389,18 @@ LAYOUTS: dict[str, tuple[int, dict[str, tuple[int, int]]]] = {
     ),
 }
 """Layout to its bits and its fields, each the lowest bit and the bits of all elements."""
+
+FORMER_NAMES: dict[str, dict[str, str]] = {
+    "ni_config": {
+        "patience": "timeout",
+        "block_patience": "block_timeout",
+        "read_patience": "read_timeout",
+    },
+    "ni_reduce_config": {
+        "patience": "timeout",
+    },
+}
+"""Layout to the names that its fields had in the release before, each with today's name."""
 
 PACKET_TYPE = (
     "Message",

@@ -236,7 +236,7 @@ def _follow_script(program: Path, command: list[str], depth: int) -> Mpi:
     if re.fullmatch(r"python[\d.]*", Path(words[0]).name):
         return _installed_binary(words[0], program) or _from_mpi4py(words[0])
     if Path(words[0]).name in ("sh", "bash", "dash", "zsh", "ksh"):
-        raise InputError(f"script {str(program)!r}: which MPI its programs use cannot be told; say --mpi mpich or --mpi openmpi")
+        raise InputError(f"script {str(program)!r}: cannot find out which MPI its programs use; say --mpi mpich or --mpi openmpi")
     return _follow([words[0], *words[1:], *command], depth + 1)
 
 

@@ -223,6 +223,23 @@ def test_layouts_are_those_of_the_specification() -> None:
         pack("message_send", length=128)
 
 
+@pytest.mark.parametrize(
+    ("layout", "old", "new"),
+    [
+        ("ni_config", "patience", "timeout"),
+        ("ni_config", "block_patience", "block_timeout"),
+        ("ni_config", "read_patience", "read_timeout"),
+        ("ni_reduce_config", "patience", "timeout"),
+    ],
+)
+def test_a_field_has_its_earlier_name_for_one_release(layout: str, old: str, new: str) -> None:
+    with pytest.warns(FutureWarning, match=rf"{layout}\.{old} is {layout}\.{new} now"):
+        word = pack(layout, **{old: 5})
+    assert word == pack(layout, **{new: 5}) != 0
+    with pytest.warns(FutureWarning):
+        assert field(layout, old, word) == 5
+
+
 def test_a_bench_says_what_has_gone_wrong() -> None:
     with pytest.raises(RuntimeError, match="what was waited for in memory has not come"), Bench(2) as bench:
         bench.wait(0, 0x1000, most=100)

@@ -74,8 +74,8 @@ void VerilatedInterfaces::configure(NodeId node) {
   config.set_dcid(buses_.address(node));
   config.set_y_shift(buses_.shift(1));
   config.set_z_shift(buses_.shift(2));
-  config.set_patience(GatewareShape::kMessageTimeout);
-  config.set_block_patience(GatewareShape::block_timeout(*context_.network));
+  config.set_timeout(GatewareShape::kMessageTimeout);
+  config.set_block_timeout(GatewareShape::block_timeout(*context_.network));
   config.set_kept_channels(GatewareShape::kKept);
   bus.word(kConfig, config);
   for (std::uint32_t number = 0; number < GatewareShape::kContexts; ++number) {

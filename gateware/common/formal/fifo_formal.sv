@@ -12,11 +12,11 @@ module fifo_formal #(
   input logic mark_i
 );
   logic rst_n = 1'b0;
-  logic [3:0] room = 4'(Depth), ahead = '0;
+  logic [3:0] space = 4'(Depth), ahead = '0;
   logic marked = 1'b0, late = 1'b0;
   logic write, read, valid, data, mark;
 
-  assign write = rst_n && write_i && room != '0;
+  assign write = rst_n && write_i && space != '0;
   assign read = rst_n && read_i && valid;
   assign mark = mark_i && !marked;
 
@@ -31,10 +31,10 @@ module fifo_formal #(
 
   // Words before the marked one; until there is one, words altogether.
   logic [3:0] held;
-  assign held = 4'(Depth) - room;
+  assign held = 4'(Depth) - space;
   always_ff @(posedge clk_i) begin
     rst_n <= 1'b1;
-    room  <= room - 4'(write) + 4'(read);
+    space  <= space - 4'(write) + 4'(read);
     late  <= write && held - 4'(read) == '0;
     if (write && mark) begin
       marked <= 1'b1;

@@ -297,10 +297,10 @@ package exanet_pkg;
     logic [3:0] fault_tries;  // retries of a block whose page faults, until its transfer fails
     logic translate;  // 1: addresses of transfers are virtual, of their protection domain; 0: physical and unchecked
     logic [7:0] kept_channels;  // channels reserved for serving reads of other nodes; stores use the rest
-    logic [3:0] read_patience;  // timeout of reads after their request was acknowledged: binary logarithm of such rounds, at most 11; 0: none
-    logic [5:0] block_patience;  // retransmission timeout of blocks of transfers, whose rounds take 16 cycles for each of four blocks of each channel
+    logic [3:0] read_timeout;  // timeout of reads after their request was acknowledged: binary logarithm of such rounds, at most 11; 0: none
+    logic [5:0] block_timeout;  // retransmission timeout of blocks of transfers, whose rounds take 16 cycles for each of four blocks of each channel
     logic [3:0] tries;  // retransmissions without an acknowledgement until a message or block fails; 0: no limit
-    logic [5:0] patience;  // retransmission timeout of messages, in rounds; doubles with each retransmission, up to 32 times
+    logic [5:0] timeout;  // retransmission timeout of messages, in rounds; doubles with each retransmission, up to 32 times
     logic [3:0] z_shift;  // ... and the third one shifted by this
     logic [3:0] y_shift;  // number of a peer: its first coordinate (with the node of the QFDB), OR'ed with the second one shifted by this ...
     logic [21:0] dcid;  // address of this node
@@ -389,7 +389,7 @@ package exanet_pkg;
   typedef struct packed {
     logic [13:0] reserved;  // zero
     logic [15:0] limit;  // timeout of a reduction, in rounds after its first part at this node; 0: none
-    logic [11:0] patience;  // retransmission timeout in rounds of 256 cycles, which grows up to 32 times; 0: no retransmission
+    logic [11:0] timeout;  // retransmission timeout in rounds of 256 cycles, which grows up to 32 times; 0: no retransmission
     logic [21:0] dcid;  // address of this node
   } ni_reduce_config_t;
 

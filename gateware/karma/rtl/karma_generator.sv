@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traffic generator of one intra-tile port: whole packets with every code in place, a word a cycle, when the router has room for them.
+// Traffic generator of one intra-tile port: whole packets with every code in place, a word a cycle, when the router has space for them.
 //
 // Stream: one packet after the other. Ping-pong: each when the answer to the one before has come. Echo: an answer for each packet that
 // arrives, to its source, of its length and type. Answers wait in a queue as deep as the router's slots, so that it never overflows.
@@ -33,7 +33,7 @@ module karma_generator #(
 
   state_e state_q;
   mode_e mode;
-  logic waiting_q, begins, wanted, room, answer_valid;
+  logic waiting_q, begins, wanted, space, answer_valid;
   logic [31:0] left_q, crc_q, pattern_q;
   logic [23:0] number_q;
   logic [12:0] words_q;
@@ -63,12 +63,12 @@ module karma_generator #(
     header.ecc = exanet_code_pkg::header_ecc(header[119:0]);
   end
 
-  // A packet begins when there is one to send and room for all of it, also in the cycle after a footer. Bulk leaves room for a priority packet.
+  // A packet begins when there is one to send and space for all of it, also in the cycle after a footer. Bulk leaves space for a priority packet.
   assign length_words = 6'((header.length + 10'd15) >> 4);
   assign wanted = mode == Echo ? answer_valid : left_q != '0 && !(mode == PingPong && waiting_q);
-  assign room = header.high_priority ? headers_q != '0 && words_q >= 13'(length_words)
+  assign space = header.high_priority ? headers_q != '0 && words_q >= 13'(length_words)
       : headers_q >= 8'd2 && words_q >= 13'(length_words) + 13'(MaxPayloadWords);
-  assign begins = state_q == Idle && wanted && room;
+  assign begins = state_q == Idle && wanted && space;
   assign answered_o = begins && mode == Echo;
 
   // Payload: a sequence that repeats after 2^32 - 1 words, padded with zeros behind the last byte.

@@ -17,7 +17,7 @@ using exanet::gateware::Transceiver;
 using exanet::gateware::TransceiverConfig;
 
 constexpr unsigned kInter = 2;
-constexpr std::uint64_t kAxiPatience = 1000;  // cycles; a register answers in a few
+constexpr std::uint64_t kAxiTimeout = 1000;  // cycles; a register answers in a few
 
 // One line, from a port of one board to a port of another, and the first words that went over it.
 struct Line {
@@ -50,7 +50,7 @@ class Bench {
   // The two register blocks of a board have the same signals under other names.
   template <class Ready, class Done>
   void transfer(Ready&& ready, Done&& done) {
-    const std::uint64_t limit = cycle_ + kAxiPatience;
+    const std::uint64_t limit = cycle_ + kAxiTimeout;
     for (; !ready(); step())
       if (cycle_ > limit) throw std::runtime_error("a register does not take its address");
     step();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sender and a receiver on a line that loses nothing: any words as data, Magic among them, at any pace, any room given back. Proved: data is
+// A sender and a receiver on a line that loses nothing: any words as data, Magic among them, at any pace, any space given back. Proved: data is
 // never taken for control nor control for data; every data word is seen once, in order; control words stand between packets alone, with
-// their check bits right; and the room that the receiver reports is what the sender was told, no more and no less.
+// their check bits right; and the space that the receiver reports is what the sender's control words said, no more and no less.
 module framing_formal #(
   parameter int unsigned LineBits = 64,
   parameter int unsigned Depth = 4
@@ -31,7 +31,7 @@ module framing_formal #(
     assign freed[v] = rst_n ? credit_i[v] : '0;
     assign none[v] = '0;
   end
-  // The router holds back what the buffer has no room for.
+  // The router holds back what the buffer has no space for.
   logic [Bits-1:0] held;
   assign held = tx.u_buffer.write_q - tx.u_buffer.read_q;
   always_comb begin
@@ -54,7 +54,7 @@ module framing_formal #(
   // The word on the line as the sender saw it when its register took it, and the sender as the line sees it.
   logic [2:0] state, of_line, seen;
   logic [127:0] word;
-  logic reads, ends, starts, tells, was_stuffed, stuffs, seen_stuffed;
+  logic reads, ends, starts, is_control, was_stuffed, stuffs, seen_stuffed;
   exanet_pkg::control_t control;
   logic [1:0][10:0] known_words;
   logic [1:0][6:0] known_headers;
@@ -80,16 +80,16 @@ module framing_formal #(
     if (LineBits == 64 && rx.is_data) half <= !half;
   end
 
-  // Room: what the sender knew when it sent a control word, and the sum of what the receiver reported.
-  logic [1:0][10:0] told_words = '0, sum_words = '0;
-  logic [1:0][6:0] told_headers = '0, sum_headers = '0;
+  // Space: what the sender knew when it sent a control word, and the sum of what the receiver reported.
+  logic [1:0][10:0] reported_words = '0, sum_words = '0;
+  logic [1:0][6:0] reported_headers = '0, sum_headers = '0;
   logic pending = 1'b0;
   always_ff @(posedge clk_i) begin
     pending <= rx.is_control;
     for (int unsigned v = 0; v < 2; v++) begin
       if (rx.is_control) begin
-        told_words[v]   <= known_words[v];
-        told_headers[v] <= known_headers[v];
+        reported_words[v]   <= known_words[v];
+        reported_headers[v] <= known_headers[v];
       end
       sum_words[v]   <= sum_words[v] + credit[v].words[10:0];
       sum_headers[v] <= sum_headers[v] + credit[v].headers[6:0];
@@ -97,29 +97,29 @@ module framing_formal #(
   end
 
   always_ff @(posedge clk_i) begin
-    Begin: assert (rst_n || {amid, half, told_words, told_headers, sum_words, sum_headers} == '0);
+    Begin: assert (rst_n || {amid, half, reported_words, reported_headers, sum_words, sum_headers} == '0);
     if (rst_n) begin
       BetweenPackets: assert (!rx.is_control || (!amid && !half));
       CodeRight: assert (!rx.control_valid_q || rx.take_control);
       StartIsStart: assert (!rx.is_control || (control.kind == exanet_pkg::ControlKindStart) == starts);
-      Coded: assert (!valid || !tells || (control.ecc == exanet_code_pkg::control_ecc(control[56:0]) && control.reserved == '0 &&
+      Coded: assert (!valid || !is_control || (control.ecc == exanet_code_pkg::control_ecc(control[56:0]) && control.reserved == '0 &&
                      (starts ? control.kind == exanet_pkg::ControlKindStart : control.kind == exanet_pkg::ControlKindCredit) &&
                      control.freed_words == known_words && control.freed_headers == known_headers));
       Held: assert (held <= Bits'(Depth));
       DataOrControl: assert (!(rx.data_valid_q && rx.control_valid_q) && rx.control_valid_q == pending);
-      OfTheSender: assert (!pending || (rx.control.freed_words == told_words && rx.control.freed_headers == told_headers));
-      Told: assert (pending || (rx.words_q == told_words && rx.headers_q == told_headers));
+      OfTheSender: assert (!pending || (rx.control.freed_words == reported_words && rx.control.freed_headers == reported_headers));
+      Reported: assert (pending || (rx.words_q == reported_words && rx.headers_q == reported_headers));
     end
   end
-  // Tells data, that the decoder and the sender are in step, and which word of the sender follows which.
+  // Separates data: that the decoder and the sender are in step, and which word of the sender follows which.
   if (LineBits == 64) begin : gen_narrow
-    assign tells = of_line == Start || of_line == Credit;
+    assign is_control = of_line == Start || of_line == Credit;
     assign stuffs = data == exanet_pkg::MagicWord && !was_stuffed;
     always_ff @(posedge clk_i) begin
       if (rst_n) begin
         DataIsData: assert (!rx.is_data || (of_line == Lower && data == word[63:0]) || (of_line == Upper && data == word[127:64]));
         EachOnce: assert ((moved && reads) == (rx.is_data && half) && half == (seen == Upper));
-        ControlIsControl: assert (!rx.is_control || tells);
+        ControlIsControl: assert (!rx.is_control || is_control);
         NoneLost: assert (!moved || rx.is_data || rx.is_control || data == exanet_pkg::MagicWord);
         MagicSeen: assert (rx.magic_q == (seen == Start || seen == Credit || seen_stuffed));
         Stuffing: assert (!tx.stuffed_q || ((state == Lower || state == Upper) && tx.buffer_valid &&
@@ -129,7 +129,7 @@ module framing_formal #(
         Starting: assert (state != Start || tx.buffer_valid);
         if (valid) begin
           Word: assert (of_line == Boundary ? data == exanet_pkg::MagicWord : of_line == Lower ? data == word[63:0] :
-                        of_line == Upper ? data == word[127:64] : tells);
+                        of_line == Upper ? data == word[127:64] : is_control);
           Stuffed: assert (!was_stuffed || ((of_line == Lower || of_line == Upper) && data == exanet_pkg::MagicWord));
           Reads: assert (reads == (of_line == Upper && !stuffs) && starts == (of_line == Start));
           Follows: assert (of_line == Boundary ? state == Start || state == Credit : of_line == Start ? state == Lower :
@@ -140,23 +140,23 @@ module framing_formal #(
       end
     end
   end else begin : gen_wide
-    assign tells = of_line == Boundary;
+    assign is_control = of_line == Boundary;
     assign stuffs = word[63:0] == exanet_pkg::MagicWord && !was_stuffed;
     always_ff @(posedge clk_i) begin
       if (rst_n) begin
         DataIsData: assert (!rx.is_data || (of_line == Upper && data == word));
         EachOnce: assert ((moved && reads) == rx.is_data);
-        ControlIsControl: assert (!rx.is_control || tells);
+        ControlIsControl: assert (!rx.is_control || is_control);
         NoneLost: assert (!moved || rx.is_data || rx.is_control || data == {2{exanet_pkg::MagicWord}});
         MagicSeen: assert (rx.magic_q == seen_stuffed);
         Stuffing: assert (!tx.stuffed_q || (state == Upper && tx.buffer_valid && tx.word[63:0] == exanet_pkg::MagicWord));
         States: assert ((seen == Boundary && !amid) || seen == Upper);
         Known: assert (state == Boundary || state == Upper);
         if (valid) begin
-          Word: assert (tells ? data[63:0] == exanet_pkg::MagicWord : data == (stuffs ? {2{exanet_pkg::MagicWord}} : word));
+          Word: assert (is_control ? data[63:0] == exanet_pkg::MagicWord : data == (stuffs ? {2{exanet_pkg::MagicWord}} : word));
           Stuffed: assert (!was_stuffed || (of_line == Upper && word[63:0] == exanet_pkg::MagicWord));
           Reads: assert (reads == (of_line == Upper && !stuffs) && (of_line == Upper || !was_stuffed));
-          Follows: assert (tells ? state == (starts ? Upper : Boundary) : stuffs ? state == Upper : state == (ends ? Boundary : Upper));
+          Follows: assert (is_control ? state == (starts ? Upper : Boundary) : stuffs ? state == Upper : state == (ends ? Boundary : Upper));
           Twice: assert (tx.stuffed_q == (of_line == Upper && stuffs));
         end
       end
@@ -178,16 +178,16 @@ module framing_formal #(
   for (genvar v = 0; v < 2; v++) begin : gen_sum
     always_ff @(posedge clk_i) begin
       if (rst_n) begin
-        RoomKept: assert (sum_words[v] + credit[v].words[10:0] == rx.words_q[v] && sum_headers[v] + credit[v].headers[6:0] == rx.headers_q[v]);
+        SpaceKept: assert (sum_words[v] + credit[v].words[10:0] == rx.words_q[v] && sum_headers[v] + credit[v].headers[6:0] == rx.headers_q[v]);
       end
     end
   end
 
-  // Reached: Magic among the data, and a control word with room behind a packet.
+  // Reached: Magic among the data, and a control word with space behind a packet.
   always_ff @(posedge clk_i) begin
     if (rst_n) begin
       Stuffs: cover (counters.tx_stuffed != '0 && moved && reads && ends);
-      Tells: cover (told_words[1] != '0 && counters.tx_packets != '0);
+      Reports: cover (reported_words[1] != '0 && counters.tx_packets != '0);
     end
   end
 endmodule

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sender without packets whose node's health changes at any time, whatever its registers say and whatever room comes back. Proved: health that is not
-// what the far end was told last is in the register of the line within eight cycles in which the line is ready and no room comes back; and two
-// reports out of turn never follow each other, so the others keep coming. Reached: health told out of turn, twice with another report between.
+// A sender without packets whose node's health changes at any time, whatever its registers say and whatever space comes back. Proved: health that is not
+// what was reported to the far end last is in the register of the line within eight cycles in which the line is ready and no space comes back; and two
+// reports out of turn never follow each other, so the others keep coming. Reached: health reported out of turn, twice with another report between.
 module news_formal #(
   parameter int unsigned LineBits = 64
 ) (
@@ -15,7 +15,7 @@ module news_formal #(
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
-  logic released, valid, drained, told;
+  logic released, valid, drained, control_sent;
   logic [1:0][10:0] sent_words;
   logic [1:0][6:0] sent_headers;
   logic [LineBits-1:0] data;
@@ -30,20 +30,20 @@ module news_formal #(
     .packets_o(counters.tx_packets), .credits_o(counters.tx_credits), .stuffed_o(counters.tx_stuffed));
 
   health_t far = '0;
-  logic [3:0] behind = '0;  // ready cycles without room that comes back, in which the far end has not been told
-  logic was_early = 1'b0, tells_health;
+  logic [3:0] behind = '0;  // ready cycles without space that comes back, in which nothing has been reported
+  logic was_early = 1'b0, reports_health;
   logic [1:0] early = '0;
-  assign told = tx.moved && tx.tells;
-  assign tells_health = told && tx.report == ReportKindHealth;
+  assign control_sent = tx.moved && tx.is_control;
+  assign reports_health = control_sent && tx.report == ReportKindHealth;
   always_ff @(posedge clk_i) begin
     if (rst_n) begin
-      if (tells_health) far <= health_i;
-      if (tells_health || health_i == far) behind <= '0;
+      if (reports_health) far <= health_i;
+      if (reports_health || health_i == far) behind <= '0;
       else if (ready_i && !back_i && behind != '1) behind <= behind + 1'b1;
-      if (told) was_early <= tx.early;
-      if (told && tx.early && early != '1) early <= early + 1'b1;
-      ToldInTime: assert (behind <= 4'd8);
-      InTurn: assert (!(told && tx.early && was_early));
+      if (control_sent) was_early <= tx.early;
+      if (control_sent && tx.early && early != '1) early <= early + 1'b1;
+      ReportedInTime: assert (behind <= 4'd8);
+      InTurn: assert (!(control_sent && tx.early && was_early));
       Twice: cover (early == 2'd2);
     end
   end

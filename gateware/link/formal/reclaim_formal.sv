@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receiving end of a link, behind a line that loses any words and damages headers, from a sender that takes room by what this end has told.
-// Looked at for so many cycles, as the solver does not come to an end without bound: the room that is told, what the pools hold and what is still
-// missing are what was sent, in every cycle: so no room is told twice and pools are never sent more than they hold; and once a report has come of all
-// that was sent, everything that was lost is told or held.
+// The receiving end of a link, behind a line that loses any words and damages headers, from a sender that takes space by what this end has reported.
+// Looked at for so many cycles, as the solver does not come to an end without bound: the space that is reported, what the pools hold and what is still
+// missing are what was sent, in every cycle: so no space is reported twice and pools are never sent more than they hold; and once a report has come of all
+// that was sent, everything that was lost is reported or held.
 module reclaim_formal #(
   parameter int unsigned PayloadDepth = 8,
   parameter int unsigned HeaderDepth = 4
@@ -38,13 +38,13 @@ module reclaim_formal #(
     .clk_i, .rst_ni(rst_n), .flit_i('0), .release_o(released), .credit_i(freed), .reclaim_i(reclaim), .health_i('0), .credit_threshold_i('0),
     .credit_interval_i('0), .valid_o(valid), .data_o(data), .ready_i, .drained_o(drained), .sent_words_o(sent_here),
     .sent_headers_o(sent_headers_here), .packets_o(counters.tx_packets), .credits_o(counters.tx_credits), .stuffed_o(counters.tx_stuffed));
-  link_rx #(.LineBits(128), .Patience(4), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth)) rx (
+  link_rx #(.LineBits(128), .ReceiveTimeout(4), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth)) rx (
     .clk_i, .rst_ni(rst_n), .valid_i(comes), .data_i(line), .whole_o(whole), .flit_o(flit_out), .freed_i(freed), .credit_o(credit),
     .reclaim_o(reclaim), .health_o(health), .heard_o(heard), .unconfirmed_o(counters.tx_unconfirmed), .packets_o(counters.rx_packets),
     .bad_headers_o(counters.rx_bad_headers), .bad_controls_o(counters.rx_bad_controls), .bad_payloads_o(counters.rx_bad_payloads),
     .cut_packets_o(counters.rx_cut_packets), .reclaimed_o(counters.rx_reclaimed), .stray_words_o(counters.rx_stray_words));
 
-  // The sender: totals, and the packet whose header has still to come. What it takes room by is the newest that this end might have told.
+  // The sender: totals, and the packet whose header has still to come. What it takes space by is the newest that this end might have reported.
   logic [1:0][10:0] sent = '0;
   logic [1:0][6:0] sent_headers = '0;
   logic pending = 1'b0, begun = 1'b0, vc = 1'b0, last_vc = 1'b0, begins, fits;  // begun: its Start has come
@@ -87,7 +87,7 @@ module reclaim_formal #(
     end
   end
 
-  // In the receiver's first stage: a header of the channel that the last Start told, with its words, or a control word.
+  // In the receiver's first stage: a header of the channel that the last Start announced, with its words, or a control word.
   logic in_first = 1'b0, first_vc = 1'b0, opens = 1'b0;
   logic [1:0] first_words = '0, reported = '0, reported_headers = '0;
   always_ff @(posedge clk_i) begin
@@ -105,8 +105,8 @@ module reclaim_formal #(
     assign freed[v].headers = 8'(rst_n && frees_i[v] && held_headers != '0);
     assign just = flit_out.valid && flit_out.head && flit_out.vc == v[0];
     assign in_stage = in_first && first_vc == v[0];
-    assign held = 11'(PayloadDepth) - 11'(rx.room_words_q[v]);
-    assign held_headers = 7'(HeaderDepth) - rx.room_headers_q[v];
+    assign held = 11'(PayloadDepth) - 11'(rx.free_words_q[v]);
+    assign held_headers = 7'(HeaderDepth) - rx.free_headers_q[v];
     assign come = rx.got_words_q[v] + (just ? 11'(rx.handed_words) : '0);
     assign come_headers = rx.got_headers_q[v] + 7'(just);
     assign missing = sent[v] - come;
@@ -138,7 +138,7 @@ module reclaim_formal #(
   end
   always_ff @(posedge clk_i) begin
     if (rst_n) begin
-      RoomThere: assert (rx.accept || !(rx.whole && 3'(rx.state_q) == 3'd1 && in_first && rx.legal_q && rx.syndrome_q == '0));
+      SpaceThere: assert (rx.accept || !(rx.whole && 3'(rx.state_q) == 3'd1 && in_first && rx.legal_q && rx.syndrome_q == '0));
       Opens: assert (opens == (rx.start) && (!opens || (pending && begun && rx.control.vc == vc && rx.heads_q == 2'd1)) && !rx.magic_q);
       First: assert (!in_first || (rx.data_valid_q && !pending && rx.header.length == {4'b0, first_words, 4'b0}));
       Handed: assert (!(flit_out.valid && flit_out.head) || rx.handed_words <= 6'd3);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The receiver under whatever may come on a line: any words, at any time, and with the channel going down and beginning anew at any time. Proved: what it hands to the router is always a header, exactly
-// the payload that the header announces, and a footer, on one channel; and never more than the router's FIFOs have room for.
+// the payload that the header announces, and a footer, on one channel; and never more than the router's FIFOs have space for.
 module rx_formal #(
   parameter int unsigned LineBits = 64,
   parameter int unsigned PayloadDepth = 512,
@@ -26,7 +26,7 @@ module rx_formal #(
   exanet_pkg::health_t health;
   logic heard;
   exanet_pkg::link_counters_t counters;
-  link_rx #(.LineBits(LineBits), .Patience(4), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth)) dut (
+  link_rx #(.LineBits(LineBits), .ReceiveTimeout(4), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth)) dut (
     .clk_i, .rst_ni(rst_n), .valid_i, .data_i, .down_i, .restart_i,
     .sent_words_i, .sent_headers_i, .whole_o(whole), .flit_o(flit), .freed_i(freed), .credit_o(credit), .reclaim_o(reclaim),
     .health_o(health), .heard_o(heard),
@@ -89,14 +89,14 @@ module rx_formal #(
     end
   end
 
-  for (genvar v = 0; v < 2; v++) begin : gen_room
+  for (genvar v = 0; v < 2; v++) begin : gen_space
     logic [9:0] coming;
     assign coming = (flit.valid && !flit.head && !flit.tail && flit.vc == (v == 1) ? 10'd1 : '0) +
         (open_next && vc_next == (v == 1) ? 10'(left_next) : '0);
     always_ff @(posedge clk_i) begin
       if (rst_n) begin
-        Words: assert (12'(dut.room_words_q[v]) + 12'(held_words[v]) + 12'(coming) == 12'(PayloadDepth));
-        Headers: assert (9'(dut.room_headers_q[v]) + 9'(held_headers[v]) + 9'(flit.valid && flit.head && flit.vc == (v == 1)) == 9'(HeaderDepth));
+        Words: assert (12'(dut.free_words_q[v]) + 12'(held_words[v]) + 12'(coming) == 12'(PayloadDepth));
+        Headers: assert (9'(dut.free_headers_q[v]) + 9'(held_headers[v]) + 9'(flit.valid && flit.head && flit.vc == (v == 1)) == 9'(HeaderDepth));
       end
     end
   end

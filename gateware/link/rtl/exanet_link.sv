@@ -4,10 +4,10 @@
 // `tx_ready_i` low for its own words and never holds rx; with four lanes it puts their bits side by side, whatever their skew.
 module exanet_link #(
   parameter int unsigned LineBits = 64,  // or 128
-  parameter int unsigned Patience = 4096,
+  parameter int unsigned ReceiveTimeout = 4096,
   parameter int unsigned PayloadDepth = 512,  // of the router's pool behind this port, for each virtual channel
   parameter int unsigned HeaderDepth = 32,
-  parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords  // payload of the largest packet, for two of which the far end asks room
+  parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords  // payload of the largest packet, for two of which the far end asks space
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -15,7 +15,7 @@ module exanet_link #(
   input  exanet_pkg::flit_t   flit_i,
   output logic                release_o,
   output exanet_pkg::flit_t   flit_o,
-  input  exanet_pkg::credit_t credit_i[2],  // freed in this node, told to the far end
+  input  exanet_pkg::credit_t credit_i[2],  // freed in this node, reported to the far end
   output exanet_pkg::credit_t credit_o[2],  // freed at the far end
   // transceiver
   output logic                tx_valid_o,
@@ -40,33 +40,33 @@ module exanet_link #(
   if (PayloadDepth > 512 || HeaderDepth < 2 || HeaderDepth > 64) begin : gen_illegal_1
     $error("a pool of up to 512 payload words and of 2 to 64 headers");
   end
-  if (Patience < 64 || (Patience & (Patience - 1)) != 0) begin : gen_illegal_3
-    $error("exanet_link: Patience is a power of two, 64 or more");
+  if (ReceiveTimeout < 64 || (ReceiveTimeout & (ReceiveTimeout - 1)) != 0) begin : gen_illegal_3
+    $error("exanet_link: ReceiveTimeout is a power of two, 64 or more");
   end
   if (MostWords > exanet_pkg::MaxPayloadWords || 2 * MostWords > PayloadDepth) begin : gen_illegal_2
     $error("a pool holds two of the largest packets, of up to 32 payload words each");
   end
-  exanet_pkg::credit_t reclaim[2], told[2];
+  exanet_pkg::credit_t reclaim[2], reported[2];
   logic [1:0][10:0] sent_words;
   logic [1:0][6:0] sent_headers;
   logic whole;
 
-  // The far end knows nothing of packets from before a restart, and is told nothing when they leave.
+  // The far end knows nothing of packets from before a restart, and gets no credit when they leave.
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) clear_o <= 1'b1;
     else clear_o <= !restart_i && (clear_o || whole);
   end
-  for (genvar v = 0; v < 2; v++) begin : gen_told
-    assign told[v] = clear_o ? credit_i[v] : '0;
+  for (genvar v = 0; v < 2; v++) begin : gen_reported
+    assign reported[v] = clear_o ? credit_i[v] : '0;
   end
 
   link_tx #(.LineBits(LineBits), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth), .MostWords(MostWords)) u_tx (
-    .clk_i, .rst_ni, .flit_i, .release_o, .credit_i(told), .reclaim_i(reclaim), .drain_i, .drained_o, .restart_i,
+    .clk_i, .rst_ni, .flit_i, .release_o, .credit_i(reported), .reclaim_i(reclaim), .drain_i, .drained_o, .restart_i,
     .sent_words_o(sent_words), .sent_headers_o(sent_headers), .health_i, .credit_threshold_i, .credit_interval_i,
     .valid_o(tx_valid_o), .data_o(tx_data_o), .ready_i(tx_ready_i),
     .packets_o(counters_o.tx_packets), .credits_o(counters_o.tx_credits), .stuffed_o(counters_o.tx_stuffed));
 
-  link_rx #(.LineBits(LineBits), .Patience(Patience), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth)) u_rx (
+  link_rx #(.LineBits(LineBits), .ReceiveTimeout(ReceiveTimeout), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth)) u_rx (
     .clk_i, .rst_ni, .valid_i(rx_valid_i), .data_i(rx_data_i), .down_i, .restart_i,
     .sent_words_i(sent_words), .sent_headers_i(sent_headers), .whole_o(whole), .unconfirmed_o(counters_o.tx_unconfirmed),
     .flit_o, .freed_i(credit_i), .credit_o, .reclaim_o(reclaim), .health_o, .heard_o,

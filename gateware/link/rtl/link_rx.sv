@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Receiving half of the link: finds packets and control words among the words of the line, checks them, and hands packets to the router.
 //
-// Room for a packet was reserved by the sender, so nothing is buffered here and nothing is ever stopped. Cut-through means that a header is
+// Space for a packet was reserved by the sender, so nothing is buffered here and nothing is ever stopped. Cut-through means that a header is
 // gone before its payload is seen: damage found later marks the footer. Whatever happens on the line, a header handed on is followed by
-// exactly its payload and a footer: when the rest does not come (another control word, or silence of `Patience` cycles), it is made up, marked.
-// And the queues never overflow: a header that came out wrong may ask for more than was reserved, so room is counted here as well.
+// exactly its payload and a footer: when the rest does not come (another control word, or silence of `ReceiveTimeout` cycles), it is made up, marked.
+// And the queues never overflow: a header that came out wrong may ask for more than was reserved, so space is counted here as well.
 //
 // The codes of headers and control words only detect, up to three wrong bits: that is what one on the line becomes behind a descrambler, so one
-// that were put right would be put wrong. A packet with a damaged header is lost, and its room reclaimed; of a control word the next one makes it good.
+// that were put right would be put wrong. A packet with a damaged header is lost, and its space reclaimed; of a control word the next one makes it good.
 module link_rx #(
   parameter int unsigned LineBits = 64,       // or 128
-  parameter int unsigned Patience = 4096,     // a power of two, 64 or more
+  parameter int unsigned ReceiveTimeout = 4096,     // a power of two, 64 or more
   parameter int unsigned PayloadDepth = 512,  // of the pool of each virtual channel behind this port, up to 512
   parameter int unsigned HeaderDepth = 32     // up to 64
 ) (
@@ -19,30 +19,30 @@ module link_rx #(
   input  logic                valid_i,
   input  logic [LineBits-1:0] data_i,
   input  logic                down_i = 1'b0,     // no words come: a packet that is not whole is made up at once
-  input  logic                restart_i = 1'b0,  // while down: the far end begins anew, and has room for all that was sent
+  input  logic                restart_i = 1'b0,  // while down: the far end begins anew, and has space for all that was sent
   input  logic [1:0][10:0]    sent_words_i = '0,
   input  logic [1:0][6:0]     sent_headers_i = '0,
   output logic                whole_o,           // the pools here hold no packet
   output exanet_pkg::flit_t   flit_o,
-  input  exanet_pkg::credit_t freed_i[2],       // room that came back in this node's FIFOs
-  output exanet_pkg::credit_t credit_o[2],      // room that came back at the far end
-  output exanet_pkg::credit_t reclaim_o[2],     // room here whose packets were lost on the way
+  input  exanet_pkg::credit_t freed_i[2],       // space that came back in this node's FIFOs
+  output exanet_pkg::credit_t credit_o[2],      // space that came back at the far end
+  output exanet_pkg::credit_t reclaim_o[2],     // space here whose packets were lost on the way
   output exanet_pkg::health_t health_o,         // of the far node
   output logic                heard_o,          // a sound control word came
   output logic [31:0]         unconfirmed_o,    // packets sent of which it is not known, after a restart, whether they have left the far end's pools
   output logic [31:0]         packets_o,
-  output logic [31:0]         bad_headers_o,    // with wrong bits, or without room: the packet is not handed on
+  output logic [31:0]         bad_headers_o,    // with wrong bits, or without space: the packet is not handed on
   output logic [31:0]         bad_controls_o,
   output logic [31:0]         bad_payloads_o,   // CRC
   output logic [31:0]         cut_packets_o,    // made up to their length
-  output logic [31:0]         reclaimed_o,      // packets that did not arrive, whose room was given back
+  output logic [31:0]         reclaimed_o,      // packets that did not arrive, whose space was given back
   output logic [31:0]         stray_words_o     // words outside packets
 );
   import exanet_pkg::*;
   typedef enum logic [2:0] { Hunt, Header, Payload, Footer, FillPayload, FillFooter } state_e;
   state_e state_q;
 
-  // Stage 1: take out Magic, tell data from control.
+  // Stage 1: take out Magic, separate data from control.
   logic magic, announces, magic_q, is_data, is_control;
   assign magic = data_i[63:0] == MagicWord;
   if (LineBits == 64) begin : gen_narrow
@@ -64,10 +64,10 @@ module link_rx #(
   logic [7:0] syndrome, syndrome_q;  // what the header's check bits differ by, of the words up to this one
   logic [5:0] length_words, length_words_q;
   logic legal, legal_q;
-  logic starts_vc_q;  // the channel that the last Start has told
-  control_t told;
+  logic starts_vc_q;  // the channel that the last Start has announced
+  control_t incoming;
   header_t part;  // a header of this line word alone
-  assign told = data_i[LineBits-1-:64];
+  assign incoming = data_i[LineBits-1-:64];
   if (LineBits == 64) begin : gen_part
     assign part = heads_q == 2'd2 ? {64'b0, data_i} : {data_i, 64'b0};
   end else begin : gen_all
@@ -75,7 +75,7 @@ module link_rx #(
   end
   always_comb begin
     control_sound = 'x;
-    if (is_control) control_sound = told.ecc == exanet_code_pkg::control_ecc(told[56:0]);
+    if (is_control) control_sound = incoming.ecc == exanet_code_pkg::control_ecc(incoming[56:0]);
     {syndrome, length_words, legal} = 'x;
     if (is_data && heads_q != '0) begin
       syndrome = part.ecc ^ exanet_code_pkg::header_ecc(part[119:0]) ^ (heads_q == 2'(HeaderWords) ? '0 : syndrome_q);
@@ -102,9 +102,9 @@ module link_rx #(
       control_valid_q <= is_control;
       control_sound_q <= control_sound;
       word_q          <= data_i;
-      if (is_control && control_sound && told.kind == ControlKindStart) begin
+      if (is_control && control_sound && incoming.kind == ControlKindStart) begin
         heads_q     <= 2'(HeaderWords);
-        starts_vc_q <= told.vc;
+        starts_vc_q <= incoming.vc;
       end else if (is_data && heads_q != '0) heads_q <= heads_q - 1'b1;
       if (is_data && heads_q != '0) {syndrome_q, length_words_q, legal_q} <= {syndrome, length_words, legal};
     end
@@ -113,7 +113,7 @@ module link_rx #(
   // Control words.
   control_t control;
   logic start, take_control;
-  logic [1:0][10:0] words_q;      // what the far end has told
+  logic [1:0][10:0] words_q;      // what the far end has reported
   logic [1:0][6:0] headers_q;
   logic [1:0][10:0] got_words_q;  // what has come from there, or been given up
   logic [1:0][6:0] got_headers_q;
@@ -144,7 +144,7 @@ module link_rx #(
         control.report - got_words_q[v] - (just ? 11'(handed_words) : '0), control.report[6:0] - got_headers_q[v] - 7'(just));
   end
 
-  // Room of which the far end has not said that it is free again.
+  // Space of which the far end has not said that it is free again.
   credit_t sent[2];
   for (genvar v = 0; v < 2; v++) begin : gen_sent
     assign sent[v] = difference(sent_words_i[v] - words_q[v], sent_headers_i[v] - headers_q[v]);
@@ -155,7 +155,7 @@ module link_rx #(
   logic [127:0] word;
   logic [5:0] left_q;
   logic [31:0] crc_q, crc_next, sent_crc;
-  logic [$clog2(Patience)-1:0] timer_q;
+  logic [$clog2(ReceiveTimeout)-1:0] timer_q;
   logic whole;
   header_t header;
   footer_t footer;
@@ -166,22 +166,22 @@ module link_rx #(
   assign silence = timer_q == '0 || down_i;
   assign opens = start && (state_q == Hunt || state_q == Header);
 
-  // Room in the pools behind this port.
-  logic [1:0][9:0] room_words_q;
-  logic [1:0][6:0] room_headers_q;
+  // Space in the pools behind this port.
+  logic [1:0][9:0] free_words_q;
+  logic [1:0][6:0] free_headers_q;
   logic accept;
-  assign whole_o = room_words_q[0] == 10'(PayloadDepth) && room_words_q[1] == 10'(PayloadDepth) &&
-      room_headers_q[0] == 7'(HeaderDepth) && room_headers_q[1] == 7'(HeaderDepth);
-  assign accept = whole && state_q == Header && syndrome_q == '0 && legal_q && room_headers_q[vc_q] != '0 &&
-      room_words_q[vc_q] >= 10'(length_words_q);
+  assign whole_o = free_words_q[0] == 10'(PayloadDepth) && free_words_q[1] == 10'(PayloadDepth) &&
+      free_headers_q[0] == 7'(HeaderDepth) && free_headers_q[1] == 7'(HeaderDepth);
+  assign accept = whole && state_q == Header && syndrome_q == '0 && legal_q && free_headers_q[vc_q] != '0 &&
+      free_words_q[vc_q] >= 10'(length_words_q);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      room_words_q   <= '{default: 10'(PayloadDepth)};
-      room_headers_q <= '{default: 7'(HeaderDepth)};
+      free_words_q   <= '{default: 10'(PayloadDepth)};
+      free_headers_q <= '{default: 7'(HeaderDepth)};
     end else begin
       for (int unsigned v = 0; v < 2; v++) begin
-        room_words_q[v]   <= room_words_q[v] + 10'(freed_i[v].words) - (accept && vc_q == v[0] ? 10'(length_words_q) : '0);
-        room_headers_q[v] <= room_headers_q[v] + 7'(freed_i[v].headers) - 7'(accept && vc_q == v[0]);
+        free_words_q[v]   <= free_words_q[v] + 10'(freed_i[v].words) - (accept && vc_q == v[0] ? 10'(length_words_q) : '0);
+        free_headers_q[v] <= free_headers_q[v] + 7'(freed_i[v].headers) - 7'(accept && vc_q == v[0]);
       end
     end
   end

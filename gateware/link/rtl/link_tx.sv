@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sending half of the link: frames packets into the words of the line, and tells the far end what room has come back here.
+// Sending half of the link: frames packets into the words of the line, and returns credits to the far end.
 //
 // On a line of 64 bits a packet is Magic, Start, then two line words for each router word, lower half first. A credit is Magic, Credit. A data
 // word that equals Magic is sent twice, so the far end never takes data for control. On a line of 128 bits (four lanes of 32) Magic and the
 // control word share a line word, Magic in the lower half, and a router word is a line word. Before one whose lower half equals Magic goes a
-// word of two Magics. Every control word carries all counts of room and, in turn, one report.
+// word of two Magics. Every control word carries all counts of space and, in turn, one report.
 //
 // Control words never delay a packet: Start carries what is due when a packet comes, and a credit is sent only when no packet can be at the
 // wire in one of its cycles. In an idle link it goes as soon as `credit_threshold_i` words have come back; that register at 0 means with
-// every packet. Whatever it says, what has come back is told before the far end, which asks room for two of the largest packets, could wait for it.
+// every packet. Whatever it says, what has come back is reported before the far end, which asks space for two of the largest packets, could wait for it.
 // After `credit_interval_i` idle cycles (0: 65,536) counts and reports are repeated, so that what was lost on the line is put right. That is at a time at
 // which nothing else is due: without a threshold and pauses of the transceiver, when packets and credits arrive does not depend on it.
-// Health that has changed is told in the next control word, out of turn but for every second one, or as a repetition of its own when the link is idle.
+// Health that has changed is reported in the next control word, out of turn but for every second one, or as a repetition of its own when the link is idle.
 //
 // The words go through a register, which takes the next one when it is empty or its own has been taken: what waits for the transceiver stays as it is,
-// and framing and codes are not in the way of `ready_i`. Which word comes next, and what a control word tells, is settled when the register takes it.
+// and framing and codes are not in the way of `ready_i`. Which word comes next, and what a control word says, is settled when the register takes it.
 module link_tx #(
   parameter int unsigned LineBits = 64,  // or 128
   parameter int unsigned PayloadDepth = 512,  // of this node's pool, for each virtual channel
@@ -26,8 +26,8 @@ module link_tx #(
   input  logic                rst_ni,
   input  exanet_pkg::flit_t   flit_i,
   output logic                release_o,      // a packet's Start is in the register of the line
-  input  exanet_pkg::credit_t credit_i[2],    // room that came back in this node's FIFOs
-  input  exanet_pkg::credit_t reclaim_i[2],   // room in them whose packets were lost on the way here
+  input  exanet_pkg::credit_t credit_i[2],    // space that came back in this node's FIFOs
+  input  exanet_pkg::credit_t reclaim_i[2],   // space in them whose packets were lost on the way here
   input  exanet_pkg::health_t health_i,
   input  logic [11:0]         credit_threshold_i,
   input  logic [15:0]         credit_interval_i,
@@ -52,19 +52,19 @@ module link_tx #(
   typedef enum logic [2:0] { Boundary, Start, Credit, Lower, Upper } state_e;
   state_e state_q, state_d;
 
-  logic buffer_valid, buffer_read, tail, vc, stuffed_q, stuff, offers, takes, moved, due, stale, head_q, tells, starts, told;
+  logic buffer_valid, buffer_read, tail, vc, stuffed_q, stuff, offers, takes, moved, due, stale, head_q, is_control, starts, control_sent;
   logic [127:0] word;
   logic [LineBits-1:0] offered;  // to the register
-  logic [1:0][11:0] words_q;   // room that came back, since reset
+  logic [1:0][11:0] words_q;   // space that came back, since reset
   logic [1:0][7:0] headers_q;
-  logic [11:0] untold_words_q;  // both channels' room of which the far end does not know
-  logic [7:0] untold_headers_q;
+  logic [11:0] unreported_words_q;  // both channels' space of which the far end does not know
+  logic [7:0] unreported_headers_q;
   logic [1:0][10:0] sent_words_q;
   logic [1:0][6:0] sent_headers_q;
   logic [15:0] timer_q;
   logic [2:0] report_q;
   report_kind_e report;
-  health_t told_health_q;  // what the far end was told last
+  health_t reported_health_q;  // what was reported to the far end last
   logic news_q, early_q, early;  // health is another by now; a report out of turn was the last one, is this one
   control_t control;
 
@@ -79,14 +79,14 @@ module link_tx #(
   logic [7:0] back_headers;
   assign back_words = credit_i[0].words + credit_i[1].words + reclaim_i[0].words + reclaim_i[1].words;
   assign back_headers = credit_i[0].headers + credit_i[1].headers + reclaim_i[0].headers + reclaim_i[1].headers;
-  assign due = untold_headers_q != '0 && (untold_words_q >= credit_threshold_i || untold_words_q > 12'(PayloadDepth - 2 * MostWords) ||
-      untold_headers_q > 8'(HeaderDepth - 2));
+  assign due = unreported_headers_q != '0 && (unreported_words_q >= credit_threshold_i || unreported_words_q > 12'(PayloadDepth - 2 * MostWords) ||
+      unreported_headers_q > 8'(HeaderDepth - 2));
   assign early = news_q && !early_q;
   assign report = early ? ReportKindHealth : report_kind_e'(report_q);
   assign stale = timer_q == '0 || news_q;
   assign takes = !valid_o || ready_i;
   assign moved = offers && takes;
-  assign release_o = tells && starts && takes;
+  assign release_o = is_control && starts && takes;
   assign drained_o = state_q == Boundary && !valid_o;
   assign sent_words_o = sent_words_q;
   assign sent_headers_o = sent_headers_q;
@@ -108,16 +108,16 @@ module link_tx #(
       control.freed_words[v] = words_q[v][10:0];
     end
     control.ecc = 'x;
-    if (tells) control.ecc = exanet_code_pkg::control_ecc(control[56:0]);
+    if (is_control) control.ecc = exanet_code_pkg::control_ecc(control[56:0]);
   end
 
   if (LineBits == 64) begin : gen_narrow
-    // Room that comes back now is due in the next cycle; a header that comes now is in the buffer then.
+    // Space that comes back now is due in the next cycle; a header that comes now is in the buffer then.
     logic quiet;
     assign quiet = credit_i[0].headers == '0 && credit_i[1].headers == '0;
     assign starts = state_q == Start;
-    assign tells = state_q == Start || state_q == Credit;
-    assign told = tells && takes;
+    assign is_control = state_q == Start || state_q == Credit;
+    assign control_sent = is_control && takes;
     assign stuff = ((state_q == Lower && magic[0]) || (state_q == Upper && magic[1])) && !stuffed_q;
     always_comb begin
       state_d = state_q;
@@ -150,8 +150,8 @@ module link_tx #(
     end
   end else begin : gen_wide
     assign starts = buffer_valid && !drain_i;
-    assign tells = state_q == Boundary;
-    assign told = tells && moved;
+    assign is_control = state_q == Boundary;
+    assign control_sent = is_control && moved;
     assign stuff = magic[0] && !stuffed_q;
     always_comb begin
       state_d = state_q;
@@ -186,11 +186,11 @@ module link_tx #(
       stuffed_q  <= 1'b0;
       words_q    <= '0;
       headers_q  <= '0;
-      untold_words_q   <= '0;
-      untold_headers_q <= '0;
+      unreported_words_q   <= '0;
+      unreported_headers_q <= '0;
       timer_q    <= 16'd1;  // the neighbour hears of this node's health at once, but nothing during the reset
       report_q   <= '0;
-      told_health_q <= '0;
+      reported_health_q <= '0;
       news_q     <= 1'b0;
       early_q    <= 1'b0;
       head_q     <= 1'b0;
@@ -213,24 +213,24 @@ module link_tx #(
         stuffed_q <= stuff;
         stuffed_o <= stuffed_o + 32'(stuff);
       end
-      untold_words_q   <= told ? back_words : back_words + untold_words_q;
-      untold_headers_q <= told ? back_headers : back_headers + untold_headers_q;
-      if (told) begin
+      unreported_words_q   <= control_sent ? back_words : back_words + unreported_words_q;
+      unreported_headers_q <= control_sent ? back_headers : back_headers + unreported_headers_q;
+      if (control_sent) begin
         timer_q        <= credit_interval_i == '0 ? '1 : credit_interval_i;
         early_q        <= early;
         if (!early) report_q <= report == ReportKindHeaders1 ? '0 : report_q + 1'b1;
-        if (report == ReportKindHealth) told_health_q <= health_i;
+        if (report == ReportKindHealth) reported_health_q <= health_i;
       end else if (timer_q != '0) begin
         timer_q <= timer_q - 1'b1;
       end
-      news_q <= health_i != told_health_q && !(told && report == ReportKindHealth);
+      news_q <= health_i != reported_health_q && !(control_sent && report == ReportKindHealth);
       if (release_o) begin
         packets_o <= packets_o + 1'b1;
       end
-      if (told && !starts) credits_o <= credits_o + 1'b1;
+      if (control_sent && !starts) credits_o <= credits_o + 1'b1;
       if (restart_i) begin
-        {words_q, headers_q, untold_words_q, untold_headers_q, sent_words_q, sent_headers_q, report_q} <= '0;
-        {told_health_q, news_q, early_q} <= '0;
+        {words_q, headers_q, unreported_words_q, unreported_headers_q, sent_words_q, sent_headers_q, report_q} <= '0;
+        {reported_health_q, news_q, early_q} <= '0;
         timer_q <= 16'd1;
       end
     end

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ni_blocks with translation, under any packets, any memory, any sink of answers, and any ends; ni_translate is whatever keeps its contract (ni-translate
 // proves that it does). Proved, for a domain and a frame that is this domain's alone: no write goes to that frame but of a packet that was decided on with
-// the domain's translation since the last invalidation, or it is an end, which goes where it was told to; and no burst leaves its page. So packets of other
+// the domain's translation since the last invalidation, or it is an end, which goes to the word of its transfer; and no burst leaves its page. So packets of other
 // domains write nothing there, whatever they say. The streams of answers and the write channels keep the rules of AXI (the module's own assertions).
 //
 // Domain and frame are any: they are compared and nothing else. That packets on their way to memory are among those that are counted as not answered, which
@@ -87,27 +87,27 @@ module blocks_formal #(
   end
   always_comb begin
     if (dut.amid_q && words == 6'd32) assume (keep_i == '0);
-    assume (!(dut.decides && dut.tells_end && read_ends));  // the end of a read is taken in time: ni-transfers-waits
+    assume (!(dut.decides && dut.reports_end && read_ends));  // the end of a read is taken in time: ni-transfers-waits
     if (looked_q != Domain) assume (page_frame_i != Frame);
     assume (fault_i == NackReasonNone || ni_pkg::is_page_fault(fault_i));
     if (end_waits) assume (end_valid_i && end_word_i == end_word_q && end_value_i == end_value_q);
   end
 
   // A packet of the domain was decided on since the last invalidation, with the frame.
-  logic told = 1'b0, decided, clears;
+  logic translated = 1'b0, decided, clears;
   assign decided = dut.decides && dut.writes && want && known_i && fault_i == NackReasonNone && dut.user_q.pdid == Domain &&
       looked_q == Domain && page_q == dut.user_q.dmadd[47:12] && page_frame_i == Frame;
   assign clears = invalidates_i && drained;
   always_ff @(posedge clk_i) begin
-    told <= rst_n && (decided || (told && !clears));
+    translated <= rst_n && (decided || (translated && !clears));
     if (rst_n) begin
-      OfTheDomain: assert (!(awvalid && !dut.u_write.ends_q && awaddr[47:12] == Frame) || told);
+      OfTheDomain: assert (!(awvalid && !dut.u_write.ends_q && awaddr[47:12] == Frame) || translated);
       Decided: assert (!(dut.decides && dut.writes && dut.u_write.job_next.address[47:12] == Frame) || decided);
-      EndWhereTold: assert (!(awvalid && dut.u_write.ends_q) || (end_valid_i && awaddr == {end_word_i[44:1], 4'd0} && awlen == '0));
+      EndWhereAsked: assert (!(awvalid && dut.u_write.ends_q) || (end_valid_i && awaddr == {end_word_i[44:1], 4'd0} && awlen == '0));
       InItsPage: assert (!awvalid || 13'(awaddr[11:0]) + {1'b0, awlen, 4'd0} < 13'd4096);
       Writes: cover (awvalid && !dut.u_write.ends_q && awaddr[47:12] == Frame);
-      Another: cover (awvalid && !dut.u_write.ends_q && awaddr[47:12] != Frame && told);
-      Ends: cover (awvalid && dut.u_write.ends_q && awaddr[47:12] == Frame && !told);
+      Another: cover (awvalid && !dut.u_write.ends_q && awaddr[47:12] != Frame && translated);
+      Ends: cover (awvalid && dut.u_write.ends_q && awaddr[47:12] == Frame && !translated);
     end
   end
 
@@ -145,8 +145,8 @@ module blocks_formal #(
       Range: assert (state != 2'd3 || dut.most_q < dut.least_q || dut.asks_read || dut.ends_read || (
           dut.user_q.kind == exanet_pkg::PacketTypeWrite && dut.least_q == 10'd1 && dut.most_q == 10'd512 - {1'b0, dut.user_q.dmadd[8:0]}));
       Come: assert (state != 2'd3 || dut.repeated_q == dut.here_q.come[dut.index]);
-      First: assert (jobs == '0 || !job.writes || job.address[47:12] != Frame || told);
-      Second: assert (jobs < 2'd2 || !job_behind.writes || job_behind.address[47:12] != Frame || told);
+      First: assert (jobs == '0 || !job.writes || job.address[47:12] != Frame || translated);
+      Second: assert (jobs < 2'd2 || !job_behind.writes || job_behind.address[47:12] != Frame || translated);
       FirstIn: assert (jobs == '0 || !job.writes || fits(job));
       SecondIn: assert (jobs < 2'd2 || !job_behind.writes || fits(job_behind));
       EndWaits: assert (!dut.u_write.ends_q || end_waits);
@@ -154,7 +154,7 @@ module blocks_formal #(
       AnswerGoes: assert (2'(dut.answer_q) == 2'd0 || (!answers && dut.asks && (dut.pending.acks || dut.refused)));
       Words: assert (dut.words_held_q == 8'(dut.u_words.write_q - dut.u_words.read_q) + 8'(dut.u_words.valid_o) &&
                      8'(dut.u_words.write_q - dut.u_words.read_q) <= 8'd128);
-      WordsRoom: assert (words <= 6'd32 && dut.words_held_q <= (dut.amid_q ? 8'd96 + 8'(words) : 8'd128));
+      WordsFit: assert (words <= 6'd32 && dut.words_held_q <= (dut.amid_q ? 8'd96 + 8'(words) : 8'd128));
       NoJob: assert (jobs != '0 || dut.u_write.ends_q || (!dut.u_write.address_sent_q && !dut.u_write.data_sent_q));
     end
   end

@@ -3,7 +3,7 @@
 // frames of an ni_port, any kernel, ends, and sender, a memory that takes and answers what it is asked within Memory cycles, pages that are found within
 // Pages cycles, which are reads of memory, and a port that takes an answer within Priority cycles. Proved: in each cycle that a packet waits what is left to
 // be done before it gets less, so it waits for as many cycles at most as there can be, besides those in which nothing but the kernel goes first; each word
-// that tells a transfer's end and is written meanwhile adds its own time. Whether the sender has room for a read (serves_i) and when it takes the end of
+// that reports a transfer's end and is written meanwhile adds its own time. Whether the sender has space for a read (serves_i) and when it takes the end of
 // one makes no difference: they are any. What is where in the unit is proved first, and the sum with it (Sum): a solver comes to an end sooner so.
 //
 // Taken for granted: a packet that is not answered is on its way to memory or among the answers; this, and that ends of reads come six cycles apart at
@@ -204,16 +204,16 @@ module blocks_waits_formal #(
     return job.empty ? !job.writes : job.final_beat <= (job.writes ? 6'd32 : 6'd31) && (!job.spills || (job.writes && job.final_beat != '0));
   endfunction
   // What the proof takes for granted of packets without an answer, and ni-transfers-waits of ends of reads, is looked at by itself.
-  logic some, tells, sound;
+  logic some, reports, sound;
   logic [3:0] since = 4'd6;  // cycles since the last end of a read
   assign some = dut.unanswered_q == '0 || jobs != '0 || pending != '0;
-  assign tells = dut.decides && dut.tells_end;
-  always_ff @(posedge clk_i) since <= tells ? 4'd1 : since + 4'(since != 4'd6);
+  assign reports = dut.decides && dut.reports_end;
+  always_ff @(posedge clk_i) since <= reports ? 4'd1 : since + 4'(since != 4'd6);
   if (Counts) begin : gen_counts
     always_ff @(posedge clk_i) begin
       if (rst_n) begin
         Some: assert (some);
-        Apart: assert (!tells || since == 4'd6);
+        Apart: assert (!reports || since == 4'd6);
       end
     end
   end else begin : gen_proof
@@ -237,7 +237,7 @@ module blocks_waits_formal #(
       sound &= !(dut.u_write.address_sent_q && dut.u_write.data_sent_q);
       sound &= jobs != '0 || dut.u_write.ends_q || (!dut.u_write.address_sent_q && !dut.u_write.data_sent_q);
       sound &= dut.u_write.ends_q || jobs == '0 || first.writes || (!dut.u_write.address_sent_q && !dut.u_write.data_sent_q);
-      sound &= dut.pending_room || (!dut.u_write.address_sent_q && !dut.u_write.data_sent_q && dut.u_write.beat_q == '0);
+      sound &= dut.pending_space || (!dut.u_write.address_sent_q && !dut.u_write.data_sent_q && dut.u_write.beat_q == '0);
       sound &= !dut.u_write.ends_q || end_stays;
       sound &= dut.words_held_q == words_here && dut.words_held_q == in_fifo + 8'(dut.word_valid) && in_fifo <= 8'd128;
       sound &= dut.words_held_q <= 8'd96 + 8'(frame_words) && frame_words <= 6'd32;

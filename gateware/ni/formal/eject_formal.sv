@@ -175,7 +175,7 @@ module eject_formal #(
       Committed: assert ((Bits + 1)'(dut.u_buffer.committed_q - dut.u_buffer.read_q) <= (Bits + 1)'(Words));
       Whole: assert (whole <= 3'd3 && records <= 3'd2 && whole >= 3'(valid && last) + 3'(verdict));
       Records: assert (dut.u_buffer.u_records.write_q == 2'(frames - 3'(verdict)) && dut.u_buffer.u_records.read_q == 2'(gone + 3'(valid && last)));
-      Slot: assert (32'(dut.owed_q) <= Slots && taken == records + 3'(dut.owed_q) + 3'(open) + 3'(ended));
+      Slot: assert (32'(dut.pending_q) <= Slots && taken == records + 3'(dut.pending_q) + 3'(open) + 3'(ended));
       Amid: assert (dut.amid_q == (valid ? !last : amid) && (!dut.amid_q || dut.left_q == (valid ? left - 10'd16 : left_q)));
       AmidOne: assert (!amid || (whole != '0 && left_q != '0 && left_q < lengths[gone[1:0]] && 10'(lengths[gone[1:0]] - left_q) % 10'd16 == '0));
       Fetched: assert (dut.word_valid || dut.u_buffer.committed_q == dut.u_buffer.read_q || late);

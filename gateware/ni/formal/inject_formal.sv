@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ni_inject under a master that keeps the rules of AXI4-Stream, with any frames, and a router that gives room back whenever it likes. Proved: each
+// ni_inject under a master that keeps the rules of AXI4-Stream, with any frames, and a router that gives space back whenever it likes. Proved: each
 // frame that is one goes out once, in order, as a header with its fields and length, exactly its payload words, and a footer with its fields and the
-// CRC of what went, without a gap and never mixed; one that is none leaves nothing behind but its count. Room is respected for both classes, and bulk
-// leaves the room of the largest packet. A frame with room is on its way within three cycles, and the stream stands still only while a whole frame waits.
+// CRC of what went, without a gap and never mixed; one that is none leaves nothing behind but its count. Space is respected for both classes, and bulk
+// leaves the space of the largest packet. A frame with space is on its way within three cycles, and the stream stands still only while a whole frame waits.
 //
 // Data takes no part in control: one bit of TDATA and one of TUSER, any, are compared, and the codes of all of them. These are computed by the
 // package's functions, as in the module, and are others here (ni/formal/exanet_code_pkg.sv).
@@ -144,13 +144,13 @@ module inject_formal #(
   assign words_here = taken_words[0] + taken_words[1];
   assign headers_here = taken_headers[0] + taken_headers[1];
 
-  // Cycles in which a whole frame has room and does not go; in which the stream stands still and no whole frame waits.
+  // Cycles in which a whole frame has space and does not go; in which the stream stands still and no whole frame waits.
   logic [1:0] waiting = '0, still = '0;
-  logic room;
-  assign room = front_urgent ? 32'(words_here) + 32'(words_of(lengths[gone[0]])) <= IntraDepth && 32'(headers_here) < IntraHeaders :
+  logic space;
+  assign space = front_urgent ? 32'(words_here) + 32'(words_of(lengths[gone[0]])) <= IntraDepth && 32'(headers_here) < IntraHeaders :
       32'(words_here) + 32'(words_of(lengths[gone[0]])) + MostWords <= IntraDepth && 32'(headers_here) + 1 < IntraHeaders;
   always_ff @(posedge clk_i) begin
-    waiting <= rst_n && frames != gone && room && !open && !flit.valid ? waiting + 2'(waiting != '1) : '0;
+    waiting <= rst_n && frames != gone && space && !open && !flit.valid ? waiting + 2'(waiting != '1) : '0;
     still <= rst_n && !ready && frames == gone ? still + 2'(still != '1) : '0;
   end
 
@@ -178,7 +178,7 @@ module inject_formal #(
       Refused: assert (refused_here == refused + 32'(dut.ended_q && dut.bad_q));
       WordsFit: assert (32'(taken_words[0]) + 32'(taken_words[1]) <= IntraDepth);
       HeadersFit: assert (32'(taken_headers[0]) + 32'(taken_headers[1]) <= IntraHeaders);
-      BulkLeavesRoom: assert (32'(taken_words[0]) + MostWords <= IntraDepth && 32'(taken_headers[0]) < IntraHeaders);
+      BulkLeavesSpace: assert (32'(taken_words[0]) + MostWords <= IntraDepth && 32'(taken_headers[0]) < IntraHeaders);
       GoesInTime: assert (waiting <= 2'd2);
       GoesOn: assert (still <= 2'd2);
     end
@@ -224,12 +224,12 @@ module inject_formal #(
       FootersPart: assert (state == Idle || dut.footer_q == dut.footer_crc);
       HasRecord: assert (!open_next || dut.record_valid);
       Begun: assert (dut.begun_q == heads);
-      RoomWasThere: assert (!heads || (header.high_priority ? 32'(words_here) + 32'(left_next) <= IntraDepth && 32'(headers_here) < IntraHeaders :
+      SpaceWasThere: assert (!heads || (header.high_priority ? 32'(words_here) + 32'(left_next) <= IntraDepth && 32'(headers_here) < IntraHeaders :
                                        32'(words_here) + 32'(left_next) + MostWords <= IntraDepth && 32'(headers_here) + 1 < IntraHeaders));
-      RoomKept: assert (32'(dut.words_q) + 32'(words_here) == IntraDepth && 32'(dut.headers_q) + 32'(headers_here) == IntraHeaders);
+      SpaceKept: assert (32'(dut.words_q) + 32'(words_here) == IntraDepth && 32'(dut.headers_q) + 32'(headers_here) == IntraHeaders);
       Fetched: assert (dut.word_valid || dut.u_buffer.committed_q == dut.u_buffer.read_q || late);
       Late: assert (!late || (!(open_next && state == Payload) || dut.word_valid || 32'(left_next) == 0));
-      Visible: assert (waiting == '0 || (dut.record_valid && room && (waiting == 2'd1 || heads)));
+      Visible: assert (waiting == '0 || (dut.record_valid && space && (waiting == 2'd1 || heads)));
       if (dut.word_valid) Fetch: assert (dut.word[Bit] == wanted[Bits'(dut.u_buffer.read_q - 1'b1)]);
     end
   end
@@ -256,14 +256,14 @@ module inject_formal #(
     end
   end
 
-  // A frame of two words, one without a byte behind one that is none, and one that has waited for room.
+  // A frame of two words, one without a byte behind one that is none, and one that has waited for space.
   logic waited = 1'b0;
   always_ff @(posedge clk_i) begin
-    waited <= rst_n && whole != '0 && !room && !open && !flit.valid;
+    waited <= rst_n && whole != '0 && !space && !open && !flit.valid;
     if (rst_n) begin
       GoesWhole: cover (tails && lengths[gone[0]] == 10'd17);
       GoesBehindNone: cover (tails && refused != '0 && lengths[gone[0]] == '0);
-      GoesWhenRoom: cover (waited && room);
+      GoesWhenSpace: cover (waited && space);
     end
   end
 endmodule

@@ -14,21 +14,21 @@ module launches_formal (
   localparam int unsigned Ahead = 8;
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
-  logic room, valid, ended, answered, taken;
+  logic space, valid, ended, answered, taken;
   logic [3:0] slot;
   assign ended = rst_n && ended_i;
   assign answered = rst_n && answered_i;
   assign taken = rst_n && taken_i;
   ni_launches #(.SlotBits(4), .Ahead(Ahead)) dut (
-    .clk_i, .rst_ni(rst_n), .room_o(room), .ended_i(ended), .written_i, .slot_i, .answered_i(answered),
+    .clk_i, .rst_ni(rst_n), .space_o(space), .ended_i(ended), .written_i, .slot_i, .answered_i(answered),
     .launch_valid_o(valid), .launch_taken_i(taken), .launch_slot_o(slot));
 
   // Memory answers what was written, one after the other.
-  logic [4:0] owed = '0;
-  always_ff @(posedge clk_i) owed <= owed + 5'(ended && written_i) - 5'(answered);
+  logic [4:0] pending = '0;
+  always_ff @(posedge clk_i) pending <= pending + 5'(ended && written_i) - 5'(answered);
   always_comb begin
-    if (ended) assume (room);
-    if (answered) assume (owed != '0);
+    if (ended) assume (space);
+    if (answered) assume (pending != '0);
     if (taken) assume (valid);
   end
 
@@ -47,7 +47,7 @@ module launches_formal (
       followed   <= 1'b1;
       mine       <= {written_i, slot_i};
       ahead      <= 5'(dut.waiting_q) - 5'(dut.read);
-      unanswered <= owed + 5'(written_i) - 5'(answered);
+      unanswered <= pending + 5'(written_i) - 5'(answered);
     end else if (followed) begin
       if (dut.read) begin
         ahead    <= ahead - 5'd1;
@@ -64,7 +64,7 @@ module launches_formal (
       Stays: assert (!(was_valid && !was_taken) || (valid && slot == was.slot));
       Gap: assert (!was_taken || !valid);
       Waits: cover (is_mine && mine.written && begins && dut.answered_q != '0);
-      Full: cover (!room && is_mine);
+      Full: cover (!space && is_mine);
     end
   end
 
@@ -84,15 +84,15 @@ module launches_formal (
     end
   end
   always_ff @(posedge clk_i) begin
-    Begin: assert (rst_n || {followed, is_mine, was_valid, was_taken, owed} == '0);
+    Begin: assert (rst_n || {followed, is_mine, was_valid, was_taken, pending} == '0);
     if (rst_n) begin
       Counts: assert (filled == 5'(dut.waiting_q) && filled <= 5'(Ahead) && dut.u_waiting.valid_o == (filled != '0));
-      Owed: assert (written_here == owed + 5'(dut.answered_q) && owed <= 5'(Ahead));
+      Pending: assert (written_here == pending + 5'(dut.answered_q) && pending <= 5'(Ahead));
       if (followed) begin
         Ahead1: assert (ahead < filled);
         Kept: assert (launch_t'(dut.u_waiting.memory[at]) == mine);
         Behind: assert (written_ahead <= unanswered + 5'(dut.answered_q));
-        Owes: assert (unanswered <= owed && (unanswered == '0 || written_ahead == unanswered + 5'(dut.answered_q)));
+        StillPending: assert (unanswered <= pending && (unanswered == '0 || written_ahead == unanswered + 5'(dut.answered_q)));
       end
     end
   end

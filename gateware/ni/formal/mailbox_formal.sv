@@ -3,7 +3,7 @@
 // a domain and a mailbox that is never opened to it: no burst into that mailbox's ring carries a message of the domain. And, for a node and one of its
 // numbers, of which others are less than a quarter of all numbers away: a message of that number is stored once at most, until the kernel clears the node's
 // past. A process moves the reader's place of mailboxes of its own domain alone. A message whose address is beyond the mailboxes is not stored, and one
-// that memory has answered with an error, whichever, is not told of as stored. The stream of answers and the write channels keep the rules of AXI (the
+// that memory has answered with an error, whichever, is not acknowledged. The stream of answers and the write channels keep the rules of AXI (the
 // module's own assertions), and no FIFO overflows.
 //
 // Rings are apart by the highest bit of their address. The domain and the number are any: nothing but comparisons knows them.
@@ -164,7 +164,7 @@ module mailbox_formal #(
       NotOwnedOther: assert (!up || opened[1] || !dut.u_release_mailboxes.memory[1][10]);
       Unopened: assert (up || opened == '0);
       Answer: assert (!dut.memory_q || dut.failed_q == refused_last);
-      Rooms: assert (!in_frame || (dut.pending_room && dut.jobs_room && dut.words_q <= 3'd4));
+      HasSpace: assert (!in_frame || (dut.pending_space && dut.jobs_space && dut.words_q <= 3'd4));
       Frame: assert (dut.amid_q == (in_frame && !dut.ended_q));
       Pending: assert (dut.pending_q == dut.u_pending.write_q - dut.u_pending.read_q && dut.pending_q <= 4'd8);
       PendingValid: assert (dut.u_pending.valid_o == (dut.pending_q != '0));

@@ -116,7 +116,7 @@ module mailbox_waits_formal #(
   // A cycle counts unless nothing holds the message up but a change of the kernel's.
   logic counts, counts_q = 1'b0;
   logic [8:0] waited = '0;
-  assign counts = offered && !tready && up && !(changes && state == Idle && dut.pending_room && dut.jobs_room && !(answers && !ready_i));
+  assign counts = offered && !tready && up && !(changes && state == Idle && dut.pending_space && dut.jobs_space && !(answers && !ready_i));
   always_ff @(posedge clk_i) begin
     counts_q <= counts;
     left_q   <= left;
@@ -151,7 +151,7 @@ module mailbox_waits_formal #(
       ChangeLess: assert (!change_counts_q || !changes || change_left < change_left_q);
       ChangeLeft: assert (!changes || change_waited + change_left <= ChangeMost);
       // Helps the proof.
-      Paces: assert (32'(address_waited) <= Memory && 32'(word_waited) <= Memory && 32'(memory_waited) <= Memory && 32'(answer_waited) <= Priority);
+      Intervals: assert (32'(address_waited) <= Memory && 32'(word_waited) <= Memory && 32'(memory_waited) <= Memory && 32'(answer_waited) <= Priority);
       Waits: assert ((address_waited == '0 || awvalid) && (word_waited == '0 || wvalid) &&
                      (answer_waited == '0 || answers));
       Counts: assert (stays || (waited == '0 && !counts_q));
@@ -163,7 +163,7 @@ module mailbox_waits_formal #(
       InfoSent: assert (!dut.info_sent_q || dut.sent_q == first.words);
       Skipped: assert (jobs == '0 || first.writes || (!dut.info_sent_q && !dut.address_sent_q));
       NotDone: assert (!(dut.info_sent_q && dut.address_sent_q));
-      Rooms: assert (!in_frame || (dut.pending_room && dut.jobs_room && dut.words_q <= 3'd4));
+      HasSpace: assert (!in_frame || (dut.pending_space && dut.jobs_space && dut.words_q <= 3'd4));
       Frame: assert (dut.amid_q == (in_frame && !dut.ended_q));
       Pending: assert (dut.pending_q == pending && pending <= 4'd8 && dut.u_pending.valid_o == (pending != '0));
       ForMemory: cover (offered && tready && waited >= 9'd3 && stored == 32'd3);

@@ -3,7 +3,7 @@
 // free by an answer of the node that its message went to, which names the slot and the
 // number that the message was sent under last and is no refusal because the mailbox is full, or because its tries have run out, or its context was closed (which
 // takes more cycles than are looked at), or the transfer that it stays behind has failed; and never twice. One that stays behind a transfer is not sent before
-// it has been claimed for its domain, which is told, and launched. What is sent first has a number of its own. No FIFO overflows, no table is read and written at once where that counts (the modules' own
+// it has been claimed for its domain, which is reported, and launched. What is sent first has a number of its own. No FIFO overflows, no table is read and written at once where that counts (the modules' own
 // assertions).
 module packetizer_formal (
   input logic                     clk_i,
@@ -73,19 +73,19 @@ module packetizer_formal (
     user_q <= user_i;
   end
   // Slots whose message was claimed, and not launched.
-  logic [7:0] owed = '0, owed_next;
+  logic [7:0] pending = '0, pending_next;
   always_comb begin
-    owed_next = owed;
-    if (launched) owed_next[launch_slot_i] = 1'b0;
-    if (claimed) owed_next[claim_slot_q] = 1'b1;
+    pending_next = pending;
+    if (launched) pending_next[launch_slot_i] = 1'b0;
+    if (claimed) pending_next[claim_slot_q] = 1'b1;
   end
-  always_ff @(posedge clk_i) owed <= rst_n ? owed_next : '0;
+  always_ff @(posedge clk_i) pending <= rst_n ? pending_next : '0;
   always_comb begin
     assume (!(store_i && context_write_i));
     if (waits) assume (answer_i && user_i == user_q);
     if (asks) assume (launch_i && launch_slot_i == slot_q);
     if (claim_asks) assume (claim_i && {claim_slot_i, claim_pdid_i, claim_reason_i} == claim_q);
-    if (launch_i) assume (owed[launch_slot_i]);
+    if (launch_i) assume (pending[launch_slot_i]);
   end
 
   // Slot 0, and the answer that was taken last.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who waits for whom: ni_reduce takes parts and results, which are priority, whatever its port of parts and results and memory do, which may never move. Under
-// any stores, packets, memory, and paces. Proved: a packet waits for six cycles at most, for the step of the packet before it, besides those in which the
+// any stores, packets, memory, and rates. Proved: a packet waits for six cycles at most, for the step of the packet before it, besides those in which the
 // opening of a tree by the kernel holds packets up. What such an opening waits for then is steps of the unit, and none of these waits for anything.
 module reduce_waits_formal (
   input logic                  clk_i,
@@ -21,7 +21,7 @@ module reduce_waits_formal (
 );
   import exanet_pkg::*;
   localparam logic [2:0] Most = 3'd6;
-  localparam logic [1:0] Idle = 2'd0, Tell = 2'd3;  // as ni_reduce_receive
+  localparam logic [1:0] Idle = 2'd0, Report = 2'd3;  // as ni_reduce_receive
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
@@ -55,14 +55,14 @@ module reduce_waits_formal (
   end
   always_comb if (stays) assume (valid_i);
 
-  // Helps the proof: cycles that are left; a visit comes when the clock's low bits are 0, and no other step in the cycle before.
+  // Helps the proof: cycles that are left; a scan comes when the clock's low bits are 0, and no other step in the cycle before.
   logic [3:0] clock;
   logic [2:0] left;
   assign clock = dut.clock_q[3:0];
   always_comb begin
     left = '0;
     if (state == Idle) left = 3'd1;
-    if (state == Tell) begin
+    if (state == Report) begin
       left = dut.decides_q ? 3'd3 : 3'd2;
       if (clock == 4'd14 && dut.decides_q) left = 3'd6;
       if (clock == 4'd15) left = 3'd5;
@@ -81,7 +81,7 @@ module reduce_waits_formal (
       Less: assert (!counts_q || left < left_q);
       Left: assert (4'(waited) + 4'(left) <= 4'(Most));
       Waits: assert (stays || waited == '0);
-      Visits: assert (clock != 4'd0 || !dut.decides_q);
+      Scans: assert (clock != 4'd0 || !dut.decides_q);
       Longest: cover (offered && tready && waited == Most);
       Held: cover (offered && held);
     end

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ni_transfers with translation, under any stores, answers, reads, refusals and registers; ni_translate is whatever keeps its contract (ni-translate proves
-// that it does). Proved: the word that tells a transfer's end goes to the frame that the last look has found, which was for the domain of the context that
+// that it does). Proved: the word that reports a transfer's end goes to the frame that the last look has found, which was for the domain of the context that
 // has handed the transfer over and for the page that this one names, and since the last invalidation; it goes to no page with a fault, and while it is
 // offered it stays as it is, which ni-blocks counts on. The contract of ni_translate is kept.
 //
@@ -82,7 +82,7 @@ module transfers_formal #(
     .repeated_o(repeated), .stale_o(stale));
 
   // What a token says is so: of a store, and of what the unit keeps.
-  function automatic logic is_told(logic [44:0] word, logic [15:0] token, logic [9:0] pdid);
+  function automatic logic is_stored(logic [44:0] word, logic [15:0] token, logic [9:0] pdid);
     return token == {word[14:9], pdid};
   endfunction
   typedef struct packed {
@@ -94,7 +94,7 @@ module transfers_formal #(
     logic [2:0] message_slot;
   } ending_t;
   function automatic logic is_sound(ending_t ending);
-    return !ending.notify || is_told(ending.word, ending.token, ending.pdid);
+    return !ending.notify || is_stored(ending.word, ending.token, ending.pdid);
   endfunction
 
   // The last look; it is of use until an invalidation.
@@ -116,7 +116,7 @@ module transfers_formal #(
   transfer_t stored;
   assign stored = {data_i, 128'd0};
   always_comb begin
-    if (store_i && line_i == 8'd9) assume (is_told(stored.end_word, stored.token, pdid_i));
+    if (store_i && line_i == 8'd9) assume (is_stored(stored.end_word, stored.token, pdid_i));
     // ni_translate keeps what it has answered until the next look; ends are taken, as packets, where they are offered.
     if (answered) assume (known_i && page_frame_i == frame_q && fault_i == fault_q);
     assume (fault_i == NackReasonNone || ni_pkg::is_page_fault(fault_i));
@@ -141,8 +141,8 @@ module transfers_formal #(
     end
   end
 
-  // No FIFO is written that is full, and so none holds more than it has room for.
-  logic room, fits;
+  // No FIFO is written that is full, and so none holds more than it has space for.
+  logic not_full, fits;
   logic [5:0] serving;
   logic [1:0] ends, spare, beginning;
   logic [3:0] submissions, emitting, packets_ahead;
@@ -153,16 +153,16 @@ module transfers_formal #(
   assign beginning = dut.u_begin.write_q - dut.u_begin.read_q;
   assign emitting = dut.u_emit.write_q - dut.u_emit.read_q;
   assign packets_ahead = dut.u_packets.write_q - dut.u_packets.read_q;
-  assign room = !(dut.u_submit.u_submissions.write_i && submissions == 4'd8) && !(dut.u_finish.u_ends.write_i && ends == 2'd2) &&
+  assign not_full = !(dut.u_submit.u_submissions.write_i && submissions == 4'd8) && !(dut.u_finish.u_ends.write_i && ends == 2'd2) &&
       !(dut.u_submit.u_serves.write_i && serving == 6'd32) &&
       !(dut.u_spare.write_i && spare == 2'd2) && !(dut.u_begin.write_i && beginning == 2'd2) && !(dut.u_emit.write_i && emitting == 4'd8) &&
       !(dut.u_packets.write_i && packets_ahead == 4'd8);
   assign fits = submissions <= 4'd8 && ends <= 2'd2 && serving <= 6'd32 && spare <= 2'd2 && beginning <= 2'd2 && emitting <= 4'd8 &&
       packets_ahead <= 4'd8;
   if (Counts) begin : gen_counts
-    always_ff @(posedge clk_i) if (rst_n) Room : assert (room && fits);
+    always_ff @(posedge clk_i) if (rst_n) NoOverflow : assert (not_full && fits);
   end else begin : gen_proof
-    always_comb if (rst_n) assume (room);
+    always_comb if (rst_n) assume (not_full);
     always_ff @(posedge clk_i) if (rst_n) Fits : assert (fits);
     // Helps the proof: what is kept of each transfer says what its token does.
     localparam int unsigned BehindActive = $bits(ni_pkg::transfer_state_t) - 1;  // bits of the state, in which it is the first one
@@ -185,7 +185,7 @@ module transfers_formal #(
       Begins: assert (rst_n || written == '0);
       if (rst_n) begin
         Handed: assert (!dut.u_submit.hands_q ||
-                        is_told(dut.u_submit.transfer_q.end_word, dut.u_submit.transfer_q.token, dut.u_submit.hands_pdid_q));
+                        is_stored(dut.u_submit.transfer_q.end_word, dut.u_submit.transfer_q.token, dut.u_submit.hands_pdid_q));
         Second: assert (dut.phase_q != 2'd1 ||
                         (3'(dut.step1_q) == Admit ? is_sound(ending_first) : !dut.state1.transfer.active || written[dut.slot1_q[2]]));
         Third: assert (dut.phase_q != 2'd2 ||
@@ -218,7 +218,7 @@ module transfers_formal #(
       assign kept = dut.u_submit.u_submissions.memory[at];
       assign transfer = kept[SubmissionBits-1-:$bits(transfer_t)];
       always_ff @(posedge clk_i)
-        if (rst_n) Kept : assert (4'($unsigned(i)) >= submissions || (!serves_here && is_told(transfer.end_word, transfer.token, kept[11:2])));
+        if (rst_n) Kept : assert (4'($unsigned(i)) >= submissions || (!serves_here && is_stored(transfer.end_word, transfer.token, kept[11:2])));
     end
     for (genvar i = 0; i < Channels; i++) begin : gen_ends
       logic at;
@@ -238,7 +238,7 @@ module transfers_formal #(
     assume (!launch_taken_i || launch_valid);
   end
 
-  // Messages that wait for their launch, of which the next end's finds room.
+  // Messages that wait for their launch, of which the next end's finds space.
   logic [5:0] launching;
   assign launching = dut.u_finish.u_launches.u_waiting.write_q - dut.u_finish.u_launches.u_waiting.read_q;
   always_ff @(posedge clk_i) begin

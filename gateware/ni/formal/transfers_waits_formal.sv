@@ -135,7 +135,7 @@ module transfers_waits_formal #(
   assign rest = phase == 2'd0 ? 2'd0 : 2'd3 - phase;
   assign pending = dut.scan_pending_q;
   assign clock = dut.scan_clock_q;
-  assign to_send = (phase == 2'd1 && dut.room1_q && 3'(dut.step1_q) < Answer) || (phase == 2'd2 && dut.room2_q && !(dut.answer2_q || dut.scan2_q));
+  assign to_send = (phase == 2'd1 && dut.space1_q && 3'(dut.step1_q) < Answer) || (phase == 2'd2 && dut.space2_q && !(dut.answer2_q || dut.scan2_q));
   assign unread_left = 6'(dut.packets_q) + 6'(to_send) + 6'(gather.frames_q) + 6'(unread_valid);
   assign left = 12'd16 * (12'(rest) + 12'd3 * (12'(unread_left) + 12'(pending) + 12'(ends))) + 12'd3 * 12'(clock) +
       12'd8 * (ends && !end_stays ? 12'd0 : 12'(since));
@@ -157,8 +157,8 @@ module transfers_waits_formal #(
       Phases: assert (phase != 2'd3 && (!dut.step3_q || phase == 2'd0) && (dut.step3_q || !dut.sends3_q));
       Pending: assert (!pending || 5'(clock) + 5'(rest) <= 5'd6);
       Sends: assert (!to_send || dut.packets_q < 4'd8);
-      Emits: assert (phase != 2'd1 || dut.room1_q || (3'(dut.step1_q) != Emit && 3'(dut.step1_q) != Begin));
-      EmitsThen: assert (phase != 2'd2 || dut.room2_q || !(dut.emit2_q || dut.begin2_q));
+      Emits: assert (phase != 2'd1 || dut.space1_q || (3'(dut.step1_q) != Emit && 3'(dut.step1_q) != Begin));
+      EmitsThen: assert (phase != 2'd2 || dut.space2_q || !(dut.emit2_q || dut.begin2_q));
       KindComes: assert (phase != 2'd1 || 3'(dut.step1_q) <= Scan);
       Kind: assert (phase != 2'd2 || $onehot({dut.admit2_q, dut.begin2_q, dut.emit2_q, dut.answer2_q, dut.scan2_q}));
       KindFits: assert (phase != 2'd2 || (

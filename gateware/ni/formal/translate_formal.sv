@@ -43,7 +43,7 @@ module translate_formal #(
   end
 
   // What walks have said.
-  logic said, told = 1'b0;
+  logic said, translated = 1'b0;
   always_comb begin
     said = rst_n && walk_done_i && walk.domain == Domain && walked_i.mapped && (!Writes || walked_i.writable);
     case (walked_i.size)
@@ -56,9 +56,9 @@ module translate_formal #(
   logic here;
   assign here = looked && known && fault == NackReasonNone && walk.domain == Domain && walk.page == Page && frame == Frame;
   always_ff @(posedge clk_i) begin
-    told <= rst_n && (said || (told && !clear_i));
+    translated <= rst_n && (said || (translated && !clear_i));
     if (rst_n) begin
-      Told: assert (!here || told);
+      Translated: assert (!here || translated);
       Fault: assert (fault == NackReasonNone || ni_pkg::is_page_fault(fault));
       Known: cover (here);
       Hit: cover (here && $past(look_i));
@@ -75,7 +75,7 @@ module translate_formal #(
       always_ff @(posedge clk_i)
         if (rst_n)
           Kept : assert (!dut.gen_size[s].gen_way[w].valid_q[0] || entry != {Domain, Page[35:Shift], Frame[35:Shift]} ||
-                         ((Page ^ Frame) & 36'($unsigned(2 ** Shift - 1))) != '0 || told);
+                         ((Page ^ Frame) & 36'($unsigned(2 ** Shift - 1))) != '0 || translated);
     end
   end
 endmodule

@@ -2,7 +2,7 @@
 // ni_walk between any clients, any memory and any kernel. Proved, for each walk of any client to any page of a domain: memory is asked for the entries of that
 // page alone, from the table on that the kernel has last named for this domain, each where the entry before says; and the answer, which goes to the client
 // that has asked, is what the last of them says: mapped where it is a leaf of the third or fourth table and memory has not refused it, with its frame, size
-// and whether it may be written. A domain without a table is not looked for. What is told the kernel as a fault is the page that was asked for.
+// and whether it may be written. A domain without a table is not looked for. The fault that is reported to the kernel has the page that was asked for.
 //
 // The domain is any of those that there are. Memory may say something else at each read: tables change.
 module walk_formal #(
@@ -66,8 +66,8 @@ module walk_formal #(
   end
 
   // What memory has said of a page of the domain, since its walk began: the entry that is next, or what the last one has said.
-  typedef enum logic [1:0] { Rests, Begins, Reads, Ends } walks_e;
-  walks_e walks_q = Rests;
+  typedef enum logic [1:0] { NoWalk, Begins, Reads, Ends } walks_e;
+  walks_e walks_q = NoWalk;
   logic is_domain_q = 1'b0, waits_q = 1'b0;  // the walk is of the domain; memory has been asked
   logic [1:0] level_q, client_q;
   logic [35:0] page_q;
@@ -84,10 +84,10 @@ module walk_formal #(
   endfunction
   always_ff @(posedge clk_i) begin
     if (!rst_n) begin
-      walks_q <= Rests;
+      walks_q <= NoWalk;
       waits_q <= 1'b0;
     end else begin
-      if (walks_q == Rests && dut.starts) begin
+      if (walks_q == NoWalk && dut.starts) begin
         walks_q <= Begins;
         client_q <= dut.client;
         is_domain_q <= walk_i[dut.client].domain == domain_i;
@@ -112,13 +112,13 @@ module walk_formal #(
         end
       end
       if (done != '0) begin
-        walks_q <= Rests;
+        walks_q <= NoWalk;
         waits_q <= 1'b0;
       end
     end
   end
   logic of_domain;
-  assign of_domain = walks_q != Rests && is_domain_q;
+  assign of_domain = walks_q != NoWalk && is_domain_q;
 
   always_ff @(posedge clk_i) begin
     if (rst_n) begin
@@ -127,7 +127,7 @@ module walk_formal #(
                        walk_i[client_q].page == page_q));
       Says: assert (!(done != '0 && of_domain) || (walk_i[client_q].domain == domain_i && walked.mapped == walked_q.mapped &&
                     (!walked.mapped || walked == walked_q)));
-      Tells: assert (!(dut.u_faults.write_i && of_domain) || (dut.fault.page == page_q && dut.fault.pdid == domain_i &&
+      Reports: assert (!(dut.u_faults.write_i && of_domain) || (dut.fault.page == page_q && dut.fault.pdid == domain_i &&
                      !(walked_q.mapped && (walked_q.writable || client_q == 2'(PageAccessRead)))));
       Large: cover (done != '0 && of_domain && walked.mapped && walked.size == 2'd2);
       Small: cover (done != '0 && of_domain && walked.mapped && walked.size == 2'd0 && walked.writable);
@@ -144,9 +144,9 @@ module walk_formal #(
   assign {named.root, named.valid} = dut.u_domains.memory[domain_i[$clog2(Domains)-1:0]];
   always_ff @(posedge clk_i) begin
     if (rst_n) begin
-      Idle: assert ((state == 3'd0) == (walks_q == Rests));
+      Idle: assert ((state == 3'd0) == (walks_q == NoWalk));
       Root: assert (state <= 3'd4 && (state != 3'd1 || walks_q == Begins) && (walks_q != Begins || (state == 3'd1 && dut.level_q == '0)));
-      Client: assert (walks_q == Rests || (client_q <= 2'd2 && dut.client_q == client_q && asks[client_q] && valid[client_q] &&
+      Client: assert (walks_q == NoWalk || (client_q <= 2'd2 && dut.client_q == client_q && asks[client_q] && valid[client_q] &&
                       dut.walk_q == walk_i[client_q] && dut.walk_q.page == page_q && is_domain_q == (dut.walk_q.domain == domain_i)));
       Turn: assert (dut.client_q <= 2'd2);
       Named: assert (dut.clears ? root == '0 && (dut.clear_q <= ($clog2(Domains) + 1)'(domain_i) || named == '0) : named == root);

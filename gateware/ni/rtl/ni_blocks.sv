@@ -14,10 +14,10 @@
 // one of the blocks that it names.
 //
 // Where addresses are translated a packet's page is looked up while its place among the others is, and a packet waits for it where it has to be walked to.
-// A page that is not to be written is told of as memory's refusal is, with its own reason; a fence behind such a block is not taken, nor is the end of a
+// A page that is not to be written is NACKed as memory's error is, with its own reason; a fence behind such a block is not taken, nor is the end of a
 // read, whatever else it is behind: they come again.
 //
-// A packet waits for memory, for its page, and for room for answers, and for nothing else. Where the room waits for memory's refusal to be written down, that
+// A packet waits for memory, for its page, and for space for answers, and for nothing else. Where the space waits for memory's refusal to be written down, that
 // goes first, and the packet is weighed anew. Words that say that a transfer has ended are written in between.
 module ni_blocks #(
   parameter int unsigned Peers = 4096,
@@ -67,7 +67,7 @@ module ni_blocks #(
   // words of 8 bytes
   input  logic                         end_valid_i,
   output logic                         end_taken_o,
-  input  logic                         end_message_i,  // it is told of, too, when memory has answered it
+  input  logic                         end_message_i,  // end_answered_o reports it, too, when memory has answered
   output logic                         end_answered_o,
   input  logic [44:0]                  end_word_i,
   input  logic [63:0]                  end_value_i,
@@ -117,7 +117,7 @@ module ni_blocks #(
   typedef enum logic [1:0] { Idle, Look, Weigh, Decide } state_e;
   state_e state_q, answer_q;
   logic begins, decides, drops, fails, answer_looks, again, kernel;
-  logic waits_q, refusal_q;  // a packet waits for room; the answer that looks is a refusal
+  logic waits_q, refusal_q;  // a packet waits for space; the answer that looks is a refusal
   peer_t peer, peer_q, answer_peer;
   logic known, known_q;
   past_t past, past_q, past_next, answer_past_q, failed_past;
@@ -184,7 +184,7 @@ module ni_blocks #(
   logic [2:0] index;
   logic [7:0] own, span;
   logic [WindowBits-1:0] at;
-  logic tells_end, later, later_q, repeated_q, completes_q, acks, takes, writes, fitting, asks_read, ends_read;
+  logic reports_end, later, later_q, repeated_q, completes_q, acks, takes, writes, fitting, asks_read, ends_read;
   read_request_t request;
   read_response_t response;
   logic [23:0] behind;
@@ -256,7 +256,7 @@ module ni_blocks #(
     if (fault_i == NackReasonReadOnly) page_outcome = ReadOnly;
   end
   assign writes = would_write && (!translates_q || page_outcome == Good);
-  assign tells_end = takes && ends_read && (spoilt_q == Good || spoilt_q == Refused);
+  assign reports_end = takes && ends_read && (spoilt_q == Good || spoilt_q == Refused);
   assign serve_valid_o = decides && takes && asks_read && serves_i;
   assign serve_o = '{from: user_q.dmadd, to: request.own, length: request.length, dcid: user_q.source_dcid, peer: 12'(peer_q),
                      pdid: user_q.source_pdid, slot: user_q.channel, number: user_q.number};
@@ -299,7 +299,7 @@ module ni_blocks #(
         Weigh: state_q <= Decide;
         default: if (decides || again) state_q <= decides ? Idle : Look;
       endcase
-      if (decides && tells_end) read_end_valid_o <= 1'b1;
+      if (decides && reports_end) read_end_valid_o <= 1'b1;
       else if (read_end_taken_i) read_end_valid_o <= 1'b0;
       written_o  <= written_o + 32'(decides && writes);
       repeated_o <= repeated_o + 32'(decides && !drops && repeated_q);
@@ -308,7 +308,7 @@ module ni_blocks #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (decides && tells_end) begin
+    if (decides && reports_end) begin
       read_end_o.peer <= 12'(peer_q);
       read_end_o.end_of <= response;
       if (spoils) read_end_o.end_of.failure <= NackReasonMemory;
@@ -325,7 +325,7 @@ module ni_blocks #(
     logic [9:0] channel;
     logic [23:0] number;
   } answer_t;
-  logic job_done, ends, writing, pending_room;
+  logic job_done, ends, writing, pending_space;
   answer_t answer_next, job_answer;
   assign answer_next = '{acks: acks, asks_read: asks_read, peer: peer_q, dcid: user_q.source_dcid, pdid: user_q.source_pdid,
                          channel: user_q.channel, number: user_q.number};
@@ -333,27 +333,27 @@ module ni_blocks #(
     .clk_i, .rst_ni, .decides_i(decides), .writes_i(writes), .address_i(translates_q ? {page_frame_i, user_q.dmadd[11:0]} : user_q.dmadd),
     .bytes_i(bytes_q), .tag_i(answer_next), .full_o(jobs_full),
     .word_valid_i(word_valid), .word_i(word), .word_read_o(word_read), .end_valid_i, .end_taken_o, .end_word_i, .end_value_i,
-    .room_i(pending_room), .done_o(job_done), .ends_o(ends), .writing_o(writing), .tag_o(job_answer), .m_axi_awaddr, .m_axi_awlen,
+    .space_i(pending_space), .done_o(job_done), .ends_o(ends), .writing_o(writing), .tag_o(job_answer), .m_axi_awaddr, .m_axi_awlen,
     .m_axi_awvalid, .m_axi_awready, .m_axi_wdata, .m_axi_wstrb, .m_axi_wlast, .m_axi_wvalid, .m_axi_wready);
 
   // --- Answers, in the order of packets, each behind what memory says to those before.
   answer_t pending;
-  logic pending_valid, waits, pended, taken, memory_q, refused_q, refused, asks, is_end, is_told;
+  logic pending_valid, waits, pended, taken, memory_q, refused_q, refused, asks, is_end, is_reported;
   outcome_e answer_outcome;
   logic [5:0] pending_q;
   logic [WindowBits-1:0] answer_at;
   logic [23:0] answer_behind;
   assign pended = job_done || end_taken_o;
-  assign pending_room = !pending_q[5];  // 32
+  assign pending_space = !pending_q[5];  // 32
   exanet_fifo #(.Width($bits(answer_t) + 3), .Depth(32)) u_pending (
     .clk_i, .rst_ni, .write_i(pended), .data_i({ends, ends && end_message_i, writing, ends ? '0 : job_answer}), .read_i(taken),
-    .valid_o(pending_valid), .data_o({is_end, is_told, waits, pending}));
-  assign end_answered_o = taken && is_told;
+    .valid_o(pending_valid), .data_o({is_end, is_reported, waits, pending}));
+  assign end_answered_o = taken && is_reported;
   assign m_axi_bready = !memory_q;
   assign asks = pending_valid && (!waits || memory_q);
   assign refused = waits && refused_q && !is_end;
   assign answer_peer = pending.peer;
-  // The table is the packets' first, but one of them waits while an answer has to write, and one that waits for room is weighed again behind it.
+  // The table is the packets' first, but one of them waits while an answer has to write, and one that waits for space is weighed again behind it.
   assign answer_looks = answer_q == Idle && asks && (pending.acks || refused) && !begins && !clears && !m_axis_tvalid &&
       (state_q == Idle ? !clear_i : !refused || waits_q);
   assign held_up = asks && refused;
@@ -428,7 +428,7 @@ module ni_blocks #(
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
-      EndIsTaken : assert (!(decides && tells_end && read_end_valid_o));  // before the next one has waited for memory's answers
+      EndIsTaken : assert (!(decides && reports_end && read_end_valid_o));  // before the next one has waited for memory's answers
       PendingCounted : assert (pending_q <= 6'd32 && pending_valid == (pending_q != '0));
     end
   end

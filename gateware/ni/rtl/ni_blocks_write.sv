@@ -3,7 +3,7 @@
 //
 // A packet is at most two behind the decision on it. Its words are shifted from their place in the packet to that in memory's lines,
 // so it may have a beat more than words; one that is not written takes its words out of the FIFO. An end is a word of 8 bytes, and
-// goes between two packets where it waits. Limits: a burst waits for room among the answers of memory that are awaited (room_i),
+// goes between two packets where it waits. Limits: a burst waits for space among the answers of memory that are awaited (space_i),
 // for its words, and for memory to take its address and beats, which it may do in any order.
 module ni_blocks_write #(
   parameter int unsigned TagBits = 8  // of what goes with a packet to its answer
@@ -27,7 +27,7 @@ module ni_blocks_write #(
   input  logic [44:0]         end_word_i,
   input  logic [63:0]         end_value_i,
   // what is written now, and is done
-  input  logic                room_i,
+  input  logic                space_i,
   output logic                done_o,  // a packet
   output logic                ends_o,  // it is an end that is written
   output logic                writing_o,  // memory answers it
@@ -76,7 +76,7 @@ module ni_blocks_write #(
   assign first_bytes = 16'hffff << shift;
   assign last_bytes = 16'hffff >> (4'd15 - job.last_byte);
   // ends_q: the end is what is written. It goes before the next packet where it waits.
-  assign begun = (ends_q ? 1'b1 : job_valid) && room_i;
+  assign begun = (ends_q ? 1'b1 : job_valid) && space_i;
   assign writing_o = begun && (ends_q || job.writes);
   assign m_axi_awvalid = writing_o && !address_sent_q;
   assign m_axi_awaddr = ends_q ? {end_word_i[44:1], 4'd0} : {job.address[47:4], 4'd0};
@@ -98,7 +98,7 @@ module ni_blocks_write #(
   assign data_sent = data_sent_q || (data_beat && m_axi_wlast) || (begun && !ends_q && !job.writes && job.empty);
   assign done_o = begun && !ends_q && address_sent && data_sent;
   // The same of an end, which waits for no word.
-  assign end_taken_o = ends_q && room_i && (address_sent_q || m_axi_awready) && (data_sent_q || m_axi_wready);
+  assign end_taken_o = ends_q && space_i && (address_sent_q || m_axi_awready) && (data_sent_q || m_axi_wready);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       jobs_q         <= '0;

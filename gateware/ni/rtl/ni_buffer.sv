@@ -4,7 +4,7 @@
 //
 // Words are in block memory with a registered read port, records in distributed memory. A word can be read two cycles after its packet's commit,
 // the record one cycle after it. A commit or drop ends the packet of the words written before its cycle; a word written in its cycle is the next one's.
-// Contract: no write without room for a word, no commit without room for a record, no read of what is not there.
+// Contract: no write without space for a word, no commit without space for a record, no read of what is not there.
 module ni_buffer #(
   parameter int unsigned Words = 256,  // powers of two
   parameter int unsigned Packets = 8,
@@ -18,7 +18,7 @@ module ni_buffer #(
   input  logic                  commit_i,
   input  logic                  drop_i,
   input  logic [RecordBits-1:0] record_i,
-  output logic [$clog2(Words):0] held_o,  // words that take room, those of an open packet among them
+  output logic [$clog2(Words):0] held_o,  // words that take space, those of an open packet among them
   input  logic                  take_i,   // the front record is not needed any more
   output logic                  record_valid_o,
   output logic [RecordBits-1:0] record_o,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets into frames of AXI4-Stream: takes a packet whole, checks its codes, and then offers it beat by beat, at the slave's pace.
+// Packets into frames of AXI4-Stream: takes a packet whole, checks its codes, and then offers it beat by beat, at the slave's rate.
 //
 // A packet whose header or CRC is wrong, whose length is not what came, or that a link has marked, is dropped and counted; its slot is released. It is
 // not passed on with a mark: its address and its port may be what is wrong, so nobody behind could use it safely, and its sender has to repeat it
 // just as one that a link lost. So every frame here is a sound packet, and a slave need not look at TUSER to know.
 //
 // TUSER is the same in all beats of a frame. A packet without payload is one beat with TKEEP 0. Slots bound what the router sends before a release:
-// the buffer has room for the largest packet in each, and a slot is released when the last word of its packet has left the buffer.
+// the buffer has space for the largest packet in each, and a slot is released when the last word of its packet has left the buffer.
 module ni_eject #(
   parameter int unsigned Slots = 8,  // IntraSlots of the router
   parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords  // payload of the largest packet
@@ -27,7 +27,7 @@ module ni_eject #(
   import exanet_pkg::*;
   localparam int unsigned Packets = 2 ** $clog2(Slots > 1 ? Slots : 2);
   localparam int unsigned Words = 2 ** $clog2(Packets * MostWords);
-  localparam int unsigned OwedBits = $clog2(Slots + 1) + 1;
+  localparam int unsigned PendingBits = $clog2(Slots + 1) + 1;
   if (Slots < 1 || Slots > 64) begin : gen_illegal_1
     $error("1 to 64 packets before a slot is released");
   end
@@ -123,8 +123,8 @@ module ni_eject #(
   assign read = loads && !empty;
   assign take = loads && final_beat;
 
-  logic [OwedBits-1:0] owed_q;
-  assign release_o = owed_q != '0;
+  logic [PendingBits-1:0] pending_q;
+  assign release_o = pending_q != '0;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       tvalid_o  <= 1'b0;
@@ -134,11 +134,11 @@ module ni_eject #(
       tuser_o   <= '0;
       amid_q    <= 1'b0;
       left_q    <= '0;
-      owed_q    <= '0;
+      pending_q    <= '0;
       packets_o <= '0;
       dropped_o <= '0;
     end else begin
-      owed_q    <= owed_q + OwedBits'(take) + OwedBits'(drop) - OwedBits'(release_o);
+      pending_q    <= pending_q + PendingBits'(take) + PendingBits'(drop) - PendingBits'(release_o);
       packets_o <= packets_o + 32'(tvalid_o && tready_i && tlast_o);
       dropped_o <= dropped_o + 32'(drop);
       if (loads) begin
@@ -157,7 +157,7 @@ module ni_eject #(
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
-    if (rst_ni && flit_i.valid && flit_i.head) RoomForIt : assert (32'(held) + MostWords <= Words);
+    if (rst_ni && flit_i.valid && flit_i.head) FitsInBuffer : assert (32'(held) + MostWords <= Words);
   end
 `endif
 

@@ -2,11 +2,11 @@
 // Packets of transfers as frames of an ni_port: reads the payload of each from memory, bytes from any address on, and puts them at the frame's first.
 //
 // Reads of later packets are asked for while the data of earlier ones come, 16 packets ahead. A read does not cross 4 KiB: a packet may take two. Memory
-// answers in order. A packet whose read it refuses is given the shape of a frame that ni_inject does not send, and is told of.
+// answers in order. A packet whose read memory answers with an error gets the shape of a frame that ni_inject does not send, and is reported.
 // A fence and a request have their payload with them, and are frames between the others.
 //
 // Where addresses are translated a packet stays until its page, or both of them, are known, and those behind it do. One of which a page is not to be read
-// asks for nothing; it takes its turn among the frames, and is told of.
+// asks for nothing; it takes its turn among the frames, and is reported.
 module ni_gather (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -111,19 +111,19 @@ module ni_gather (
   // --- Data that come: a word of a frame is out of two beats, where the address is not one of a line.
   logic [3:0] skip;
   logic [5:0] beat_q, word_q;
-  logic at_hand, in_memory, gives_up, room, flush_q, beat, emits, final_word, failed_q, failed;
+  logic at_hand, in_memory, gives_up, space, flush_q, beat, emits, final_word, failed_q, failed;
   logic [127:0] previous_q, low, high;
   logic [9:0] bytes_left;
   assign at_hand = has_bytes(frame.kind, frame.place.fence);
   assign in_memory = !at_hand && frame_fault == NackReasonNone;
   assign gives_up = frame_valid && frame_fault != NackReasonNone && !unread_valid_o;
   assign skip = at_hand ? '0 : frame.payload[3:0];
-  assign room = !m_axis_tvalid || m_axis_tready;
+  assign space = !m_axis_tvalid || m_axis_tready;
   assign failed = failed_q || (beat && m_axi_rresp[1]);
-  assign m_axi_rready = frame_valid && in_memory && !flush_q && room && !unread_valid_o;
+  assign m_axi_rready = frame_valid && in_memory && !flush_q && space && !unread_valid_o;
   assign beat = m_axi_rvalid && m_axi_rready;
   assign emits = (beat && (skip == '0 || beat_q != '0 || frame.last_line == '0)) ||
-      ((flush_q || (frame_valid && at_hand)) && room && !unread_valid_o);
+      ((flush_q || (frame_valid && at_hand)) && space && !unread_valid_o);
   assign low = at_hand ? {32'd0, frame.payload[79:48], frame.place.fence ? frame.payload[63:48] : 16'd0, frame.payload[47:0]}
       : flush_q || (skip != '0 && beat_q != '0) ? previous_q : m_axi_rdata;
   assign high = m_axi_rdata;

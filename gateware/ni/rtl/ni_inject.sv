@@ -8,7 +8,7 @@
 // may stand anywhere, and one alone with TLAST is a frame of no bytes. TUSER counts in a frame's first beat. A frame with more than MostWords words or with
 // holes between its bytes is taken from the stream, not sent, and counted: nobody would take its packet for what was meant.
 //
-// Packets go out in the order of frames, a priority one, too. It asks for room of its own, bulk leaves that room free.
+// Packets go out in the order of frames, a priority one, too. It asks for space of its own, bulk leaves that space free.
 module ni_inject #(
   parameter int unsigned Words = 128,  // of the buffer, two of the largest packets at least, and packets; powers of two
   parameter int unsigned Packets = 8,
@@ -117,7 +117,7 @@ module ni_inject #(
   // The CRC is a sum: a header's address and the rest of it have a register each, and the footer's part is known when the header goes out.
   logic [31:0] crc_q, address_q, crc, footer_q, footer_crc;
   logic [127:0] word;
-  logic record_valid, word_valid, room, begins, sends;
+  logic record_valid, word_valid, space, begins, sends;
 
   ni_buffer #(.Words(Words), .Packets(Packets), .RecordBits(16 + $bits(ni_user_t))) u_buffer (
     .clk_i, .rst_ni, .write_i(stores), .data_i(data), .commit_i(commit), .drop_i(ended_q && bad_q), .record_i({stored_words, bytes_q, user_q}),
@@ -149,10 +149,10 @@ module ni_inject #(
 
   assign crc = crc_q ^ address_q;
   assign stored_words = 6'((bytes_q + 10'd15) >> 4);
-  // A packet's room is taken in the cycle behind its begin: the next one begins two cycles later at least.
-  assign room = user.high_priority ? headers_q != '0 && words_q >= 13'(length_words)
+  // A packet's space is taken in the cycle behind its begin: the next one begins two cycles later at least.
+  assign space = user.high_priority ? headers_q != '0 && words_q >= 13'(length_words)
       : headers_q >= 8'd2 && words_q >= 13'(length_words) + 13'(MostWords);
-  assign begins = state_q == Idle && record_valid && room;
+  assign begins = state_q == Idle && record_valid && space;
   assign sends = state_q == Payload && word_valid;
   assign take = state_q == Footer;
 

@@ -8,7 +8,7 @@ module ni_launches #(
   input  logic                     clk_i,
   input  logic                     rst_ni,
   // a transfer has ended that has claimed the message in this slot
-  output logic                     room_o,  // for one more
+  output logic                     space_o,  // for one more
   input  logic                     ended_i,
   input  logic                     written_i,  // its word was
   input  logic [SlotBits-1:0]      slot_i,
@@ -25,7 +25,7 @@ module ni_launches #(
   launch_t first;
   logic waits, read;
   logic [CountBits-1:0] waiting_q, answered_q;  // words that memory has answered, of those that wait
-  assign room_o = !waiting_q[CountBits-1];
+  assign space_o = !waiting_q[CountBits-1];
   assign read = waits && !launch_valid_o && (!first.written || answered_q != '0);
   exanet_fifo #(.Width($bits(launch_t)), .Depth(Ahead)) u_waiting (
     .clk_i, .rst_ni, .write_i(ended_i), .data_i({written_i, slot_i}), .read_i(read), .valid_o(waits), .data_o(first));

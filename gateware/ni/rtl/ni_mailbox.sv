@@ -9,7 +9,7 @@
 // is older than these is nobody's, and dropped: its sender has had an answer, or it would not be that far. Of a node that nothing has come from yet any
 // number is the first.
 //
-// Answers wait for their turn in order; a message waits for memory and for room for its answer, and for nothing else. It waits before anything is looked up
+// Answers wait for their turn in order; a message waits for memory and for space for its answer, and for nothing else. It waits before anything is looked up
 // for it, so a change of the kernel's waits for a message's beats and for the port of answers, and not for memory.
 module ni_mailbox #(
   parameter int unsigned Mailboxes = 1024,
@@ -150,12 +150,12 @@ module ni_mailbox #(
   // --- A message comes, beat by beat, while its past and its mailbox are looked up.
   localparam int unsigned WordDepth = 8;  // those of a message behind another one's: it is not begun before
   localparam int unsigned PendingDepth = 8;
-  logic pending_room, jobs_room, amid_q, idle, beat, keeps, word_read, ended_q, too_long_q;
+  logic pending_space, jobs_space, amid_q, idle, beat, keeps, word_read, ended_q, too_long_q;
   logic [2:0] words_q;
   logic [6:0] length_q;
   logic [4:0] kept;
   logic [127:0] word;
-  assign idle = state_q == Idle && pending_room && jobs_room && !clears && !open_i && !clear_i;
+  assign idle = state_q == Idle && pending_space && jobs_space && !clears && !open_i && !clear_i;
   assign begins = idle && s_axis_tvalid;
   assign s_axis_tready = amid_q || idle;
   assign beat = s_axis_tvalid && s_axis_tready;
@@ -207,7 +207,7 @@ module ni_mailbox #(
     if (found_q.pdid != user_q.pdid) outcome = Domain;
     if (!found_q.open || !box_known || found_q.log_entries > 4'd13) outcome = Closed;
   end
-  // One whose mailbox is broken is told of as memory's refusal, whatever becomes of the mailbox until then.
+  // One whose mailbox is broken is NACKed as memory's error, whatever becomes of the mailbox until then.
   always_comb begin
     answer = outcome;
     if (seen && past_q.stored[age]) answer = Stored;
@@ -272,7 +272,7 @@ module ni_mailbox #(
     job_next.info.channel = user_q.channel;
     job_next.info.number = user_q.number;
   end
-  assign jobs_room = !jobs_q[1];
+  assign jobs_space = !jobs_q[1];
   exanet_fifo #(.Width($bits(job_t)), .Depth(2)) u_jobs (
     .clk_i, .rst_ni, .write_i(decides), .data_i(job_next), .read_i(job_done), .valid_o(job_valid), .data_o(job));
 
@@ -314,7 +314,7 @@ module ni_mailbox #(
   pending_t pending;
   logic [3:0] pending_q, before_q;  // of these, decided on before the kernel's last change
   logic pending_valid, pends, answered, memory_q, failed_q, noted_q, memory_failed;
-  assign pending_room = !pending_q[3];
+  assign pending_space = !pending_q[3];
   assign pends = decides && !drops;
   exanet_fifo #(.Width($bits(pending_t)), .Depth(PendingDepth)) u_pending (
     .clk_i, .rst_ni, .write_i(pends),

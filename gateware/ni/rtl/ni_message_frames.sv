@@ -17,7 +17,7 @@ module ni_message_frames #(
   input  logic [15:0]             strobe_i,
   input  logic                    first_i,  // to this word of the message
   // a message is to be sent
-  output logic                    room_o,  // for one, and one that is on its way
+  output logic                    space_o,  // for one, and one that is on its way
   input  logic                    sends_i,
   input  logic [SlotBits-1:0]     slot_i,
   input  logic [23:0]             number_i,
@@ -72,7 +72,7 @@ module ni_message_frames #(
   logic [127:0] fetched_q;
   assign approved_taken = fetch && final_beat;
   assign last_beat = order_i.length == '0 ? 2'd0 : 2'((order_i.length - 7'd1) >> 4);
-  assign room_o = approved_q < 3'd3;
+  assign space_o = approved_q < 3'd3;
   exanet_fifo #(.Width($bits(approved_t)), .Depth(4)) u_approved (
     .clk_i, .rst_ni, .write_i(sends_i), .data_i({slot_i, number_i, order_i, last_beat}), .read_i(approved_taken),
     .valid_o(approved_valid), .data_o(approved));

@@ -241,7 +241,7 @@ module ni_packetizer #(
 
   // --- The queue of slots, each in it at most once. A store that is to send comes first, refused or not, then the emitter, then what is launched, then the
   // scanner; but stores do not pass these again and again.
-  logic head_valid, returns, again, scan_pushes, room_to_push, scan_checks_q, due, waits, gives_way;
+  logic head_valid, returns, again, scan_pushes, can_push, scan_checks_q, due, waits, gives_way;
   logic [2:0] passed_q;
   logic [1:0] way_q;  // cycles that were given to who waits
   exanet_fifo_block #(.Width(SlotBits), .Depth(Slots)) u_queue (
@@ -250,11 +250,11 @@ module ni_packetizer #(
     .keep_i(1'b0), .rewind_i(1'b0), .valid_o(head_valid), .data_o(head));
   assign queues_store = fills && !message.behind;
   assign launch_taken_o = launch_valid_i && !send && !returns && !clears;
-  assign room_to_push = !send && !returns && !launch_valid_i;
+  assign can_push = !send && !returns && !launch_valid_i;
   assign pushes = queues_store || launch_taken_o || scan_pushes;
   assign push_slot = send ? fill_slot : launch_valid_i ? launch_slot_i : scan_q;
   assign pushed_next = !(send ? pushed_here[fill] : launch_valid_i ? launch_pushed : pushed[Scanning]);
-  assign waits = (claim_valid_i && send) || (returns && send) || (launch_valid_i && !launch_taken_o) || (scan_checks_q && due && !room_to_push);
+  assign waits = (claim_valid_i && send) || (returns && send) || (launch_valid_i && !launch_taken_o) || (scan_checks_q && due && !can_push);
   assign gives_way = passed_q == '1;
   assign ready_o = !clears && !gives_way;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -282,14 +282,14 @@ module ni_packetizer #(
   timer_t timer, scan_timer, timer_next;
   logic [23:0] number_q, number, answer_number;
   nack_reason_e link_reason_q;  // its transfer has failed
-  logic needs_number, window_full, last_try, orphan, enabled_q, sends, approved_room;
+  logic needs_number, window_full, last_try, orphan, enabled_q, sends, approved_space;
   logic peers_read, peers_write, give_up_done;
   peer_t peers_at, peers_write_at;
   numbers_t peers_value;
   logic [11:0] round_q;
   order_t order_q;
 
-  assign emit_reads = emit_state_q == Pop && head_valid && approved_room;
+  assign emit_reads = emit_state_q == Pop && head_valid && approved_space;
   ni_table #(.Entries(Slots), .Width(24)) u_numbers (
     .clk_i, .write_i(sends), .write_at_i(emit_q), .data_i(number), .read_i(emit_reads), .read_at_i(head), .data_o(number_q));
   ni_table #(.Entries(Slots), .Width($bits(timer_t))) u_timers (
@@ -349,10 +349,10 @@ module ni_packetizer #(
   logic scan_next;
   logic [11:0] elapsed, wait_rounds;
   assign elapsed = round_q - scan_timer.round;
-  assign wait_rounds = 12'(config_i.patience) << scan_timer.backoff;
+  assign wait_rounds = 12'(config_i.timeout) << scan_timer.backoff;
   assign due = busy[Scanning] && !queued[Scanning] && !fresh[Scanning] && elapsed >= wait_rounds;
-  assign scan_pushes = scan_checks_q && due && room_to_push;
-  assign scan_next = scan_checks_q && (!due || room_to_push);
+  assign scan_pushes = scan_checks_q && due && can_push;
+  assign scan_next = scan_checks_q && (!due || can_push);
   ni_table #(.Entries(Slots), .Width($bits(timer_t)), .Same(1'b1)) u_scan_timers (
     .clk_i, .write_i(sends), .write_at_i(emit_q), .data_i(timer_next), .read_i(!scan_checks_q), .read_at_i(scan_q), .data_o(scan_timer));
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -447,7 +447,7 @@ module ni_packetizer #(
   logic report_framed;
   ni_message_frames #(.SlotBits(SlotBits)) u_frames (
     .clk_i, .rst_ni, .store_i(payload && free_slot), .store_slot_i(fill_slot), .line_i(line_i[1:0]), .data_i, .strobe_i,
-    .first_i((touched & touches) == '0), .room_o(approved_room), .sends_i(sends), .slot_i(emit_q), .number_i(number), .order_i(order_q.message),
+    .first_i((touched & touches) == '0), .space_o(approved_space), .sends_i(sends), .slot_i(emit_q), .number_i(number), .order_i(order_q.message),
     .source_dcid_i(config_i.dcid), .context_i, .framed_here_o(framed_here), .report_slot_i(report_slot), .report_framed_o(report_framed),
     .m_axis_tvalid, .m_axis_tready, .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast, .m_axis_tuser);
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -3,7 +3,7 @@
 // node above, or is the result, which goes back down and into the processes' memory. docs/gateware.md has the rules.
 //
 // A tree changes in steps of two cycles: one reads it, the next decides and writes it. What asks for steps (a packet, memory, the engine, a store) waits
-// for its own, and no step waits for anything. Each 16 cycles one tree's patience is looked at, so each tree's in 256.
+// for its own, and no step waits for anything. Each 16 cycles one tree's retransmission timeout is checked, so each tree's in 256.
 //
 // Nothing is answered by itself: the result says that the part has come, the next part that the result has. A part without a result is sent again; one
 // that comes again of the reduction that ended last is answered by its result. What is older is nobody's.
@@ -42,7 +42,7 @@ module ni_reduce (
   input  logic [1:0]                   m_axi_bresp,
   input  logic                         m_axi_bvalid,
   output logic                         m_axi_bready,
-  output logic [15:0]                  at_work_o,  // trees that are not closed, or have something to be told, or with memory
+  output logic [15:0]                  at_work_o,  // trees that are not closed, or have a notice to send, or with memory
   output logic                         stores_o,  // some are not over
   // counts since reset; they wrap
   output logic [31:0]                  ended_o,
@@ -52,9 +52,9 @@ module ni_reduce (
 );
   import exanet_pkg::*;
   import ni_reduce_pkg::*;
-  localparam logic [2:0] MostDoublings = 3'd5;
+  localparam logic [2:0] MostBackoff = 3'd5;
   typedef struct packed {
-    logic visit;
+    logic scan;
     logic arrival;
     logic refused;
     logic combined;
@@ -161,7 +161,7 @@ module ni_reduce (
     .write_o(sum_writes), .write_at_o(sum_at), .data_o(sum_data));
 
   // --- The sender.
-  logic tells, tells_instead, tells_letter, refused, refused_steps;
+  logic notifies, notifies_instead, notifies_letter, refused, refused_steps;
   targets_t targets;
   letter_t letter;
   typedef struct packed {
@@ -170,15 +170,15 @@ module ni_reduce (
     logic letter_valid;
     targets_t targets;
     letter_t letter;
-  } tell_t;
-  logic tell_valid_q;
-  logic [15:0] told_of;
-  tell_t tell_q;
+  } notice_t;
+  logic notice_valid_q;
+  logic [15:0] notices_left;
+  notice_t notice_q;
   tree_t refused_tree;
   logic [7:0] refused_epoch;
   ni_reduce_send u_send (
-    .clk_i, .rst_ni, .dcid_i(config_q.dcid), .at_work_o(told_of), .tell_i(tell_valid_q), .tell_tree_i(tell_q.tree), .tell_instead_i(tell_q.instead),
-    .tell_targets_i(tell_q.targets), .tell_letter_valid_i(tell_q.letter_valid), .tell_letter_i(tell_q.letter),
+    .clk_i, .rst_ni, .dcid_i(config_q.dcid), .at_work_o(notices_left), .notify_i(notice_valid_q), .notify_tree_i(notice_q.tree), .notify_instead_i(notice_q.instead),
+    .notify_targets_i(notice_q.targets), .notify_letter_valid_i(notice_q.letter_valid), .notify_letter_i(notice_q.letter),
     .neighbour_at_o(neighbour_at), .neighbour_i(neighbour), .fetch_o(fetch),
     .fetch_at_o(fetch_at), .fetch_partial_o(fetch_partial), .data_i(partial_q ? fetched_sum : fetched_result), .m_axis_tvalid, .m_axis_tready,
     .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast, .m_axis_tuser, .m_axi_awaddr, .m_axi_awlen, .m_axi_awvalid, .m_axi_awready, .m_axi_wdata,
@@ -188,8 +188,8 @@ module ni_reduce (
   // A step that closes a tree leaves it in these until the sender has heard of it.
   logic [15:0] at_work;
   always_comb begin
-    at_work = enabled_q | busy_q | told_of;
-    if (tell_valid_q) at_work[tell_q.tree] = 1'b1;
+    at_work = enabled_q | busy_q | notices_left;
+    if (notice_valid_q) at_work[notice_q.tree] = 1'b1;
   end
   // What is stored in this cycle counts behind the next one, as its processor hears of it later yet.
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -202,14 +202,14 @@ module ni_reduce (
     end
   end
 
-  // --- Steps: which one. A visit has its own cycle, and nobody begins in the one before it.
-  logic decides_q, chooses, visits, free;
+  // --- Steps: which one. A retransmission scan has its own cycle, and nobody begins in the one before it.
+  logic decides_q, chooses, scans, free;
   logic [7:0] clock_q;
   state_t state_q, state;
   ni_reduce_tree_t place_q, open_place_q;
   logic enabled_here_q;
   assign call = order.data[63:0];
-  assign visits = clock_q[3:0] == '0;
+  assign scans = clock_q[3:0] == '0;
   assign free = !decides_q && clock_q[3:0] != '0 && clock_q[3:0] != '1;
   assign arrival_steps = free && arrival_valid;
   assign refused_steps = free && refused && !arrival_valid;
@@ -217,12 +217,12 @@ module ni_reduce (
   // An opening waits for the engine and then for the packet that is being taken in, behind which none begins. A step that has just decided may have
   // made the engine busy.
   assign order_steps = free && !combined_q && !refused && !arrival_valid && (calls || (hold_q && !decided_q && receiver_idle));
-  assign chooses = visits || arrival_steps || refused_steps || combined_steps || order_steps;
+  assign chooses = scans || arrival_steps || refused_steps || combined_steps || order_steps;
   always_comb begin
     kind_next = '0;
     event_next.what = arrival;
-    if (visits) begin
-      kind_next.visit = 1'b1;
+    if (scans) begin
+      kind_next.scan = 1'b1;
       event_next.what.tree = clock_q[7:4];
     end else if (arrival_valid) kind_next.arrival = 1'b1;
     else if (refused) begin
@@ -296,19 +296,19 @@ module ni_reduce (
   assign since = state_q.since + 17'd1;
 
   always_comb begin
-    logic part, result, visit, late;
+    logic part, result, scan, late;
     part = from_remote && !event_q.what.result && (remote & one) != '0;
     result = from_remote && event_q.what.result && !place_q.root;
-    visit = kind_q.visit && enabled_here_q && state_q.phase != Broken && state_q.come != '0;
-    late = visit && config_q.limit != '0 && state_q.age >= config_q.limit;
+    scan = kind_q.scan && enabled_here_q && state_q.phase != Broken && state_q.come != '0;
+    late = scan && config_q.limit != '0 && state_q.age >= config_q.limit;
     takes = state_q.phase == Gather && !came && agrees &&
         (from_local || (part && same_round && event_q.what.kept && event_q.what.reason == '0));
     ends = (result && state_q.phase == Await && same_round && event_q.what.kept && event_q.what.shape == state_q.shape) ||
         (kind_q.combined && enabled_here_q && state_q.phase == Combine && place_q.root);
     goes_up = kind_q.combined && enabled_here_q && state_q.phase == Combine && !place_q.root;
-    // The node above is told again, as it has not answered; so is one below that has not heard.
-    repeats = visit && !late && state_q.phase == Await && config_q.patience != '0 &&
-        state_q.since >= 17'(config_q.patience) << state_q.doublings;
+    // The node above is notified again, as it has not answered; so is one below that has not heard.
+    repeats = scan && !late && state_q.phase == Await && config_q.timeout != '0 &&
+        state_q.since >= 17'(config_q.timeout) << state_q.backoff;
     asks_again = part && event_q.what.reason == '0 && state_q.phase == Gather && !came && state_q.begun && round_before;
     answers = state_q.phase == Broken && (from_local || (part && event_q.what.reason == '0));
     reason = NackReasonSilent;
@@ -333,15 +333,15 @@ module ni_reduce (
       if (state_q.come == '0) state.age = 16'd1;
       if (last_one) state.phase = Combine;
     end
-    if (visit) begin
+    if (scan) begin
       state.age = age;
       state.since = repeats ? 17'd1 : since;
-      if (repeats && state_q.doublings != MostDoublings) state.doublings = state_q.doublings + 1'b1;
+      if (repeats && state_q.backoff != MostBackoff) state.backoff = state_q.backoff + 1'b1;
     end
     if (goes_up) begin
       state.phase = Await;
       state.since = 17'd1;
-      state.doublings = '0;
+      state.backoff = '0;
     end
     if (ends) begin
       state.phase = Gather;
@@ -355,7 +355,7 @@ module ni_reduce (
   assign pushes = takes && last_one;
   assign job_next = '{tree: event_q.what.tree, branches: place_q.branches, shape: event_q.what.shape};
 
-  // --- Who is told, a cycle later.
+  // --- Who is notified, a cycle later.
   logic [3:0] counts_q;
   always_comb begin
     targets = '0;
@@ -371,18 +371,18 @@ module ni_reduce (
     letter.reason = fails ? reason : NackReasonNone;
     letter.partial = kind_q.combined;
   end
-  assign tells_letter = ends || fails || goes_up;
-  assign tells_instead = tells_letter || kind_q.open;
-  assign tells = tells_letter || repeats || asks_again || answers || kind_q.open;
+  assign notifies_letter = ends || fails || goes_up;
+  assign notifies_instead = notifies_letter || kind_q.open;
+  assign notifies = notifies_letter || repeats || asks_again || answers || kind_q.open;
 
   always_ff @(posedge clk_i) begin
-    tell_q <= '{tree: event_q.what.tree, instead: tells_instead, letter_valid: tells_letter, targets: targets, letter: letter};
+    notice_q <= '{tree: event_q.what.tree, instead: notifies_instead, letter_valid: notifies_letter, targets: targets, letter: letter};
     if (decides_q) states[event_q.what.tree] <= state;
     if (kind_q.open) places[event_q.what.tree] <= open_place_q;
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      tell_valid_q <= 1'b0;
+      notice_valid_q <= 1'b0;
       enabled_q  <= '0;
       busy_q     <= '0;
       ended_o    <= '0;
@@ -391,7 +391,7 @@ module ni_reduce (
       dropped_o  <= '0;
       counts_q   <= '0;
     end else begin
-      tell_valid_q <= tells;
+      notice_valid_q <= notifies;
       if (kind_q.open) enabled_q[event_q.what.tree] <= open_place_q.enabled;
       if (pushes) busy_q[event_q.what.tree] <= 1'b1;
       if (kind_q.combined) busy_q[event_q.what.tree] <= 1'b0;

@@ -23,9 +23,9 @@ package ni_reduce_pkg;
     logic begun;  // a reduction has ended: its result may be asked for again
     logic [15:0] round;  // reductions that have ended
     shape_t shape;  // of the parts that have come
-    logic [15:0] age;  // visits since the first of them, and one
-    logic [16:0] since;  // visits since the sum went up, and one
-    logic [2:0] doublings;
+    logic [15:0] age;  // scans since the first of them, and one
+    logic [16:0] since;  // scans since the sum went up, and one
+    logic [2:0] backoff;
   } state_t;
 
   // Parts to be combined.
@@ -35,7 +35,7 @@ package ni_reduce_pkg;
     shape_t shape;
   } job_t;
 
-  // What neighbours and processes are to be told of a tree, and who.
+  // What neighbours and processes are to be notified of about a tree, and who.
   typedef struct packed {
     logic [23:0] number;
     logic [9:0] pdid;

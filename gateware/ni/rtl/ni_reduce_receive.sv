@@ -29,10 +29,10 @@ module ni_reduce_receive (
 );
   import exanet_pkg::*;
   import ni_reduce_pkg::*;
-  typedef enum logic [1:0] { Idle, Take, Skip, Tell } state_e;
+  typedef enum logic [1:0] { Idle, Take, Skip, Report } state_e;
   state_e state_q;
   reduce_address_t address;
-  logic part, result, current, own, follows, told_q, keeps_q, fits_q, beat;
+  logic part, result, current, own, follows, reported_q, keeps_q, fits_q, beat;
   logic [4:0] word_q;
   logic [9:0] bytes;
   arrival_t arrival_q;
@@ -44,7 +44,7 @@ module ni_reduce_receive (
   assign part = s_axis_tuser.kind == PacketTypeReductionPart;
   assign own = s_axis_tuser.pdid == place_i.pdid;
   // The step of the packet before decides in this cycle: what it has taken is not in the state yet.
-  assign follows = told_q && arrival_q.tree == address.tree && arrival_q.result == result && (result || arrival_q.branch == address.branch);
+  assign follows = reported_q && arrival_q.tree == address.tree && arrival_q.result == result && (result || arrival_q.branch == address.branch);
   assign beat = state_q == Take && s_axis_tvalid;
   assign s_axis_tready = state_q == Take || state_q == Skip;
   assign idle_o = state_q == Idle;
@@ -54,7 +54,7 @@ module ni_reduce_receive (
   assign write_result_o = beat && keeps_q && arrival_q.result && s_axis_tkeep != '0;
   assign write_at_o = {arrival_q.tree, arrival_q.branch, word_q};
   assign data_o = s_axis_tdata;
-  assign valid_o = state_q == Tell;
+  assign valid_o = state_q == Report;
   always_comb begin
     arrival_o = arrival_q;
     arrival_o.kept = keeps_q && fits_q;
@@ -64,9 +64,9 @@ module ni_reduce_receive (
     if (!rst_ni) begin
       state_q <= Idle;
       keeps_q <= 1'b0;
-      told_q  <= 1'b0;
+      reported_q  <= 1'b0;
     end else begin
-      told_q <= state_q == Tell && taken_i && keeps_q && fits_q;
+      reported_q <= state_q == Report && taken_i && keeps_q && fits_q;
       case (state_q)
         Idle:
         if (s_axis_tvalid && !hold_i) begin
@@ -75,8 +75,8 @@ module ni_reduce_receive (
               : part && state_i.phase == Gather && place_i.branches[address.branch] && !place_i.locals[address.branch] &&
                 !state_i.come[address.branch]);
         end
-        Tell: if (taken_i) state_q <= Idle;
-        default: if (s_axis_tvalid && s_axis_tlast) state_q <= part || result ? Tell : Idle;
+        Report: if (taken_i) state_q <= Idle;
+        default: if (s_axis_tvalid && s_axis_tlast) state_q <= part || result ? Report : Idle;
       endcase
     end
   end

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells the neighbours of trees, and their processes: one packet or one write of memory after the other. Whom a tree has yet to tell, and what, is
+// Notifies the neighbours of trees, and their processes: one packet or one write of memory after the other. Whom a tree has yet to notify, and of what, is
 // kept as a bit for each, so that to ask for it again costs nothing and never waits. Trees take turns; neighbours come before processes, as others
 // wait behind them. One write of memory is under way at most; packets go on meanwhile.
 module ni_reduce_send (
   input  logic                            clk_i,
   input  logic                            rst_ni,
   input  logic [21:0]                     dcid_i,
-  // whom to tell: these too, or these instead of those before
-  input  logic                            tell_i,
-  input  ni_reduce_pkg::tree_t            tell_tree_i,
-  input  logic                            tell_instead_i,
-  input  ni_reduce_pkg::targets_t         tell_targets_i,
-  input  logic                            tell_letter_valid_i,  // with another letter than before
-  input  ni_reduce_pkg::letter_t          tell_letter_i,
-  output logic [15:0]                     at_work_o,  // trees of which something is to be told, or is with memory
+  // whom to notify: these too, or these instead of those before
+  input  logic                            notify_i,
+  input  ni_reduce_pkg::tree_t            notify_tree_i,
+  input  logic                            notify_instead_i,
+  input  ni_reduce_pkg::targets_t         notify_targets_i,
+  input  logic                            notify_letter_valid_i,  // with another letter than before
+  input  ni_reduce_pkg::letter_t          notify_letter_i,
+  output logic [15:0]                     at_work_o,  // trees with a notice to send, or one with memory
   // neighbours and places of trees, as the kernel wrote them: tree, branch or 8 for the node above; a cycle later
   output logic [7:0]                      neighbour_at_o,
   input  logic [63:0]                     neighbour_i,
@@ -53,12 +53,12 @@ module ni_reduce_send (
   typedef enum logic [2:0] { Idle, Read, Pick, Look, Words } state_e;
   state_e state_q;
 
-  // --- Whom to tell. What is asked for comes before what is done about it.
+  // --- Whom to notify. What is asked for comes before what is done about it.
   (* ram_style = "distributed" *) targets_t pending[Trees];
   (* ram_style = "distributed" *) letter_t letters[Trees];
   logic [Trees-1:0] packets_q, writes_q, open_trees;
   tree_t tree_q, next_tree;
-  targets_t told, waits_q, rest;
+  targets_t notified, waits_q, rest;
   logic picks, nothing, memory_q, memory_free, some_packet_q;
   logic [3:0] target, target_q;
   letter_t letter_q;
@@ -66,11 +66,11 @@ module ni_reduce_send (
   function automatic targets_t open_targets(targets_t targets, logic packets, logic writes);
     return '{up: packets && targets.up, down: {Branches{packets}} & targets.down, locals: {Branches{writes}} & targets.locals};
   endfunction
-  assign told = tell_instead_i ? tell_targets_i
-      : tell_targets_i | open_targets(pending[tell_tree_i], packets_q[tell_tree_i], writes_q[tell_tree_i]);
+  assign notified = notify_instead_i ? notify_targets_i
+      : notify_targets_i | open_targets(pending[notify_tree_i], packets_q[notify_tree_i], writes_q[notify_tree_i]);
   assign memory_free = !memory_q && !refused_o;
   assign nothing = !some_packet_q && (waits_q.locals == '0 || !memory_free);
-  assign picks = state_q == Pick && !tell_i && !nothing;
+  assign picks = state_q == Pick && !notify_i && !nothing;
   always_comb begin
     target = 4'd8;
     for (int unsigned i = Branches; i > 0; i--) begin
@@ -88,8 +88,8 @@ module ni_reduce_send (
     for (int unsigned i = Trees; i > 0; i--) if (open_trees[4'(32'(tree_q) + i)]) next_tree = 4'(32'(tree_q) + i);
   end
   always_ff @(posedge clk_i) begin
-    if (tell_i || picks) pending[tell_i ? tell_tree_i : tree_q] <= tell_i ? told : rest;
-    if (tell_i && tell_letter_valid_i) letters[tell_tree_i] <= tell_letter_i;
+    if (notify_i || picks) pending[notify_i ? notify_tree_i : tree_q] <= notify_i ? notified : rest;
+    if (notify_i && notify_letter_valid_i) letters[notify_tree_i] <= notify_letter_i;
     if (state_q == Read) begin
       waits_q       <= open_targets(pending[tree_q], packets_q[tree_q], writes_q[tree_q]);
       some_packet_q <= packets_q[tree_q];
@@ -100,16 +100,16 @@ module ni_reduce_send (
     if (!rst_ni) begin
       packets_q <= '0;
       writes_q  <= '0;
-    end else if (tell_i) begin
-      packets_q[tell_tree_i] <= told.up || told.down != '0;
-      writes_q[tell_tree_i]  <= told.locals != '0;
+    end else if (notify_i) begin
+      packets_q[notify_tree_i] <= notified.up || notified.down != '0;
+      writes_q[notify_tree_i]  <= notified.locals != '0;
     end else if (picks) begin
       packets_q[tree_q] <= rest.up || rest.down != '0;
       writes_q[tree_q]  <= rest.locals != '0;
     end
   end
 
-  // --- One of them is told: word by word.
+  // --- One of them is notified: word by word.
   logic write_q, offers, taken, final_word, ends, address_sent_q, address_sent, words_sent_q, words_sent;
   logic [5:0] word_q, words_q;
   logic [9:0] left_q;
@@ -187,10 +187,10 @@ module ni_reduce_send (
           tree_q  <= next_tree;
           state_q <= Read;
         end
-        Read: if (!tell_i) state_q <= Pick;
+        Read: if (!notify_i) state_q <= Pick;
         Pick: begin
-          // Who is to be told has changed: once more.
-          state_q <= tell_i ? Read : nothing ? Idle : Look;
+          // Who is to be notified has changed: once more.
+          state_q <= notify_i ? Read : nothing ? Idle : Look;
           write_q <= !some_packet_q;
         end
         Look: begin

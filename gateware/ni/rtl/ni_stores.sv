@@ -32,7 +32,7 @@ module ni_stores #(
 );
   localparam logic [1:0] Incr = 2'b01;
   localparam logic [1:0] SlaveError = 2'b10;
-  logic open_q, waits_q, bad_q, bad, room_q, addressed, takes, beat, last, last_q, ends, answered;
+  logic open_q, waits_q, bad_q, bad, space_q, addressed, takes, beat, last, last_q, ends, answered;
   logic [IdBits-1:0] id_q, id;
   logic [AddressBits-1:0] address_q, address;
   logic [2:0] size_q, size, answers_q, answers;
@@ -41,8 +41,8 @@ module ni_stores #(
 
   // An address and a beat each come by themselves: what is ready follows from registers alone. A beat before its address waits for it here; an address
   // before its first beat opens its burst.
-  assign s_axi_awready = !open_q && room_q;
-  assign s_axi_wready = !waits_q && room_q;
+  assign s_axi_awready = !open_q && space_q;
+  assign s_axi_wready = !waits_q && space_q;
   assign addressed = s_axi_awvalid && s_axi_awready;
   assign takes = s_axi_wvalid && s_axi_wready;
   assign beat = (open_q || addressed) && (waits_q || takes);
@@ -62,14 +62,14 @@ module ni_stores #(
     if (!rst_ni) begin
       open_q    <= 1'b0;
       waits_q   <= 1'b0;
-      room_q    <= 1'b0;
+      space_q    <= 1'b0;
       answers_q <= '0;
       store_o   <= 1'b0;
     end else begin
       open_q    <= (open_q || addressed) && !ends;
       waits_q   <= (waits_q || takes) && !beat;
       answers_q <= answers;
-      room_q    <= ready_i && answers < 3'd4;
+      space_q    <= ready_i && answers < 3'd4;
       store_o   <= beat && !bad;
     end
   end

@@ -3,7 +3,7 @@
 //
 // The message that stays behind a transfer is claimed first: one that is stored by who has seen the end stays. An end whose page is
 // not to be written is not; where addresses are translated its page is looked up when it is its turn. Limits: an end waits for the
-// one before it, for its page, for memory to take its word, and for room among 32 messages that are to be launched (ni_launches).
+// one before it, for its page, for memory to take its word, and for space among 32 messages that are to be launched (ni_launches).
 module ni_transfer_ends #(
   parameter int unsigned Channels = 256,
   parameter int unsigned ContextBits = 8,
@@ -59,7 +59,7 @@ module ni_transfer_ends #(
   nack_reason_e ended_failure;
   transfer_ending_t ending;
   logic [ContextBits+1:0] message_slot;
-  logic launch_room, asked_q, settled_q, claimed_q, may_end;
+  logic launch_space, asked_q, settled_q, claimed_q, may_end;
   exanet_fifo #(.Width(ChannelBits + 5), .Depth(Channels)) u_ends (
     .clk_i, .rst_ni, .write_i(ended_i), .data_i({channel_i, serves_i, failure_i}), .read_i(release_o),
     .valid_o(ended_valid), .data_o({released_o, released_serves_o, ended_failure}));
@@ -90,7 +90,7 @@ module ni_transfer_ends #(
       if (!offers_q) translates_q <= config_i.translate;
       looked_q <= (looked_q || look_o) && !release_o;
       ended_o  <= ended_o + 32'(release_o);
-      offers_q <= offers_q ? !release_o : ended_valid && launch_room;
+      offers_q <= offers_q ? !release_o : ended_valid && launch_space;
       asked_q  <= (asked_q || claim_taken_i) && !release_o;
       settled_q <= asked_q && !release_o;
       claimed_q <= (asked_q && !settled_q ? claimed_i : claimed_q) && !release_o;
@@ -98,7 +98,7 @@ module ni_transfer_ends #(
   end
 
   ni_launches #(.SlotBits(ContextBits + 2)) u_launches (
-    .clk_i, .rst_ni, .room_o(launch_room), .ended_i(release_o && claimed_q), .written_i(end_taken_i), .slot_i(message_slot),
+    .clk_i, .rst_ni, .space_o(launch_space), .ended_i(release_o && claimed_q), .written_i(end_taken_i), .slot_i(message_slot),
     .answered_i(end_answered_i), .launch_valid_o, .launch_taken_i, .launch_slot_o);
 
 `ifndef SYNTHESIS

@@ -2,7 +2,7 @@
 // What a step of ni_transfers does, in its third cycle: the next state of a transfer, of a block in one of its slots, and of the
 // window of PSNs of its node; and the packet that it sends.
 //
-// A step has one of five kinds. Admit and Begin begin a block where a slot, a PSN and room for its first packet are free. Emit sends
+// A step has one of five kinds. Admit and Begin begin a block where a slot, a PSN and space for its first packet are free. Emit sends
 // a block's next packet. Answer takes an Ack, a Nack or the end of a read. Scan looks at a block that waits, and retransmits it when
 // its time is over, or gives it up. What each of them does has a name below: begins, emits, takes_psn, acks, nacks, parks,
 // retransmits, retries, frees. All of it is logic without state; core/nic/transfers/transfer_steps.cpp models it, a function a case.
@@ -17,7 +17,7 @@ module ni_transfer_step #(
   input  logic                       begin_i,
   input  logic                       emit_i,
   input  logic                       scan_i,
-  input  logic                       room_i,  // for a packet
+  input  logic                       space_i,  // for a packet
   input  logic [SlotBits-1:0]        slot_i,
   input  ni_pkg::transfer_facts_t    facts_i,
   input  ni_pkg::transfer_order_t    order_i,
@@ -64,7 +64,7 @@ module ni_transfer_step #(
     for (int unsigned i = 3; i > 0; i--) if (usable[i-1]) free_slot = 2'(i - 1);
   end
   assign failed = state_i.failure != NackReasonNone;
-  assign begins = room_i && facts_i.more && facts_i.may_begin && usable != '0 && !state_i.sending && !full_i;
+  assign begins = space_i && facts_i.more && facts_i.may_begin && usable != '0 && !state_i.sending && !full_i;
   assign block_slot_o = begins ? free_slot : here;
   assign here_busy = state_i.busy[here];
   assign here_parked = state_i.parked[here];

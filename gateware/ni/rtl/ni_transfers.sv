@@ -13,10 +13,10 @@
 //
 // A read is a channel at each end. The one that asks has one block, a packet with the read's addresses and length in it
 // (request). Once that is acknowledged the channel waits for the read's end, without a PSN, and gives up after
-// read_patience; where the other node has no channel to spare (Busy) the request gets a new PSN some rounds later.
+// read_timeout; where the other node has no channel to spare (Busy) the request gets a new PSN some rounds later.
 // The one that serves is a transfer as others, but its fence names the request and says whether it has failed: it comes
 // behind what has failed, too, when none of its other blocks is under way. kept_channels serve and the others do not, so
-// nodes that have asked with all that they may take serve each other, and a process that counts its transfers finds room.
+// nodes that have asked with all that they may take serve each other, and a process that counts its transfers finds space.
 //
 // A block of which a page is not to be used, here or at its target, is parked in its slot, without a PSN, until its time to be sent again has come. Then it
 // gets a new one; after fault_tries of them its transfer has failed. No fence begins meanwhile: it would name a PSN that may be another block's. One
@@ -27,7 +27,7 @@
 // is the first one of the next. Steps, by who goes first: the scan of a slot, once in 16 cycles; an answer; then in turn a new transfer with its first
 // packet, and the next packet of a block, or of a transfer's next block, in the order in which these were queued. So channels take turns packet by packet,
 // and the blocks of a transfer begin one after the other. A scan that nobody waits for lets a new transfer go first in the four cycles from when it is
-// pending on, which is at most six cycles later then. Nothing here waits for the network but packets: without room for one, new transfers are kept, and
+// pending on, which is at most six cycles later then. Nothing here waits for the network but packets: without space for one, new transfers are kept, and
 // answers taken.
 //
 // Here are the steps' order, tables and first two cycles; ni_transfer_submit has what comes before them, ni_transfer_step what they do, ni_transfer_ends
@@ -189,7 +189,7 @@ module ni_transfers #(
   } answer_t;
   step_e step, step1_q;
   logic admit2_q, begin2_q, emit2_q, answer2_q, scan2_q;  // what kind of step it is, a register for each
-  logic starts, can_start, packet_room, scan_pending_q, scans, scan_yields, answer_comes, answer_known, room1_q, room2_q;
+  logic starts, can_start, packet_space, scan_pending_q, scans, scan_yields, answer_comes, answer_known, space1_q, space2_q;
   logic [2:0] turns;
   logic admitted_q;  // by the last step that was in turn
   logic [3:0] scan_clock_q;
@@ -207,12 +207,12 @@ module ni_transfers #(
   ni_peer #(.Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_answer_peer (
     .clk_i, .dcid_i(s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(answer_from),
     .known_o(answer_known));
-  assign packet_room = packets_q < 4'(PacketsAhead);
+  assign packet_space = packets_q < 4'(PacketsAhead);
   assign answer_comes = read_end_valid_i || unread_valid_i || s_axis_tvalid;
-  // A new transfer needs no room for a packet; it waits in its channel then.
-  assign turns[0] = submission_valid && spare_valid && !(admitted_q && packet_room && (emit_valid || begin_valid));
-  assign turns[1] = emit_valid && packet_room && !begin_first;
-  assign turns[2] = begin_first && packet_room;
+  // A new transfer needs no space for a packet; it waits in its channel then.
+  assign turns[0] = submission_valid && spare_valid && !(admitted_q && packet_space && (emit_valid || begin_valid));
+  assign turns[1] = emit_valid && packet_space && !begin_first;
+  assign turns[2] = begin_first && packet_space;
   // To a transfer that is to begin now, or in the next cycle.
   assign scan_yields = scan_clock_q[3:2] == '0 && !answer_comes && (turns[0] || hands);
   assign scans = scan_pending_q && !scan_yields;
@@ -363,9 +363,9 @@ module ni_transfers #(
     facts1.behind_parked = block1.fence && !without_psn1[here1] && without_psn1 != '0;
     facts1.ends = answer1_q.ends;
     facts1.reason = answer1_q.reason;
-    facts1.late = !answered1 && elapsed1 >= 12'(config_i.block_patience) << block1.backoff;
+    facts1.late = !answered1 && elapsed1 >= 12'(config_i.block_timeout) << block1.backoff;
     // The end of a read has not come, or its request is to be sent anew after one, two, four, then eight rounds.
-    facts1.timed_out = transfer1.acked && config_i.read_patience != '0 && elapsed1 >> config_i.read_patience != '0;
+    facts1.timed_out = transfer1.acked && config_i.read_timeout != '0 && elapsed1 >> config_i.read_timeout != '0;
     facts1.retries = transfer1.nacked && {elapsed1, 1'b0} >> transfer1.nacks != '0;
     facts1.answered = step1_q != Admit && answered1;
     // The end of a read that has failed is sent behind all else of it.
@@ -384,10 +384,10 @@ module ni_transfers #(
       answer1_q     <= answer;
       submission1_q <= submission;
       {submission_peer1_q, submission_context1_q} <= {submission_peer, submission_context};
-      room1_q       <= packet_room;
+      space1_q       <= packet_space;
     end
     if (phase_q == 2'd1) begin
-      {slot2_q, room2_q, peer2_q, ending2_q, message_slot2_q} <= {slot1_q, room1_q, peer1, ending1, message_slot1};
+      {slot2_q, space2_q, peer2_q, ending2_q, message_slot2_q} <= {slot1_q, space1_q, peer1, ending1, message_slot1};
       {admit2_q, begin2_q, emit2_q} <= {step1_q == Admit, step1_q == Begin, step1_q == Emit};
       {answer2_q, scan2_q} <= {step1_q == Answer, step1_q == Scan};
       {block2_q, state2_q, facts2_q} <= {block1, begins1, facts1};
@@ -401,7 +401,7 @@ module ni_transfers #(
   logic [1:0] block_slot;
   write_packet_t packet;
   ni_transfer_step #(.SlotBits(SlotBits), .Window(Window)) u_step (
-    .tries_i(config_i.tries), .round_i(round_q), .begin_i(begin2_q), .emit_i(emit2_q), .scan_i(scan2_q), .room_i(room2_q), .slot_i(slot2_q),
+    .tries_i(config_i.tries), .round_i(round_q), .begin_i(begin2_q), .emit_i(emit2_q), .scan_i(scan2_q), .space_i(space2_q), .slot_i(slot2_q),
     .facts_i(facts2_q), .order_i(order2_q.order), .state_i(state2_q.transfer), .state_o(state.transfer), .psns_i(state2_q.psns),
     .psns_o(state.psns), .block_i(block2_q), .block_o(block), .block_write_o(block_write), .block_slot_o(block_slot),
     .full_i(window2.full), .next_i(window2.next), .outstanding_i(window2.outstanding), .full_o(window.full), .next_o(window.next),

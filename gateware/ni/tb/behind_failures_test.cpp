@@ -50,7 +50,7 @@ TEST_CASE("behind: it fails with its transfer, with the same reason, and its slo
       CAPTURE(failure.what);
       CAPTURE(notify);
       BehindBench network(
-          2, {.patience = 4, .tries = 2, .block_patience = 2, .read_patience = 6, .translate = failure.translated});
+          2, {.timeout = 4, .tries = 2, .block_timeout = 2, .read_timeout = 6, .translate = failure.translated});
       REQUIRE(network.node(1).dcid == kOne);
       map_pages(network, {kOwn, kTarget, kEnds, kReadOnly});
       network.put(0, kContext, {.token = 1, .behind = false});  // so it is another slot than the first
@@ -102,7 +102,7 @@ TEST_CASE("behind: it is sent where the end has no page, or memory refuses that"
 }
 
 TEST_CASE("behind: it is answered as others are: its mailbox is closed, of another domain, full; its node is dead") {
-  BehindBench network(3, {.patience = 4, .tries = 3, .block_patience = 2});
+  BehindBench network(3, {.timeout = 4, .tries = 3, .block_timeout = 2});
   unsigned failed = 0;
   const auto fails = [&](std::size_t to, unsigned mailbox, Reason reason) {
     const unsigned slot = network.put(0, 0, {.token = failed, .to = to, .mailbox = mailbox});
@@ -135,7 +135,7 @@ TEST_CASE("behind: it is answered as others are: its mailbox is closed, of anoth
 }
 
 TEST_CASE("behind: a page that is disabled or given to another domain") {
-  const NiNetworkConfig far{.line = {.latency_cycles = 2000}, .patience = 63, .block_patience = 63};
+  const NiNetworkConfig far{.line = {.latency_cycles = 2000}, .timeout = 63, .block_timeout = 63};
   SUBCASE("while its transfer is under way: it is sent") {
     BehindBench network(2, far);
     const unsigned slot = network.put(0, 0, {.token = 5});
@@ -185,7 +185,7 @@ TEST_CASE("behind: a page that is disabled or given to another domain") {
     }
   }
   SUBCASE("while it waits for its mailbox: it fails") {
-    BehindBench network(2, {.patience = 3, .tries = 0});
+    BehindBench network(2, {.timeout = 3, .tries = 0});
     network.put(0, 1, {.token = 1, .mailbox = kSmallMailbox, .behind = false});
     network.until_come(1, 1, kSmallMailbox);
     network.transfer(0, 0, network.no_bytes(network.put(0, 0, {.token = 5, .mailbox = kSmallMailbox})));
@@ -201,7 +201,7 @@ TEST_CASE("behind: a page that is disabled or given to another domain") {
 TEST_CASE("behind: nothing is left of kept messages and of transfers that name them after a reset") {
   for (const bool transfers : {false, true}) {
     CAPTURE(transfers);
-    BehindBench network(2, {.patience = 8, .tries = 3, .block_patience = 40});
+    BehindBench network(2, {.timeout = 8, .tries = 3, .block_timeout = 40});
     for (unsigned round = 0; round < 2; ++round) {
       CAPTURE(round);
       for (unsigned context = 0; context < kContexts; ++context)
@@ -237,7 +237,7 @@ TEST_CASE("behind: nothing is left of kept messages and of transfers that name t
 TEST_CASE("behind: those that are given up without a number leave the window of their node as it was") {
   for (const unsigned given_up : {0u, 4u}) {
     CAPTURE(given_up);
-    BehindBench network(2, {.patience = 24, .tries = given_up == 0 ? 2u : 0u, .block_patience = 4});
+    BehindBench network(2, {.timeout = 24, .tries = given_up == 0 ? 2u : 0u, .block_timeout = 4});
     constexpr unsigned kWindow = 32, kLost = 40;
     for (unsigned i = 0; i < kWindow; ++i) network.put(0, i / kSlots, {.token = i, .behind = false});
     network.until_come(1, kWindow);

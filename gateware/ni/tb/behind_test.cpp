@@ -25,7 +25,7 @@ TEST_CASE("behind: memory has answered bytes, fence and end before the message i
        {MemoryConfig{.latency_cycles = 0}, MemoryConfig{.latency_cycles = 20, .stalls = 0.6},
         MemoryConfig{.latency_cycles = 300}}) {
     CAPTURE(memory.latency_cycles);
-    BehindBench network(3, {.memory = memory, .patience = 30, .block_patience = 20, .before_reset = 7});
+    BehindBench network(3, {.memory = memory, .timeout = 30, .block_timeout = 20, .before_reset = 7});
     unsigned token = 1;
     for (const unsigned length : {8u, 0u, 17u, 64u})
       for (const std::uint32_t bytes : {0u, 1u, 5000u})
@@ -84,9 +84,9 @@ TEST_CASE("behind: memory of 300 cycles has answered the end before the message 
 }
 
 TEST_CASE("behind: it stays whatever others send and transfer, for any time") {
-  for (const unsigned patience : {0u, 1u, 63u}) {
-    CAPTURE(patience);
-    BehindBench network(2, {.patience = patience, .tries = patience % 2});
+  for (const unsigned timeout : {0u, 1u, 63u}) {
+    CAPTURE(timeout);
+    BehindBench network(2, {.timeout = timeout, .tries = timeout % 2});
     const unsigned slot = network.put(0, 0, {.token = 1, .length = 64});
     for (unsigned token = 2; token <= 5; ++token)  // the last one finds no slot
       network.put(0, 0, {.token = token, .behind = false});
@@ -113,7 +113,7 @@ TEST_CASE("behind: it stays whatever others send and transfer, for any time") {
 TEST_CASE("behind: transfers, good and bad, leave ordinary messages of the slots that they name alone") {
   for (const bool bad : {false, true}) {
     CAPTURE(bad);
-    BehindBench network(2, {.memory = {.latency_cycles = 100}, .patience = 2, .tries = 0, .kept_channels = 0});
+    BehindBench network(2, {.memory = {.latency_cycles = 100}, .timeout = 2, .tries = 0, .kept_channels = 0});
     const auto name_all = [&](std::uint64_t then) {
       for (unsigned i = 0; i < kContexts * kSlots; ++i) {
         spec::Transfer transfer = bad ? network.refused_by_memory(0, 0) : network.no_bytes(0);
@@ -159,7 +159,7 @@ TEST_CASE("behind: of two transfers that name a slot the first to end counts") {
         CAPTURE(second_bad);
         CAPTURE(full);
         const unsigned mailbox = full ? kSmallMailbox : kMailbox;
-        BehindBench network(2, {.patience = 2, .tries = 2, .block_patience = 2});
+        BehindBench network(2, {.timeout = 2, .tries = 2, .block_timeout = 2});
         if (full) {
           network.put(0, 1, {.token = 77, .mailbox = mailbox, .behind = false});
           network.until_these_come(1, Tokens{77}, mailbox);
@@ -184,7 +184,7 @@ TEST_CASE("behind: of two transfers that name a slot the first to end counts") {
 }
 
 TEST_CASE("behind: a transfer that is refused at its store leaves it") {
-  BehindBench network(2, {.line = {.latency_cycles = 2000}, .block_patience = 63, .kept_channels = 0});
+  BehindBench network(2, {.line = {.latency_cycles = 2000}, .block_timeout = 63, .kept_channels = 0});
   const unsigned slot = network.put(0, 0, {.token = 5});
   constexpr std::uint32_t kNoNode = 0x3fffff;
   network.transfer(0, 0, naming(transfer_of(kOwn, kTarget, 64, kNoNode, 200), slot));
@@ -216,9 +216,9 @@ TEST_CASE("behind: all slots and all channels at once") {
     const unsigned kept = load.reads ? 8 : 0, transfers = kChannels - kept;
     BehindBench network(4,
                         {.memory = {.latency_cycles = load.memory_latency},
-                         .patience = 63,
+                         .timeout = 63,
                          .tries = load.bad ? 1u : 0u,
-                         .block_patience = 20,
+                         .block_timeout = 20,
                          .kept_channels = kept},
                         true);
     for (std::size_t n = 0; n < load.senders; ++n) {
@@ -250,7 +250,7 @@ TEST_CASE("behind: all slots and all channels at once") {
 
 TEST_CASE(
     "behind: one that is stored after its transfer, one that is refused, and a transfer by its last store alone") {
-  BehindBench network(2, {.line = {.latency_cycles = 1000}, .patience = 63, .block_patience = 63});
+  BehindBench network(2, {.line = {.latency_cycles = 1000}, .timeout = 63, .block_timeout = 63});
   network.transfer(0, 0, naming(network.write_to(1, 1), 0));
   network.put(0, 0, {.token = 5});  // before the transfer ends
   network.until_these_come(1, Tokens{5});

@@ -19,9 +19,9 @@ class BehindTraffic {
       : random_(seed),
         network_(seed % 3 == 0 ? 4 : 2,
                  {.memory = {.latency_cycles = seed % 4 == 1 ? 300u : 20u, .stalls = seed % 3 == 1 ? 0.3 : 0.0},
-                  .patience = 4,
+                  .timeout = 4,
                   .tries = 0,
-                  .block_patience = 2,
+                  .block_timeout = 2,
                   .disorder = disorder_of(seed),
                   .before_reset = static_cast<int>(seed)}),
         left_(messages),
@@ -231,7 +231,7 @@ TEST_CASE("behind: a transfer that ends in each cycle round its message's store"
     for (const bool busy : {false, true}) {
       CAPTURE(bad);
       CAPTURE(busy);
-      BehindBench network(2, {.memory = {.latency_cycles = 3}, .patience = 1, .tries = 0, .before_reset = 5});
+      BehindBench network(2, {.memory = {.latency_cycles = 3}, .timeout = 1, .tries = 0, .before_reset = 5});
       constexpr unsigned kWaiting = 41;
       if (busy) {  // messages of which one is taken, and the others are sent again and again
         for (unsigned i = 0; i < kWaiting; ++i)
@@ -285,9 +285,9 @@ TEST_CASE("behind: a transfer that fails and names the slot of one that is queue
     DisorderConfig disorder;
     if (lossy) disorder = {.lost_one_in = 4, .twice_one_in = 5, .late_one_in = 5, .most_late = 300};
     BehindBench network(2, {.memory = {.latency_cycles = 30},
-                            .patience = lossy ? 0u : 3u,
+                            .timeout = lossy ? 0u : 3u,
                             .tries = 0,
-                            .block_patience = lossy ? 0u : 1u,
+                            .block_timeout = lossy ? 0u : 1u,
                             .disorder = disorder});
     for (unsigned offset = 0; offset < 320; offset += in_full() ? 1 : 5) {
       CAPTURE(offset);

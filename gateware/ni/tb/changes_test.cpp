@@ -46,7 +46,7 @@ TEST_CASE("changes: the page of a message that was given up goes to another doma
   unsigned given_up = 0;
   for (unsigned fillers = 30; fillers <= 44; ++fillers) {
     CAPTURE(fillers);
-    BehindBench network(2, {.patience = 2, .tries = 1});
+    BehindBench network(2, {.timeout = 2, .tries = 1});
     bool cut = true;
     network.node(1).tx[0]->tamper = network.node(1).tx[1]->tamper = [&cut](const NarrowWord& word) {
       return cut ? std::nullopt : std::optional(word);
@@ -80,7 +80,7 @@ TEST_CASE("changes: the page of a message that was given up goes to another doma
 }
 
 TEST_CASE("changes: a broken mailbox is opened again while the answer of a message that it did not take waits") {
-  BehindBench network(2, {.memory = {.latency_cycles = 1000}, .patience = 63});
+  BehindBench network(2, {.memory = {.latency_cycles = 1000}, .timeout = 63});
   network.node(1).memory->refuses = [](std::uint64_t at) { return at / kRegion == ring_of(kMailbox) / kRegion; };
   network.put(0, 0, {.token = 1, .behind = false});
   network.run_until_stored();
@@ -102,7 +102,7 @@ TEST_CASE("changes: a mailbox that is closed is at rest when the change is over,
   unsigned waited = 0;
   for (const unsigned latency : {20u, 1000u}) {
     CAPTURE(latency);
-    BehindBench network(2, {.memory = {.latency_cycles = latency, .stalls = 0.95}, .patience = 63});
+    BehindBench network(2, {.memory = {.latency_cycles = latency, .stalls = 0.95}, .timeout = 63});
     for (unsigned i = 0; i < 8; ++i) network.put(0, i, {.token = 1 + i, .length = 64, .behind = false});
     while (network.node(1).memory->beats.empty()) network.step();
     network.open_mailbox(1, kMailbox, kDomain, 0, 0, false);
@@ -122,7 +122,7 @@ TEST_CASE("changes: a mailbox that is closed is at rest when the change is over,
 
 TEST_CASE("changes: a node that was reset sends when the change that clears its numbers is over, and is heard") {
   BehindBench network(
-      3, {.memory = {.latency_cycles = 1000}, .patience = 30, .tries = 0, .block_patience = 63, .translate = true});
+      3, {.memory = {.latency_cycles = 1000}, .timeout = 30, .tries = 0, .block_timeout = 63, .translate = true});
   Pages pages(network, 3);
   for (unsigned n = 0; n < 3; ++n) {
     pages[n].map(kDomain, kOwn, kOwn, kLargePage, false);
@@ -156,7 +156,7 @@ TEST_CASE("changes: nothing is written by an interface that was reset and is not
   for (const std::size_t from : {std::size_t{0}, std::size_t{1}}) {
     CAPTURE(from);
     const std::size_t to = 1 - from;
-    BehindBench network(2, {.block_patience = 8, .translate = true});
+    BehindBench network(2, {.block_timeout = 8, .translate = true});
     Pages pages(network, 2);
     fill(network, from, kOwn, 64);
     pages[from].map(kDomain, kOwn, kOwn, kLargePage, false);
@@ -177,7 +177,7 @@ TEST_CASE("changes: nothing is written by an interface that was reset and is not
 
 TEST_CASE("changes: fewer channels are kept for reads than serve some, and the bus takes stores as before") {
   constexpr unsigned kKept = 40, kLong = 65536;  // bytes: none ends before all have begun
-  BehindBench network(2, {.block_patience = 15, .kept_channels = kKept});
+  BehindBench network(2, {.block_timeout = 15, .kept_channels = kKept});
   network.keep_channels(1, 0);
   const auto reads = [&](unsigned count, unsigned token) {
     for (unsigned i = 0; i < count; ++i) {
@@ -241,7 +241,7 @@ TEST_CASE("changes: addresses are translated from some packet on, and none goes 
 }
 
 TEST_CASE("changes: a mailbox or a node that there is not is nobody's") {
-  BehindBench network(2, {.patience = 1, .tries = 2});
+  BehindBench network(2, {.timeout = 1, .tries = 2});
   network.put(0, 0, {.token = 1, .behind = false});
   network.run_until_stored();
   network.until_these_come(1, {1});
@@ -259,7 +259,7 @@ TEST_CASE("changes: a mailbox or a node that there is not is nobody's") {
 TEST_CASE("changes: tries are made fewer while a message and a block wait, and both end") {
   for (const unsigned before : {0u, 15u}) {
     CAPTURE(before);
-    BehindBench network(2, {.patience = 1, .tries = before, .block_patience = 1});
+    BehindBench network(2, {.timeout = 1, .tries = before, .block_timeout = 1});
     network.enable(1, false);
     network.put(0, 0, {.token = 1, .behind = false});
     network.transfer(0, 0, network.write_to(1, 1));

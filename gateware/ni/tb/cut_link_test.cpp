@@ -28,8 +28,8 @@ Outcome cut_link(const CutLink& cut) {
   NiNetwork network(4, {.line = {.latency_cycles = 20, .seed = seed},
                         .memory = {.stalls = 0.1},
                         .tries = cut.tries,
-                        .block_patience = 1,
-                        .read_patience = cut.tries != 0 ? 6u : 0u});
+                        .block_timeout = 1,
+                        .read_timeout = cut.tries != 0 ? 6u : 0u});
   Outcome outcome;
   const std::uint64_t begin = network.cycle() + kBegin, end = begin + kCut;
   const auto lose = [&](const NarrowWord& word) -> std::optional<NarrowWord> {

@@ -91,7 +91,7 @@ TEST_CASE("fences: a word at any place behind bytes of any number, and nothing b
 
 TEST_CASE("fences: one comes half a round trip behind the last byte, and does not wait for transfers of others") {
   for (const std::uint32_t length : {64u, 16'384u}) {
-    NiNetwork network(2, {.memory = {.latency_cycles = 20}, .block_patience = 63});
+    NiNetwork network(2, {.memory = {.latency_cycles = 20}, .block_timeout = 63});
     open_all(network);
     Fences fences(network, 1);
     fill(network, 0, kOwn, length);
@@ -108,7 +108,7 @@ TEST_CASE("fences: one comes half a round trip behind the last byte, and does no
     CHECK(fence - ends[ends.size() - 2].cycle <= 20 + 15);
   }
   // A long transfer of another channel is amid its blocks, and its packets go in between.
-  NiNetwork network(2, {.memory = {.latency_cycles = 20}, .block_patience = 63});
+  NiNetwork network(2, {.memory = {.latency_cycles = 20}, .block_timeout = 63});
   open_all(network);
   Fences fences(network, 1);
   fill(network, 0, kOwn, 0x20000);
@@ -123,7 +123,7 @@ TEST_CASE("fences: one comes half a round trip behind the last byte, and does no
 }
 
 TEST_CASE("fences: puts of 64 bytes with one each") {
-  NiNetwork network(2, {.memory = {.latency_cycles = 40}, .block_patience = 63});
+  NiNetwork network(2, {.memory = {.latency_cycles = 40}, .block_timeout = 63});
   open_all(network);
   Fences fences(network, 1);
   constexpr unsigned kPuts = 200;
@@ -148,7 +148,7 @@ TEST_CASE("fences: a packet before one, it itself, or an answer is lost") {
     for (std::size_t lost = 0; lost < (port == 2 ? kPackets : 3); ++lost) {
       CAPTURE(port);
       CAPTURE(lost);
-      NiNetwork network(2, {.block_patience = 1, .damages = [&](std::size_t n, unsigned p, std::size_t packet) {
+      NiNetwork network(2, {.block_timeout = 1, .damages = [&](std::size_t n, unsigned p, std::size_t packet) {
                               return n == (port == 2 ? 1 : 0) && p == port && packet == lost;
                             }});
       open_all(network);
@@ -172,7 +172,7 @@ TEST_CASE("fences: a packet before one, it itself, or an answer is lost") {
 // The place that the block's number has in the window is that of one long before it, which was whole.
 TEST_CASE("fences: a block of one packet before one is lost, behind more blocks than a window has") {
   constexpr unsigned kBefore = 40;
-  NiNetwork network(2, {.block_patience = 1, .damages = [](std::size_t n, unsigned port, std::size_t packet) {
+  NiNetwork network(2, {.block_timeout = 1, .damages = [](std::size_t n, unsigned port, std::size_t packet) {
                           return n == 1 && port == 2 && packet == kBefore;
                         }});
   open_all(network);
@@ -195,7 +195,7 @@ TEST_CASE("fences: what memory refuses is reported, and no fence comes behind it
   const auto memory = static_cast<unsigned>(spec::NackReason::kMemory);
   for (const unsigned obstacle : {0u, 1u, 2u}) {
     CAPTURE(obstacle);
-    NiNetwork network(2, {.block_patience = 1});
+    NiNetwork network(2, {.block_timeout = 1});
     open_all(network);
     Fences fences(network, 1);
     network.node(1).memory->refuses = [&](std::uint64_t address) {

@@ -18,7 +18,7 @@ constexpr std::uint64_t kLongest = 150;  // cycles; a memory's answer is far bey
 // Nodes 0 and 2 fill what node 1 can have on its way to memory, all the time.
 class Flood {
  public:
-  Flood() : network(3, {.memory = {.latency_cycles = kMemory}, .patience = 15, .tries = 15}) {
+  Flood() : network(3, {.memory = {.latency_cycles = kMemory}, .timeout = 15, .tries = 15}) {
     for (unsigned i = 0; i < 400; ++i) step();  // what takes messages waits for memory by now
   }
   void step() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages where something ends: slots, windows, rings, patience, memory, a node, a process.
+// Messages where something ends: slots, windows, rings, timeouts, memory, a node, a process.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -47,7 +47,7 @@ struct Bench : NiNetwork {
 
 TEST_CASE(
     "a context without a free slot: refused and counted, and a message whose payload met none is never sent in part") {
-  Bench bench(2, {.memory = {.latency_cycles = 600}, .patience = 63});
+  Bench bench(2, {.memory = {.latency_cycles = 600}, .timeout = 63});
   for (int i = 0; i < 5; ++i) bench.send_one(0, 1);
   bench.run_until_stored();
   auto status = bench.status(0, 0);
@@ -69,7 +69,7 @@ TEST_CASE(
 }
 
 TEST_CASE("at most 32 messages are under way to a node, and one to another node passes") {
-  Bench bench(4, {.memory = {.latency_cycles = 3000}, .patience = 63});
+  Bench bench(4, {.memory = {.latency_cycles = 3000}, .timeout = 63});
   for (unsigned i = 0; i < 44; ++i) bench.send_one(i / 4, 1);
   bench.send_one(15, 2);
   bench.run(1000);
@@ -83,7 +83,7 @@ TEST_CASE("at most 32 messages are under way to a node, and one to another node 
 TEST_CASE("rings of 1 to 8192 entries wrap") {
   for (const unsigned log_entries : {0u, 1u, 3u, 13u}) {
     CAPTURE(log_entries);
-    Bench bench(2, {.memory = {.latency_cycles = 4}, .patience = 20, .tries = 0}, log_entries);
+    Bench bench(2, {.memory = {.latency_cycles = 4}, .timeout = 20, .tries = 0}, log_entries);
     MailboxReader reader(kRing, log_entries);
     const unsigned wanted = log_entries == 13 ? 8192 + 100 : (5u << log_entries) + 3;
     unsigned sent = 0, read = 0, behind = 0;
@@ -118,7 +118,7 @@ TEST_CASE("rings of 1 to 8192 entries wrap") {
 
 TEST_CASE(
     "memory that refuses: each message says so, also behind the hole and repeated, until the mailbox is opened again") {
-  Bench bench(2, {.patience = 8, .tries = 0});
+  Bench bench(2, {.timeout = 8, .tries = 0});
   auto& memory = *bench.node(1).memory;
   memory.refuses = [](std::uint64_t address) { return address == kRing + 128 * 2 + 112; };
   for (unsigned i = 0; i < 8; ++i) bench.send_one(i, 1);
@@ -146,14 +146,14 @@ TEST_CASE(
 
 TEST_CASE("a node that is dead: silent after all tries, and others go on; when it is back, so do messages to it") {
   for (const unsigned tries : {1u, 2u, 15u})
-    for (const unsigned patience : {0u, 1u, 3u}) {
-      if (tries == 15 && patience == 3 && !in_full()) continue;
+    for (const unsigned timeout : {0u, 1u, 3u}) {
+      if (tries == 15 && timeout == 3 && !in_full()) continue;
       CAPTURE(tries);
-      CAPTURE(patience);
-      Bench bench(4, {.patience = patience, .tries = tries});
+      CAPTURE(timeout);
+      Bench bench(4, {.timeout = timeout, .tries = tries});
       bench.enable(1, false);
       for (unsigned i = 0; i < 8; ++i) bench.send_one(i, i % 2 == 0 ? 1 : 3);
-      bench.run(patience == 0 ? 15'000 : tries == 15 ? 128 * patience * 32 * 15 : 15'000);
+      bench.run(timeout == 0 ? 15'000 : tries == 15 ? 128 * timeout * 32 * 15 : 15'000);
       CHECK(bench.freed(Reason::kSilent) == 4);
       CHECK(bench.freed(Reason::kNone) == 4);
       CHECK(bench.node(0).in[0].arrivals.size() >= 4 * (tries + 1) + 4);
@@ -163,18 +163,18 @@ TEST_CASE("a node that is dead: silent after all tries, and others go on; when i
       CHECK(to_dead == 4 * (tries + 1));
       CHECK(bench.status(0, 0).failure() == static_cast<unsigned>(Reason::kSilent));
       bench.enable(1, true);
-      // Patience of nothing repeats before an answer can come.
+      // ReceiveA timeout of 0 repeats before an answer can come.
       for (unsigned i = 0; i < 8; ++i) bench.send_one(i, 1);
       bench.run(20'000);
       CHECK(bench.freed(Reason::kNone) + bench.freed(Reason::kSilent) == 16);
       CHECK(bench.messages(1) == 8);
-      if (patience > 1) CHECK(bench.freed(Reason::kNone) == 12);
+      if (timeout > 1) CHECK(bench.freed(Reason::kNone) == 12);
     }
 }
 
 TEST_CASE(
     "interfaces that are reset: the receiver's needs nothing, the sender's is known again once its place is cleared") {
-  Bench bench(2, {.patience = 4, .tries = 0});
+  Bench bench(2, {.timeout = 4, .tries = 0});
   for (unsigned i = 0; i < 40; ++i) {
     bench.send_one(i % kContexts, 1);
     if (i % 16 == 15) bench.run(1000);
@@ -206,7 +206,7 @@ TEST_CASE(
 TEST_CASE(
     "a page that changes hands: what is under way keeps its domain, old payload is not seen, and a full mailbox does "
     "not hold its slots") {
-  Bench bench(2, {.patience = 3, .tries = 0}, 0);
+  Bench bench(2, {.timeout = 3, .tries = 0}, 0);
   bench.run(10);
   bench.send_one(0, 1);  // fills the mailbox
   bench.run(500);
@@ -244,7 +244,7 @@ TEST_CASE(
 TEST_CASE("figures: no idle word behind the packetizer, and the stages of a message") {
   for (const auto& [bytes, cycles] : {std::pair{16u, 3u}, {32u, 4u}, {48u, 5u}, {64u, 6u}}) {
     CAPTURE(bytes);
-    Bench bench(4, {.memory = {.latency_cycles = 4}, .patience = 63});
+    Bench bench(4, {.memory = {.latency_cycles = 4}, .timeout = 63});
     for (unsigned i = 0; i < 60; ++i) bench.send_one(i / 4, i % 4, bytes);
     bench.run(2000);
     const auto& sent = bench.node(0).in[0].arrivals;
@@ -257,7 +257,7 @@ TEST_CASE("figures: no idle word behind the packetizer, and the stages of a mess
   for (const auto& [bytes, to_header, to_memory, to_answer, to_slot] :
        {Stages{0, 10, 6, 4, 5}, {16, 10, 7, 4, 5}, {64, 13, 9, 4, 5}}) {
     CAPTURE(bytes);
-    Bench bench(2, {.line = {.latency_cycles = 20}, .memory = {.latency_cycles = 20}, .patience = 63});
+    Bench bench(2, {.line = {.latency_cycles = 20}, .memory = {.latency_cycles = 20}, .timeout = 63});
     bench.send_one(0, 1, bytes);
     bench.run(500);
     const std::uint64_t stored = bench.node(0).taken.back();

@@ -13,7 +13,7 @@ using namespace exanet::gateware;
 
 TEST_CASE("messages by stores of any width and order, of several contexts at once, to all nodes") {
   for (const auto& [nodes, two_dimensions] : {std::pair{2u, false}, {4u, true}, {8u, false}}) {
-    NiNetwork network(nodes, {.memory = {.stalls = 0.2}, .patience = 63}, two_dimensions);
+    NiNetwork network(nodes, {.memory = {.stalls = 0.2}, .timeout = 63}, two_dimensions);
     Traffic traffic(network, {.seed = nodes, .messages = 200, .rate = 0.1, .log_entries = 8});
     traffic.run(200'000);
     CHECK(traffic.delivered == 200 * nodes);
@@ -21,7 +21,7 @@ TEST_CASE("messages by stores of any width and order, of several contexts at onc
 }
 
 TEST_CASE("what is refused is counted, and a mailbox that is full, closed, of another domain or none says so") {
-  NiNetwork network(4, {.memory = {.stalls = 0.1}, .patience = 2, .tries = 0});
+  NiNetwork network(4, {.memory = {.stalls = 0.1}, .timeout = 2, .tries = 0});
   Traffic traffic(
       network,
       {.seed = 7, .messages = 500, .rate = 0.2, .reads = 0.02, .log_entries = 2, .wrong_one_in = 2, .eager_one_in = 3});
@@ -34,7 +34,7 @@ TEST_CASE("what is refused is counted, and a mailbox that is full, closed, of an
 }
 
 TEST_CASE("all nodes send to one, into mailboxes of one entry, beyond what it can take") {
-  NiNetwork network(8, {.patience = 1, .tries = 0});
+  NiNetwork network(8, {.timeout = 1, .tries = 0});
   Traffic traffic(network,
                   {.seed = 9, .messages = 100, .rate = 1, .reads = 0.3, .log_entries = 0, .all_to_first = true});
   traffic.run(2'000'000);
@@ -45,11 +45,11 @@ TEST_CASE("all nodes send to one, into mailboxes of one entry, beyond what it ca
 namespace {
 
 // Four nodes on lines with wrong bits. Returns what was repeated.
-std::uint32_t bad_lines(std::uint64_t seed, unsigned tries, unsigned patience, double bit_error_rate,
+std::uint32_t bad_lines(std::uint64_t seed, unsigned tries, unsigned timeout, double bit_error_rate,
                         unsigned messages) {
   CAPTURE(seed);
   NiNetwork network(4, {.line = {.latency_cycles = 20, .bit_error_rate = bit_error_rate, .seed = seed},
-                        .patience = patience,
+                        .timeout = timeout,
                         .tries = tries});
   Traffic traffic(network,
                   {.seed = 100 + seed, .messages = messages, .rate = 0.02, .log_entries = 5, .wrong_one_in = 8});
@@ -59,7 +59,7 @@ std::uint32_t bad_lines(std::uint64_t seed, unsigned tries, unsigned patience, d
     const auto counts = network.counts(n);
     repeated += counts[2], came_again += counts[6], damaged += counts[8] + counts[9];
   }
-  MESSAGE("seed " << seed << ", tries " << tries << ", patience " << patience << ": repeated " << repeated
+  MESSAGE("seed " << seed << ", tries " << tries << ", timeout " << timeout << ": repeated " << repeated
                   << ", had come " << came_again << ", damaged " << damaged << ", silent " << traffic.silent);
   if (tries == 0) CHECK(traffic.silent == 0);
   return repeated;

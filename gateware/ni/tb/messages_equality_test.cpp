@@ -25,7 +25,7 @@ struct Case {
   std::size_t nodes = 4;
   bool square = false;
   unsigned line_cycles = 20, memory_cycles = 20;
-  unsigned patience = 8, tries = 0;
+  unsigned timeout = 8, tries = 0;
   unsigned messages = 300;  // of all nodes
   double gap = 100;  // cycles between a node's messages, mean
   unsigned contexts = 4, most_bytes = 64;
@@ -39,7 +39,7 @@ struct Case {
   std::string text() const {
     std::ostringstream s;
     s << nodes << " nodes" << (square ? " in a square" : "") << ", line " << line_cycles << ", memory " << memory_cycles
-      << ", patience " << patience << ", tries " << tries << ", " << messages << " messages, gap " << gap
+      << ", timeout " << timeout << ", tries " << tries << ", " << messages << " messages, gap " << gap
       << ", contexts " << contexts << ", up to " << most_bytes << " B, rings of " << (1u << log_entries)
       << ", read within " << read_delay << ", hot " << hot_one_in << ", bad " << bad_one_in << ", damaged "
       << damaged_one_in << ", seed " << seed;
@@ -76,7 +76,7 @@ class Gateware {
         net_(c.nodes,
              {.line = {.latency_cycles = c.line_cycles},
               .memory = {.latency_cycles = c.memory_cycles},
-              .patience = c.patience,
+              .timeout = c.timeout,
               .tries = c.tries,
               .damages = [this](std::size_t node, unsigned port,
                                 std::size_t packet) { return case_.damages(node, port, packet); }},
@@ -253,7 +253,7 @@ class Model {
     MessagesConfig config;
     config.cycle = kCycle;
     config.contexts = kContexts;
-    config.timeout = case_.patience;
+    config.timeout = case_.timeout;
     config.tries = case_.tries;
     config.begins = kReset;
     config.memory_answer = case_.memory_cycles;
@@ -333,11 +333,11 @@ TEST_CASE("messages equality: traffic") {
 TEST_CASE("messages equality: refused, repeated and given up") {
   std::uint64_t seed = 2000;
   for (const unsigned log_entries : {0u, 5u})
-    for (const unsigned patience : tried({0u, 1u, 3u, 63u}, {0u, 63u}))
+    for (const unsigned timeout : tried({0u, 1u, 3u, 63u}, {0u, 63u}))
       for (const unsigned tries : {0u, 1u, 15u})
         compare({.nodes = seed % 3 == 0 ? 2u : 4u,
                  .memory_cycles = seed % 2 == 0 ? 20u : 150u,
-                 .patience = patience,
+                 .timeout = timeout,
                  .tries = tries,
                  .messages = 200,
                  .gap = seed % 5 == 0 ? 5.0 : 60.0,
@@ -358,10 +358,10 @@ TEST_CASE("messages equality: refused, repeated and given up") {
 TEST_CASE("messages equality: answers lost again and again") {
   std::uint64_t seed = 3000;
   for (const unsigned log_entries : tried({0u, 1u, 3u}, {0u, 3u}))
-    for (const unsigned patience : tried({1u, 3u}, {1u}))
+    for (const unsigned timeout : tried({1u, 3u}, {1u}))
       for (const unsigned damaged : {2u, 4u})
         compare({.nodes = seed % 2 == 0 ? 2u : 4u,
-                 .patience = patience,
+                 .timeout = timeout,
                  .messages = 150,
                  .gap = 200,
                  .contexts = 6,
@@ -377,7 +377,7 @@ TEST_CASE("messages equality: stores to slots whose frames wait") {
     compare_whole({.nodes = 8,
                    .line_cycles = 7,
                    .memory_cycles = 10,
-                   .patience = 1,
+                   .timeout = 1,
                    .messages = 451,
                    .gap = 4,
                    .contexts = 11,
@@ -399,7 +399,7 @@ TEST_CASE("messages equality: drawn cases") {
     c.square = c.nodes == 4 && random() % 2 == 0;
     c.line_cycles = pick(std::vector<unsigned>{0, 1, 7, 20, 45, 300});
     c.memory_cycles = pick(std::vector<unsigned>{1, 2, 10, 20, 100});
-    c.patience = pick(std::vector<unsigned>{0, 1, 2, 8, 63});
+    c.timeout = pick(std::vector<unsigned>{0, 1, 2, 8, 63});
     c.tries = pick(std::vector<unsigned>{0, 0, 1, 3, 15});
     c.messages = static_cast<unsigned>(100 + random() % 500);
     c.gap = pick(std::vector<double>{1, 4, 10, 50, 300});

@@ -34,7 +34,7 @@ void open_all(NiNetwork& network, unsigned log_entries) {
 TEST_CASE("messages of every length arrive whole, once, and free their slots, between any two nodes") {
   for (const auto& [nodes, two_dimensions] : {std::pair{2u, false}, {4u, true}, {4u, false}, {8u, false}}) {
     CAPTURE(nodes);
-    NiNetwork network(nodes, {.patience = 63, .before_reset = static_cast<int>(nodes)}, two_dimensions);
+    NiNetwork network(nodes, {.timeout = 63, .before_reset = static_cast<int>(nodes)}, two_dimensions);
     open_all(network, 8);
     std::mt19937_64 random(nodes);
     // What each node is to get: by sender and slot, the messages in their order.

@@ -29,7 +29,7 @@ struct Store {
   unsigned strobe = 0xffff;
 };
 
-// An answer, or the end of an interface's patience, as it changes a slot.
+// An answer, or an interface's timeout, as it changes a slot.
 struct SlotEvent {
   std::uint64_t cycle;
   unsigned slot;
@@ -40,7 +40,7 @@ struct SlotEvent {
 struct NiNetworkConfig {
   TransceiverConfig line{.latency_cycles = 20};
   MemoryConfig memory{};
-  unsigned patience = 8, tries = 4, block_patience = 8, read_patience = 0, kept_channels = 8, fault_tries = 0;
+  unsigned timeout = 8, tries = 4, block_timeout = 8, read_timeout = 0, kept_channels = 8, fault_tries = 0;
   bool translate = false;
   // What is at a node's ports before the edge at the cycle's end.
   std::function<void(std::size_t node, const Vni_node& ports)> watch{};
@@ -265,10 +265,10 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
     word.set_dcid(node.dcid);
     word.set_y_shift(3);
     word.set_z_shift(6);
-    word.set_patience(config_.patience);
+    word.set_timeout(config_.timeout);
     word.set_tries(config_.tries);
-    word.set_block_patience(config_.block_patience);
-    word.set_read_patience(config_.read_patience);
+    word.set_block_timeout(config_.block_timeout);
+    word.set_read_timeout(config_.read_timeout);
     word.set_kept_channels(node.kept_channels.value_or(config_.kept_channels));
     word.set_translate(config_.translate);
     word.set_fault_tries(config_.fault_tries);

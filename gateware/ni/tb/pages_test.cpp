@@ -129,7 +129,7 @@ TEST_CASE(
     "pages: what is not there, is not to be written or is another domain's is reported to both, and not touched") {
   for (const unsigned tries : {0u, 2u}) {
     CAPTURE(tries);
-    Pages pages(2, {.block_patience = 0, .fault_tries = tries});
+    Pages pages(2, {.block_timeout = 0, .fault_tries = tries});
     NiNetwork& network = pages.network;
     pages.map(0, kOwn, kFrom, kPage);
     pages.map(1, kTarget, kTo, kPage);
@@ -202,7 +202,7 @@ TEST_CASE("pages: a fault that is resolved lets the transfer go on, with its fen
     for (const bool reads : {false, true}) {
       CAPTURE(late);
       CAPTURE(reads);
-      Pages pages(2, {.memory = {.latency_cycles = 30}, .block_patience = 0, .fault_tries = 15});
+      Pages pages(2, {.memory = {.latency_cycles = 30}, .block_timeout = 0, .fault_tries = 15});
       NiNetwork& network = pages.network;
       pages.fill(0, kFrom, 8 * kPage);
       constexpr std::uint32_t kBytes = 6 * kPage + 100;
@@ -257,7 +257,7 @@ TEST_CASE("pages: fences behind blocks that wait for their pages leave numbers t
       CAPTURE(reads);
       CAPTURE(late);
       constexpr unsigned kTransfers = 40;
-      Pages pages(2, {.memory = {.latency_cycles = 60}, .tries = 0, .block_patience = 1, .fault_tries = 15});
+      Pages pages(2, {.memory = {.latency_cycles = 60}, .tries = 0, .block_timeout = 1, .fault_tries = 15});
       NiNetwork& network = pages.network;
       if (reads) network.keep_channels(0, kTransfers);
       pages.fill(0, kFrom, kTransfers * kPage);
@@ -311,7 +311,7 @@ TEST_CASE(
     "pages: a block whose answer is lost is not written again behind its fence, though its page is gone meanwhile") {
   // The answer to the block is the first packet that comes back.
   Pages pages(2, {.tries = 0,
-                  .block_patience = 1,
+                  .block_timeout = 1,
                   .fault_tries = 15,
                   .damages = [](std::size_t node, unsigned port, std::size_t packet) {
                     return node == 0 && port == 1 && packet == 0;
@@ -355,7 +355,7 @@ TEST_CASE(
       CAPTURE(refused_first);
       CAPTURE(gives_up);
       Pages pages(2, {.tries = 0,
-                      .block_patience = 1,
+                      .block_timeout = 1,
                       .fault_tries = gives_up ? 0u : 15u,
                       .damages = [refused_first](std::size_t node, unsigned port, std::size_t packet) {
                         return node == 1 && port == 1 && (packet == (refused_first ? 0u : 1u) || packet == 2);
@@ -390,7 +390,7 @@ TEST_CASE("pages: when an invalidation is over nothing reads or writes by what t
     for (unsigned pause = 0; pause < (in_full() ? 200 : 20); ++pause) {
       CAPTURE(latency);
       CAPTURE(pause);
-      Pages pages(2, {.memory = {.latency_cycles = latency}, .block_patience = 63});
+      Pages pages(2, {.memory = {.latency_cycles = latency}, .block_timeout = 63});
       NiNetwork& network = pages.network;
       for (std::uint64_t i = 0; i < 64; ++i) {
         pages.map(0, kOwn + kPage * i, kFrom + kPage * i, kPage);

@@ -31,7 +31,7 @@ class Protection {
       : random_(seed),
         net_(2 + 2 * (seed % 2), {.memory = {.latency_cycles = seed % 3 == 0 ? 100u : 20u},
                                   .tries = 0,
-                                  .block_patience = seed % 5 == 0 ? 0u : 1u,
+                                  .block_timeout = seed % 5 == 0 ? 0u : 1u,
                                   .fault_tries = static_cast<unsigned>(seed / 2 % 3),
                                   .translate = true}),
         left_(operations),

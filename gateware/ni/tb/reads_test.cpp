@@ -55,7 +55,7 @@ TEST_CASE("transfers: reads of any bytes from any address to any other, whole, a
 
 TEST_CASE("transfers: a small read, stage by stage") {
   for (const unsigned memory : {0u, 20u}) {
-    NiNetwork network(2, {.memory = {.latency_cycles = memory}, .block_patience = 63});
+    NiNetwork network(2, {.memory = {.latency_cycles = memory}, .block_timeout = 63});
     open_all(network);
     fill(network, 1, kOwn, 64);
     const std::size_t stores = network.node(0).taken.size();
@@ -95,7 +95,7 @@ TEST_CASE("transfers: a read of which a packet or an answer is lost") {
       CAPTURE(way.node);
       CAPTURE(way.port);
       CAPTURE(lost);
-      NiNetwork network(2, {.block_patience = 1, .damages = [&](std::size_t n, unsigned p, std::size_t packet) {
+      NiNetwork network(2, {.block_timeout = 1, .damages = [&](std::size_t n, unsigned p, std::size_t packet) {
                               return n == way.node && p == way.port && packet == lost;
                             }});
       open_all(network);
@@ -132,7 +132,7 @@ TEST_CASE("transfers: a read of which a packet or an answer is lost") {
 
 // Slow lines: a request comes again before its answer is there, and when the read has long been served.
 TEST_CASE("transfers: requests that come more than once are served once") {
-  NiNetwork network(2, {.line = {.latency_cycles = 6000}, .block_patience = 0});
+  NiNetwork network(2, {.line = {.latency_cycles = 6000}, .block_timeout = 0});
   open_all(network);
   fill(network, 1, kOwn, 64);
   network.transfer(0, 0, read_of(kTarget, kOwn, 64, network.node(1).dcid, 1));
@@ -156,7 +156,7 @@ TEST_CASE("transfers: of a read that memory refuses the end comes behind all els
         CAPTURE(own);
         CAPTURE(refused);
         CAPTURE(memory_cycles);
-        NiNetwork network(2, {.memory = {.latency_cycles = memory_cycles}, .block_patience = 1});
+        NiNetwork network(2, {.memory = {.latency_cycles = memory_cycles}, .block_timeout = 1});
         open_all(network);
         const auto in_packet = [refused](std::uint64_t address, std::uint64_t begin) {
           return address / 512 == (begin + refused) / 512;
@@ -188,7 +188,7 @@ TEST_CASE("transfers: a read from a node that is dead or dies is given up, and b
     for (const bool reset : {false, true}) {
       CAPTURE(after);
       CAPTURE(reset);
-      NiNetwork network(2, {.tries = 1, .block_patience = 1, .read_patience = 4});
+      NiNetwork network(2, {.tries = 1, .block_timeout = 1, .read_timeout = 4});
       open_all(network);
       fill(network, 1, kOwn, 40'000);
       if (after == 0) network.enable(1, false);
@@ -220,7 +220,7 @@ TEST_CASE("transfers: a read from a node that is dead or dies is given up, and b
 TEST_CASE(
     "transfers: the end of a read whose reader was reset meanwhile is nobody's, and the channel that served it is "
     "free") {
-  NiNetwork network(2, {.line = {.latency_cycles = 3000}, .block_patience = 63});
+  NiNetwork network(2, {.line = {.latency_cycles = 3000}, .block_timeout = 63});
   open_all(network);
   fill(network, 1, kOwn, 6000);
   network.transfer(0, 0, read_of(kTarget, kOwn, 6000, network.node(1).dcid, 1));
@@ -240,7 +240,7 @@ TEST_CASE(
 
 // A reader that is not patient gives up while the other node still serves: late ends are nobody's, and what has the channel then goes its way.
 TEST_CASE("transfers: a read that is given up too early does not disturb what has its channel next") {
-  NiNetwork network(2, {.memory = {.latency_cycles = 20}, .block_patience = 1, .read_patience = 1});
+  NiNetwork network(2, {.memory = {.latency_cycles = 20}, .block_timeout = 1, .read_timeout = 1});
   open_all(network);
   fill(network, 1, kOwn, 300'000);
   network.transfer(0, 0, read_of(kTarget, kOwn, 300'000, network.node(1).dcid, 1));
@@ -262,7 +262,7 @@ TEST_CASE("transfers: nodes that read from each other with all channels that the
   };
   for (const Case& c : {Case{2, 1, 70}, {4, 8, in_full() ? 300u : 80u}}) {
     CAPTURE(c.nodes);
-    NiNetwork network(c.nodes, {.memory = {.latency_cycles = 20}, .block_patience = 8, .kept_channels = c.kept});
+    NiNetwork network(c.nodes, {.memory = {.latency_cycles = 20}, .block_timeout = 8, .kept_channels = c.kept});
     open_all(network);
     // Half of all that a node reads is the first one's, or for that one the second one's.
     const auto from = [&](std::size_t n, unsigned i) { return i % 2 == 0 ? n == 0 : (n + 1) % c.nodes; };

@@ -20,7 +20,7 @@ constexpr std::uint64_t kMemory = 0x10'0000'0000, kTreeMemory = 0x10'0000;
 struct Case {
   std::size_t nodes = 4;
   bool square = false;
-  unsigned line_cycles = 20, memory_cycles = 20, patience = 8, limit = 0;
+  unsigned line_cycles = 20, memory_cycles = 20, timeout = 8, limit = 0;
   unsigned trees = 4, most_processes = 3, reductions = 20;  // each
   std::uint64_t most_pause = 500;
   unsigned damaged_one_in = 0, mismatch_one_in = 0, silent_one_in = 0;
@@ -35,7 +35,7 @@ struct Case {
   std::string text() const {
     std::ostringstream s;
     s << "nodes " << nodes << (square ? " in a square" : "") << ", line " << line_cycles << ", memory " << memory_cycles
-      << ", patience " << patience << ", limit " << limit << ", trees " << trees << ", reductions " << reductions
+      << ", timeout " << timeout << ", limit " << limit << ", trees " << trees << ", reductions " << reductions
       << ", pause " << most_pause << ", damaged one in " << damaged_one_in << ", mismatch " << mismatch_one_in
       << ", silent " << silent_one_in << ", seed " << seed;
     return s.str();
@@ -63,7 +63,7 @@ class Gateware {
         net_(c.nodes,
              {.line = {.latency_cycles = c.line_cycles},
               .memory = {.latency_cycles = c.memory_cycles},
-              .patience = c.patience,
+              .timeout = c.timeout,
               .limit = c.limit,
               .damages = [c](std::size_t node, std::size_t packet) { return c.damages(node, packet); }},
              c.square) {
@@ -86,7 +86,7 @@ class Gateware {
     net_.run_until_stored();
     for (std::size_t n = 0; n < c.nodes; ++n)
       opened_.push_back(net_.node(n).taken.size()), net_.node(n).keep_stores = true;
-    // With many losses and much patience some take longer; they are compared as far as they got.
+    // With many losses and a long timeout some take longer; they are compared as far as they got.
     quiet = run_reducers(net_, all_, 600'000);
     if (c.damaged_one_in == 0) CHECK_MESSAGE(quiet, c.text());
     net_.run(3000);
@@ -184,7 +184,7 @@ class Model {
   ReductionsConfig config() const {
     return {.cycle = kCycle,
             .port = 0,
-            .timeout = case_.patience,
+            .timeout = case_.timeout,
             .limit = case_.limit,
             .memory_answer = case_.memory_cycles};
   }
@@ -258,10 +258,10 @@ TEST_CASE("reductions equality: one tree, one reduction after the other") {
 TEST_CASE("reductions equality: many trees, losses, and what fails") {
   std::uint64_t seed = 1000;
   for (const unsigned damaged : {0, 30, 5})
-    for (const unsigned patience : {0, 1, 8}) {
-      if (patience == 0 && damaged != 0) continue;
+    for (const unsigned timeout : {0, 1, 8}) {
+      if (timeout == 0 && damaged != 0) continue;
       compare({.square = seed % 2 == 0,
-               .patience = patience,
+               .timeout = timeout,
                .limit = seed % 3 == 0 ? 40u : 0u,
                .trees = 16,
                .reductions = 3,
@@ -288,7 +288,7 @@ TEST_CASE("reductions equality: drawn cases") {
     c.square = c.nodes == 4 && random() % 2 == 0;
     c.line_cycles = pick(std::vector<unsigned>{0, 1, 7, 20, 45, 300});
     c.memory_cycles = pick(std::vector<unsigned>{1, 2, 10, 20, 100, 800});
-    c.patience = pick(std::vector<unsigned>{1, 2, 8, 63});
+    c.timeout = pick(std::vector<unsigned>{1, 2, 8, 63});
     c.limit = pick(std::vector<unsigned>{0, 0, 10, 60});
     c.trees = pick(std::vector<unsigned>{1, 2, 5, 16});
     c.most_processes = pick(std::vector<unsigned>{1, 3, 8});

@@ -25,7 +25,7 @@ inline constexpr std::uint64_t kEndOffset = 0x3f0;  // of a place of results
 struct ReduceNetworkConfig {
   TransceiverConfig line{.latency_cycles = 20};
   MemoryConfig memory{};
-  unsigned patience = 8, limit = 0;  // in rounds of 256 cycles
+  unsigned timeout = 8, limit = 0;  // in rounds of 256 cycles
   // Whether the packet that is so many-th to come out of the router of this node is damaged.
   std::function<bool(std::size_t node, std::size_t packet)> damages{};
   int before_reset =
@@ -113,7 +113,7 @@ class ReduceNetwork : public NodeNetwork<ReduceNetwork, ReduceNode> {
   void configure(std::size_t n) {
     spec::NiReduceConfig word;
     word.set_dcid(nodes_[n].dcid);
-    word.set_patience(config_.patience);
+    word.set_timeout(config_.timeout);
     word.set_limit(config_.limit);
     store64(n, 0x80100, value_of(word));
   }

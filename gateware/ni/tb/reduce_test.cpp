@@ -67,7 +67,7 @@ TEST_CASE("reductions: the deepest tree and the widest one, each type and operat
   for (const bool wide : {false, true}) {
     CAPTURE(wide);
     const std::size_t nodes = 9;
-    ReduceNetwork network(nodes, {.patience = 100, .before_reset = 1});
+    ReduceNetwork network(nodes, {.timeout = 100, .before_reset = 1});
     Tree tree = chain(nodes);
     if (wide) {
       // A root without a process, with nodes below at all of its branches.
@@ -101,7 +101,7 @@ TEST_CASE("reductions: all trees of all nodes at once, in drawn shapes, with los
       std::vector<std::size_t> last(nodes, SIZE_MAX);
       std::vector<bool> verdict(nodes);
       ReduceNetworkConfig config{
-          .memory = {.stalls = 0.1}, .patience = loss == 0 ? 40u : 1u, .before_reset = static_cast<int>(nodes)};
+          .memory = {.stalls = 0.1}, .timeout = loss == 0 ? 40u : 1u, .before_reset = static_cast<int>(nodes)};
       config.damages = [&, p = loss](std::size_t node, std::size_t packet) {
         if (packet != last[node]) verdict[node] = std::uniform_real_distribution<>{}(losses) < p;
         last[node] = packet;
@@ -149,7 +149,7 @@ TEST_CASE("reductions: all trees of all nodes at once, in drawn shapes, with los
 
 TEST_CASE(
     "reductions: a process that does not call: the others are notified, and again, until the tree is opened anew") {
-  ReduceNetwork network(4, {.patience = 2, .limit = 10});
+  ReduceNetwork network(4, {.timeout = 2, .limit = 10});
   Tree tree = chain(4);
   std::uint64_t results = kMemory;
   for (Tree::Place& place : tree.places) place.branches[0].results = results += 1024;
@@ -210,7 +210,7 @@ TEST_CASE("reductions: parts that do not agree, or are none, end the tree with M
   std::vector<std::pair<Call, Call>> pairs;
   for (const Call& call : bad) pairs.push_back({good, call}), pairs.push_back({call, good});
   for (const Call& call : none) pairs.push_back({call, call});
-  ReduceNetwork network(2, {.patience = 4, .limit = 100});
+  ReduceNetwork network(2, {.timeout = 4, .limit = 100});
   const auto mismatch = static_cast<int>(spec::NackReason::kMismatch);
   unsigned epoch = 0;
   for (const bool same_node : {false, true})
@@ -250,7 +250,7 @@ TEST_CASE("reductions: parts that do not agree, or are none, end the tree with M
 }
 
 TEST_CASE("reductions: memory that refuses a result ends the tree with Memory") {
-  ReduceNetwork network(4, {.patience = 2, .limit = 200});
+  ReduceNetwork network(4, {.timeout = 2, .limit = 200});
   Tree tree = chain(4);
   std::uint64_t results = kMemory;
   for (Tree::Place& place : tree.places) place.branches[0].results = results += 1024;
@@ -278,7 +278,7 @@ TEST_CASE(
     for (const std::uint64_t when : {5, 60, 150}) {
       CAPTURE(victim);
       CAPTURE(when);
-      ReduceNetwork network(4, {.patience = 1, .limit = 6}, true);
+      ReduceNetwork network(4, {.timeout = 1, .limit = 6}, true);
       std::vector<Reducers> all;
       all.emplace_back(network, chain(4), kMemory, std::vector<Reducers::Round>(50, {kFloat64, kSum, 256}), 0, 1);
       network.open(all[0].tree());
@@ -307,7 +307,7 @@ TEST_CASE(
 TEST_CASE("reductions: packets of another epoch, domain or place of the tree are nobody's") {
   for (const unsigned kind : {0, 1, 2, 3}) {
     CAPTURE(kind);
-    ReduceNetwork network(2, {.patience = 1, .limit = 20});
+    ReduceNetwork network(2, {.timeout = 1, .limit = 20});
     Tree tree = chain(2);
     std::uint64_t results = kMemory;
     for (Tree::Place& place : tree.places) place.branches[0].results = results += 1024;
@@ -336,7 +336,7 @@ TEST_CASE("reductions: parts of another domain right before and behind one that 
   constexpr unsigned kOthers = 6, kCall = 60;
   for (unsigned delay = 0; delay < 2 * kCall; ++delay) {
     CAPTURE(delay);
-    ReduceNetwork network(3, {.patience = 0});
+    ReduceNetwork network(3, {.timeout = 0});
     Tree tree = chain(2);
     tree.places[0].branches[0].results = kMemory;
     network.open(tree);
@@ -408,7 +408,7 @@ TEST_CASE("reductions: a failure of the last epoch does not break the next one")
   // The one that fails first is below, or above.
   for (const std::size_t first : {1, 0}) {
     CAPTURE(first);
-    ReduceNetwork network(2, {.line = {.latency_cycles = 400}, .patience = 8});
+    ReduceNetwork network(2, {.line = {.latency_cycles = 400}, .timeout = 8});
     Tree tree = chain(2);
     network.open(tree);
     network.run_until_stored();
@@ -430,7 +430,7 @@ TEST_CASE("reductions: a failure of the last epoch does not break the next one")
 
 TEST_CASE("reductions: opened again with packets of the last epoch under way, and never twice the same result") {
   std::mt19937_64 random(7);
-  ReduceNetwork network(4, {.patience = 1, .limit = 0}, true);
+  ReduceNetwork network(4, {.timeout = 1, .limit = 0}, true);
   for (unsigned epoch = 0; epoch < 12; ++epoch) {
     CAPTURE(epoch);
     Tree tree = random_tree(4, 2, random);
@@ -456,7 +456,7 @@ TEST_CASE("reductions: opened again with packets of the last epoch under way, an
 TEST_CASE("reductions: one behind the other, without a pause") {
   const std::size_t rounds = given("EXANET_REDUCE_ROUNDS", 300);
   std::size_t packets = 0;
-  ReduceNetwork network(2, {.line = {.latency_cycles = 1}, .memory = {.latency_cycles = 1}, .patience = 1});
+  ReduceNetwork network(2, {.line = {.latency_cycles = 1}, .memory = {.latency_cycles = 1}, .timeout = 1});
   Tree tree = chain(2);
   tree.epoch = 255;
   auto all = one(network, tree, std::vector<Reducers::Round>(rounds, {kInt32, kSum, 4}));
@@ -473,7 +473,7 @@ TEST_CASE("reductions: one behind the other, without a pause") {
 
 TEST_CASE("reductions: packets are taken while none can be sent") {
   // The line from node 1 to the one above it takes nothing.
-  ReduceNetwork network(3, {.patience = 1});
+  ReduceNetwork network(3, {.timeout = 1});
   std::vector<Tree> trees;
   for (unsigned t = 0; t < kTrees; ++t) {
     Tree tree = chain(3);
@@ -510,7 +510,7 @@ TEST_CASE("reductions: cycles of each stage, and of four nodes") {
   // Lines and memories of 20 cycles. The leaf is last.
   for (const std::size_t bytes : {8, 512}) {
     CAPTURE(bytes);
-    ReduceNetwork network(2, {.patience = 0});
+    ReduceNetwork network(2, {.timeout = 0});
     Tree tree = chain(2);
     for (Tree::Place& place : tree.places) place.branches[0].results = kMemory;
     network.open(tree);
@@ -540,7 +540,7 @@ TEST_CASE("reductions: cycles of each stage, and of four nodes") {
   }
   // The root is two hops at most from the others.
   for (const std::size_t bytes : {8, 512}) {
-    ReduceNetwork network(4, {.patience = 0});
+    ReduceNetwork network(4, {.timeout = 0});
     Tree tree;
     for (std::size_t n = 0; n < 4; ++n) {
       Tree::Place place{n, 0, std::nullopt};

@@ -10,9 +10,9 @@ using namespace exanet::gateware;
 namespace {
 
 // Two nodes; of the answers that come to node 0 the first ones are lost.
-BehindBench losing(unsigned answers, unsigned patience) {
+BehindBench losing(unsigned answers, unsigned timeout) {
   return BehindBench(
-      2, {.patience = patience, .tries = 15, .damages = [answers](std::size_t n, unsigned port, std::size_t packet) {
+      2, {.timeout = timeout, .tries = 15, .damages = [answers](std::size_t n, unsigned port, std::size_t packet) {
             return n == 0 && port == 1 && packet < answers;
           }});
 }
@@ -51,7 +51,7 @@ TEST_CASE("repetitions: copies that are later than the numbers that are remember
     CAPTURE(seed);
     BehindBench network(
         2, {.memory = {.latency_cycles = 5},
-            .patience = 20,
+            .timeout = 20,
             .tries = 15,
             .disorder = {.lost_one_in = 40, .twice_one_in = 10, .late_one_in = 20, .most_late = 5000, .seed = seed}});
     std::map<std::uint64_t, unsigned> came;  // times, by token

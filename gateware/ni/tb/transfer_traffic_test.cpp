@@ -17,7 +17,7 @@ TEST_CASE("transfers: many channels at once, between all nodes, with slow memory
     for (const double stalls : {0.0, 0.4}) {
       CAPTURE(nodes);
       CAPTURE(stalls);
-      NiNetwork network(nodes, {.memory = {.latency_cycles = 40, .stalls = stalls}, .block_patience = 63},
+      NiNetwork network(nodes, {.memory = {.latency_cycles = 40, .stalls = stalls}, .block_timeout = 63},
                         two_dimensions);
       TransferTraffic traffic(network,
                               {.seed = nodes, .transfers = in_full() ? 400u : 60u, .rate = 0.05, .reads_of_ten = 3});
@@ -34,7 +34,7 @@ TEST_CASE("transfers: many channels at once, between all nodes, with slow memory
 
 TEST_CASE(
     "transfers: memory that refuses a read or a write, and a node that is not there, are reported; others go on") {
-  NiNetwork network(4, {.memory = {.stalls = 0.1}, .tries = 2, .block_patience = 2});
+  NiNetwork network(4, {.memory = {.stalls = 0.1}, .tries = 2, .block_timeout = 2});
   TransferTraffic traffic(
       network,
       {.seed = 21, .transfers = in_full() ? 500u : 100u, .rate = 0.02, .refused_one_in = 2, .reads_of_ten = 4});
@@ -48,7 +48,7 @@ namespace {
 
 struct BadLines {
   std::uint64_t seed;
-  unsigned tries, patience;
+  unsigned tries, timeout;
   double bit_error_rate;
   unsigned transfers;
   std::size_t nodes = 4;
@@ -62,8 +62,8 @@ std::uint32_t bad_lines(const BadLines& b) {
   NiNetwork network(b.nodes, {.line = {.latency_cycles = 20, .bit_error_rate = b.bit_error_rate, .seed = seed},
                               .memory = {.stalls = 0.1},
                               .tries = b.tries,
-                              .block_patience = b.patience,
-                              .read_patience = b.tries != 0 ? 6u : 0u});
+                              .block_timeout = b.timeout,
+                              .read_timeout = b.tries != 0 ? 6u : 0u});
   TransferTraffic traffic(network, {.seed = 300 + seed,
                                     .transfers = b.transfers,
                                     .rate = 0.01,
@@ -90,11 +90,11 @@ TEST_CASE("transfers: lines that lose and damage words: all bytes come, once, or
   if (in_full()) CHECK(bad_lines({1, 0, 1, 3e-5, 60}) > 20);
   CHECK(bad_lines({2, 1, 1, 1e-4, 60}) > 20);
   if (in_full())
-    CHECK(bad_lines({3, 0, 0, 1e-5, 60}) > 20);  // without patience: blocks are repeated while they are answered
+    CHECK(bad_lines({3, 0, 0, 1e-5, 60}) > 20);  // a timeout of 0: blocks are repeated while they are answered
   // Many windows of small blocks, some of which are lost whole: what comes behind them begins later numbers.
   CHECK(bad_lines({.seed = 4,
                    .tries = 0,
-                   .patience = 1,
+                   .timeout = 1,
                    .bit_error_rate = 2e-4,
                    .transfers = in_full() ? 250u : 120u,
                    .nodes = 2,
@@ -165,7 +165,7 @@ TEST_CASE("transfers: lines that lose and damage words, many") {
   for (std::uint64_t seed = first; seed < first + count; ++seed)
     bad_lines({.seed = seed,
                .tries = std::array{0u, 1u, 3u, 15u}[seed % 4],
-               .patience = static_cast<unsigned>(seed / 4 % 5),
+               .timeout = static_cast<unsigned>(seed / 4 % 5),
                .bit_error_rate = std::array{1e-5, 1e-4, 3e-4}[seed % 3],
                .transfers = 500,
                .nodes = seed % 2 == 0 ? std::size_t{2} : std::size_t{4},

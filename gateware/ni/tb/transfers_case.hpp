@@ -28,7 +28,7 @@ struct Case {
   std::size_t nodes = 4;
   bool square = false;
   unsigned line_cycles = 20, memory_cycles = 20;
-  unsigned patience = 8, tries = 0, read_patience = 0, kept = 8;
+  unsigned timeout = 8, tries = 0, read_timeout = 0, kept = 8;
   unsigned transfers = 100;  // of all nodes
   double gap = 100;  // cycles between a node's transfers, mean
   unsigned most_bytes = 4096, least_bytes = 0;
@@ -54,7 +54,7 @@ struct Case {
   std::string text() const {
     std::ostringstream s;
     s << nodes << " nodes" << (square ? " in a square" : "") << ", line " << line_cycles << ", memory " << memory_cycles
-      << ", patience " << patience << ", tries " << tries << ", read patience " << read_patience << ", kept " << kept
+      << ", timeout " << timeout << ", tries " << tries << ", read timeout " << read_timeout << ", kept " << kept
       << ", " << transfers << " transfers, gap " << gap << ", " << least_bytes << " to " << most_bytes
       << " B, aligned to " << align << ", hot " << hot_one_in << ", silent " << silent_one_in << ", messages "
       << messages_of_ten << " of ten, behind " << behind_of_ten << " of ten, storm " << storm_one_in << ", given "

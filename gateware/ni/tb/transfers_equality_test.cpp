@@ -91,15 +91,15 @@ TEST_CASE("transfers equality: traffic") {
 // Blocks that are sent again before their answer is there, and given up.
 TEST_CASE("transfers equality: repeated and given up") {
   std::uint64_t seed = 2000;
-  for (const unsigned patience : {0u, 1u})
+  for (const unsigned timeout : {0u, 1u})
     for (const unsigned tries : {0u, 1u, 15u})
       for (const unsigned line : tried({20u, 400u}, {400u}))
         compare({.nodes = seed % 3 == 0 ? 2u : 4u,
                  .line_cycles = line,
                  .memory_cycles = seed % 2 == 0 ? 20u : 1500u,
-                 .patience = patience,
+                 .timeout = timeout,
                  .tries = tries,
-                 .read_patience = std::min(tries, 3u),
+                 .read_timeout = std::min(tries, 3u),
                  .kept = seed % 4 == 1 ? 2u : 8u,
                  .transfers = 150,
                  .gap = seed % 5 == 0 ? 5.0 : 200.0,
@@ -124,7 +124,7 @@ TEST_CASE("transfers equality: pages") {
       for (const unsigned memory : tried({1u, 20u, 400u}, {20u}))
         compare({.nodes = seed % 2 == 0 ? 2u : 4u,
                  .memory_cycles = memory,
-                 .patience = seed % 3 == 0 ? 8u : 1u,
+                 .timeout = seed % 3 == 0 ? 8u : 1u,
                  .tries = seed % 2 == 0 ? 3u : 0u,
                  .transfers = 90,
                  .gap = seed % 5 == 0 ? 20.0 : 300.0,
@@ -159,7 +159,7 @@ TEST_CASE("transfers equality: drawn cases") {
     c.square = c.nodes == 4 && random() % 2 == 0;
     c.line_cycles = pick(std::vector<unsigned>{0, 1, 7, 20, 45, 300});
     c.memory_cycles = pick(std::vector<unsigned>{1, 2, 10, 20, 100, 800});
-    c.patience = pick(std::vector<unsigned>{0, 1, 2, 8, 63});
+    c.timeout = pick(std::vector<unsigned>{0, 1, 2, 8, 63});
     c.tries = pick(std::vector<unsigned>{0, 0, 1, 3, 15});
     c.gap = pick(std::vector<double>{1, 10, 50, 300, 2000});
     c.most_bytes = pick(std::vector<unsigned>{0, 16, 64, 512, 3000, 5000, 30'000});
@@ -175,7 +175,7 @@ TEST_CASE("transfers equality: drawn cases") {
     c.damaged_one_in = pick(std::vector<unsigned>{0, 0, 300, 30, 6});
     c.reads_of_ten = pick(std::vector<unsigned>{0, 1, 3, 10});
     c.kept = pick(std::vector<unsigned>{1, 3, 8, 32});
-    c.read_patience = pick(std::vector<unsigned>{0, 1, 3});
+    c.read_timeout = pick(std::vector<unsigned>{0, 1, 3});
     c.translate = random() % 2 == 0;
     c.domains = pick(std::vector<unsigned>{1, 2, 5});
     c.fault_tries = pick(std::vector<unsigned>{0, 1, 2, 15});
@@ -185,7 +185,7 @@ TEST_CASE("transfers equality: drawn cases") {
     c.revoked = pick(std::vector<double>{0, 0, 100, 3000});
     // A fault holds a channel at both ends of a read for as long as it is waited for: many of them wait a round each.
     if (c.translate) {
-      c.patience = std::min(c.patience, c.fault_tries > 2 ? 0u : 1u);
+      c.timeout = std::min(c.timeout, c.fault_tries > 2 ? 0u : 1u);
       c.kept = std::max(c.kept, 16u);
     }
     c.behind_of_ten = pick(std::vector<unsigned>{0, 0, 2, 5, 9});
@@ -208,7 +208,7 @@ TEST_CASE("transfers equality: fences that later blocks overtake") {
   for (const std::uint64_t seed : {4003u, 4004u}) {
     Case c{.nodes = 2,
            .memory_cycles = 1,
-           .patience = 1,
+           .timeout = 1,
            .kept = 2,
            .transfers = 400,
            .gap = 5,
@@ -249,8 +249,8 @@ TEST_CASE("transfers equality: messages that stay behind transfers, and go with 
     }
     if (seed % 4 == 3) {  // some of which fail
       c.tries = 3;
-      c.read_patience = 3;
-      c.patience = 0;
+      c.read_timeout = 3;
+      c.timeout = 0;
       c.disorder = {.lost_one_in = 100, .cut_from = 3000, .cut_until = ~std::uint64_t{0}, .seed = seed};
     }
     compare_whole(c);
@@ -265,13 +265,13 @@ TEST_CASE("transfers equality: packets that come when their blocks have long bee
   Case c{.nodes = 2,
          .line_cycles = 20,
          .memory_cycles = 100,
-         .patience = 0,
+         .timeout = 0,
          .tries = 3,
          .transfers = 1800,
          .gap = 100,
          .most_bytes = 3000};
   c.fences_of_ten = 5;
-  c.read_patience = 3;
+  c.read_timeout = 3;
   c.kept = 32;
   c.translate = true;
   c.unmapped_one_in = 10;
@@ -296,7 +296,7 @@ Case disordered_case(std::uint64_t seed, bool few) {
   c.square = c.nodes == 4 && random() % 2 == 0;
   c.line_cycles = pick(std::vector<unsigned>{1, 20, 45});
   c.memory_cycles = pick(std::vector<unsigned>{1, 20, 100});
-  c.patience = pick(std::vector<unsigned>{0, 0, 1});
+  c.timeout = pick(std::vector<unsigned>{0, 0, 1});
   c.tries = pick(std::vector<unsigned>{0, 0, 3, 15});
   c.gap = pick(std::vector<double>{5, 30, 100});
   c.most_bytes = pick(std::vector<unsigned>{16, 64, 64, 600, 3000, 9000});
@@ -310,7 +310,7 @@ Case disordered_case(std::uint64_t seed, bool few) {
   c.reads_of_ten = pick(std::vector<unsigned>{0, 3, 7});
   c.kept = pick(std::vector<unsigned>{8, 32});
   // One whose request was taken by a node that gives up, or dies, waits for ever else.
-  c.read_patience = c.tries == 0 ? 0 : pick(std::vector<unsigned>{3, 6});
+  c.read_timeout = c.tries == 0 ? 0 : pick(std::vector<unsigned>{3, 6});
   c.translate = random() % 2 == 0;
   c.domains = pick(std::vector<unsigned>{1, 3});
   c.fault_tries = pick(std::vector<unsigned>{0, 2, 15});

@@ -20,8 +20,8 @@ class Gateware {
              {.line = {.latency_cycles = c.line_cycles},
               .memory = {.latency_cycles = c.memory_cycles},
               .tries = c.tries,
-              .block_patience = c.patience,
-              .read_patience = c.read_patience,
+              .block_timeout = c.timeout,
+              .read_timeout = c.read_timeout,
               .kept_channels = c.kept,
               .fault_tries = c.fault_tries,
               .translate = c.translate,
@@ -72,7 +72,7 @@ class Gateware {
     std::uint64_t most = case_.fault_tries > 2 ? 70'000 : 40'000;
     // As long as somebody may be patient with a block, or with the end of a read.
     if (case_.disorder.any())
-      most = kRound * (3 + std::max<std::uint64_t>(32 * std::max(case_.patience, 1u), 1u << case_.read_patience));
+      most = kRound * (3 + std::max<std::uint64_t>(32 * std::max(case_.timeout, 1u), 1u << case_.read_timeout));
     for (std::uint64_t quiet = 0; quiet < most; ++quiet) {
       if (case_.disorder.any() && sent == case_.transfers && quiet > 40'000 && all_ended()) break;
       for (std::size_t n = 0; n < nodes_.size(); ++n) {

@@ -133,10 +133,10 @@ class Model {
     TransfersConfig config;
     config.cycle = kCycle;
     config.channels = kChannels;
-    config.timeout = case_.patience;
+    config.timeout = case_.timeout;
     config.tries = case_.tries;
     config.kept_channels = case_.kept;
-    config.read_timeout = case_.read_patience;
+    config.read_timeout = case_.read_timeout;
     config.begins = kClearTransfers;
     config.translate = case_.translate;
     config.fault_tries = case_.fault_tries;

@@ -79,7 +79,7 @@ TEST_CASE("transfers: one of 16 KiB fills a link, and many do, whether they writ
   constexpr double kLinkWords = 2 * 34 + 2;
   for (const bool reads : {false, true}) {
     for (const unsigned channels : {1u, 2u, 64u}) {
-      NiNetwork network(2, {.memory = {.latency_cycles = 40}, .block_patience = 63, .kept_channels = 0});
+      NiNetwork network(2, {.memory = {.latency_cycles = 40}, .block_timeout = 63, .kept_channels = 0});
       const auto heads = stream(network, 1, 16384, channels, channels, reads);
       REQUIRE(heads.size() == 32 * channels);
       MESSAGE(channels << std::string(reads ? " reads" : " writes") << " of 16 KiB: " << cycles_a_packet(heads)
@@ -87,14 +87,14 @@ TEST_CASE("transfers: one of 16 KiB fills a link, and many do, whether they writ
       CHECK(kLinkWords / cycles_a_packet(heads) >= 0.98);
     }
   }
-  NiNetwork network(2, {.memory = {.latency_cycles = 40}, .block_patience = 63});
+  NiNetwork network(2, {.memory = {.latency_cycles = 40}, .block_timeout = 63});
   const auto heads = stream(network, 1, 256 * 1024, 1, 1);
   MESSAGE("one of 256 KiB: " << cycles_a_packet(heads) << " cycles a packet");
   CHECK(kLinkWords / cycles_a_packet(heads) >= 0.98);
 }
 
 TEST_CASE("transfers: writes of 64 bytes come every eight cycles or less, 64 of them under way") {
-  NiNetwork network(2, {.memory = {.latency_cycles = 40}, .block_patience = 63, .kept_channels = 0});
+  NiNetwork network(2, {.memory = {.latency_cycles = 40}, .block_timeout = 63, .kept_channels = 0});
   const auto heads = stream(network, 0, 64, 64, in_full() ? 2000 : 400);  // to itself: a link takes 14 cycles for one
   MESSAGE("writes of 64 bytes: one in " << cycles_a_packet(heads) << " cycles");
   CHECK(cycles_a_packet(heads) <= 8);
@@ -131,7 +131,7 @@ TEST_CASE(
 TEST_CASE(
     "transfers: what has no channel, or no place for its node, is refused and counted; stores of words one by one, in "
     "any order") {
-  NiNetwork network(2, {.line = {.latency_cycles = 2000}, .block_patience = 63, .kept_channels = 0});
+  NiNetwork network(2, {.line = {.latency_cycles = 2000}, .block_timeout = 63, .kept_channels = 0});
   open_all(network);
   for (unsigned i = 0; i < kChannels + 3; ++i)
     network.transfer(0, 2, transfer_of(kOwn, kTarget + 0x1000 * i, 64, network.node(1).dcid, i));
@@ -164,11 +164,11 @@ TEST_CASE(
 
 TEST_CASE("transfers: a node that is dead for a while, or for good: as often as was asked, and not for ever") {
   for (const unsigned tries : {0u, 1u, 3u, 15u}) {
-    for (const unsigned patience : {0u, 1u}) {
-      if (tries == 15 && patience == 1 && !in_full()) continue;
+    for (const unsigned timeout : {0u, 1u}) {
+      if (tries == 15 && timeout == 1 && !in_full()) continue;
       CAPTURE(tries);
-      CAPTURE(patience);
-      NiNetwork network(2, {.tries = tries, .block_patience = patience});
+      CAPTURE(timeout);
+      NiNetwork network(2, {.tries = tries, .block_timeout = timeout});
       open_all(network);
       network.enable(1, false);
       fill(network, 0, kOwn, 10'000);
@@ -212,7 +212,7 @@ TEST_CASE("transfers: a node that is dead for a while, or for good: as often as 
 TEST_CASE(
     "transfers: an interface that was reset is written to again, and writes again when the others have cleared its "
     "numbers") {
-  NiNetwork network(2, {.block_patience = 4});
+  NiNetwork network(2, {.block_timeout = 4});
   open_all(network);
   unsigned token = 0;
   const auto both_ways = [&](unsigned count) {

@@ -27,7 +27,7 @@ module watchdog_formal #(
 
     if (rst_n) begin
       NeverAlive: assert (!fault || silent > (PeriodBits + 1)'(period));
-      ToldInTime: assert (!drawn || period == '0 || silent <= (PeriodBits + 1)'(period) || fault);
+      ReportedInTime: assert (!drawn || period == '0 || silent <= (PeriodBits + 1)'(period) || fault);
       Off: assert (period != '0 || !fault);
       Counts: assert (dut.since_q == (silent > (PeriodBits + 1)'(period) ? period : PeriodBits'(silent)));
       Heals: cover (healed && !fault);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The network interfaces of a node as one part: messages and transfers at three intra-tile ports of its router, reductions at the fourth, with what node
-// library sees of them. Buses take one store a cycle each; memory takes whatever it is offered, and answers when it is told to.
+// library sees of them. Buses take one store a cycle each; memory takes whatever it is offered, and answers on command.
 module node_interfaces #(
   parameter int unsigned NodeBits = 0,
   parameter int unsigned IntraDepth = 4096,
@@ -83,7 +83,7 @@ module node_interfaces #(
     .m_axi_bready(written_ready_o[2]), .flit_o(flit_o[3]), .credit_i(credit_i[3]), .flit_i(flit_i[3]), .release_o(release_o[3]));
 
   // Without a store that is offered ready is low: what it depends on is the registers' alone.
-  assign store_ready_o = {u_reduce.u_stores.room_q, u_ni.u_stores.room_q};
+  assign store_ready_o = {u_reduce.u_stores.space_q, u_ni.u_stores.space_q};
   assign ready_o = u_ni.ready && u_reduce.ready;
   assign freed_o = u_ni.u_packetizer.frees;
   assign freed_slot_o = 10'(u_ni.u_packetizer.answer_q);

@@ -16,7 +16,8 @@ module exanet_node #(
   parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords,  // payload of the largest packet that is sent
   parameter int unsigned IntraSlots = 8,
   parameter int unsigned LineBits = 64,  // of a link: 64, or 128 for four lanes
-  parameter int unsigned Patience = 4096
+  parameter int unsigned Patience = 0,  // ReceiveTimeout by its name of the release before
+  parameter int unsigned ReceiveTimeout = Patience != 0 ? Patience : 4096  // cycles
 ) (
   input  logic                       clk_i,
   input  logic                       rst_ni,
@@ -44,9 +45,12 @@ module exanet_node #(
   output logic [InterPorts-1:0]      heard_o,
   output exanet_pkg::link_counters_t counters_o[InterPorts]
 );
+  if (Patience != 0) begin : gen_renamed
+    $warning("exanet_node: Patience is named ReceiveTimeout now; the next release drops the old name");
+  end
   localparam int unsigned Ports = InterPorts + IntraPorts;
   exanet_pkg::flit_t in[Ports], out[Ports];
-  exanet_pkg::credit_t freed[Ports][2], room[Ports][2];
+  exanet_pkg::credit_t freed[Ports][2], returned[Ports][2];
   logic [Ports-1:0] moved_on;
 
   exanet_router #(
@@ -54,11 +58,11 @@ module exanet_node #(
     .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth), .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders),
     .MostWords(MostWords), .IntraSlots(IntraSlots)
   ) u_router (
-    .clk_i, .rst_ni, .config_i, .flit_i(in), .credit_o(freed), .flit_o(out), .credit_i(room), .release_i(moved_on), .discarded_o);
+    .clk_i, .rst_ni, .config_i, .flit_i(in), .credit_o(freed), .flit_o(out), .credit_i(returned), .release_i(moved_on), .discarded_o);
 
   for (genvar p = 0; p < InterPorts; p++) begin : gen_link
-    exanet_link #(.LineBits(LineBits), .Patience(Patience), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth), .MostWords(MostWords)) u_link (
-      .clk_i, .rst_ni, .flit_i(out[p]), .release_o(moved_on[p]), .flit_o(in[p]), .credit_i(freed[p]), .credit_o(room[p]),
+    exanet_link #(.LineBits(LineBits), .ReceiveTimeout(ReceiveTimeout), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth), .MostWords(MostWords)) u_link (
+      .clk_i, .rst_ni, .flit_i(out[p]), .release_o(moved_on[p]), .flit_o(in[p]), .credit_i(freed[p]), .credit_o(returned[p]),
       .tx_valid_o(tx_valid_o[p]), .tx_data_o(tx_data_o[p]), .tx_ready_i(tx_ready_i[p]),
       .rx_valid_i(rx_valid_i[p]), .rx_data_i(rx_data_i[p]),
       .down_i(down_i[p]), .drain_i(drain_i[p]), .drained_o(drained_o[p]), .restart_i(restart_i[p]), .clear_o(clear_o[p]),
@@ -70,6 +74,6 @@ module exanet_node #(
     assign flit_o[i] = out[InterPorts+i];
     assign credit_o[i] = freed[InterPorts+i][0];
     assign moved_on[InterPorts+i] = release_i[i];
-    assign room[InterPorts+i] = '{default: '0};
+    assign returned[InterPorts+i] = '{default: '0};
   end
 endmodule

@@ -62,7 +62,7 @@ module channel_formal #(
   always_ff @(posedge clk_i) begin
     if (rst_n[0] && takes[0]) FromTheOther: assert (came[0].session == resets);
     if (rst_n[1] && takes[1]) FromThisReset: assert (came[1].session == session);
-    if (rst_n[0] && valid[0] && !control[0]) Told: assert (gen_end[0].u_channel.flags == gen_end[0].u_channel.told_q);
+    if (rst_n[0] && valid[0] && !control[0]) Reported: assert (gen_end[0].u_channel.flags == gen_end[0].u_channel.reported_q);
     if (rst_n == '1) Down: assert ((restart & up) == '0 && (drain & up) == '0);
     old <= restart[1] ? 1'b0 : old || up[1];
     if (rst_n[1]) Anew: assert (!(old && gen_end[1].u_channel.begun_q));

@@ -13,7 +13,7 @@ module exanet_phy #(
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
-  // link, with what it knows of packets and room (exanet_link)
+  // link, with what it knows of packets and space (exanet_link)
   input  logic                link_valid_i,
   input  logic [LineBits-1:0] link_data_i,
   output logic                link_ready_o,
@@ -24,7 +24,7 @@ module exanet_phy #(
   input  logic                drained_i,
   output logic                restart_o,
   input  logic                clear_i,
-  output logic                overflow_o,  // a word that came from the line found no room: the core's clock is too slow
+  output logic                overflow_o,  // a word that came from the line found no space: the core's clock is too slow
   // transceiver
   input  logic                tx_clk_i,
   output logic [BusBits-1:0] tx_data_o,   // lane 0 lowest

@@ -69,7 +69,7 @@ module lane_rx #(
     for (int unsigned b = 0; b < Bytes; b++) {control_o[b], data_o[8*b+:8]} <= decoded_q[b];
   end
 
-  // In step. A comma elsewhere tells of words that begin elsewhere, where each of their characters may be sound.
+  // In step. A comma elsewhere means that words begin elsewhere, where each of their characters may be sound.
   logic marked, elsewhere;
   logic [1:0] good_q, bad_q, run_q;
   assign elsewhere = found_q && at_q != place_q;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Brings the channel of a link up, says when it is down, and has both ends begin anew when one of them was reset. In the core's clock.
 //
-// Each end tells the other its flags (phy_pkg), in the stream of words, whenever they change and every `Refresh` cycles, which are the gaps that make up for
+// Each end reports its flags to the other (phy_pkg), in the stream of words, whenever they change and every `Refresh` cycles, which are the gaps that make up for
 // clocks that differ. The channel is up while words come, both ends hear each other, and neither asks for a restart. While it is not, the link's words wait.
 //
-// An end out of a reset asks for a restart. The other one lets the packet that it is amid of go nowhere, takes back the room of all that it has sent and
+// An end out of a reset asks for a restart. The other one lets the packet that it is amid of go nowhere, takes back the space of all that it has sent and
 // begins its totals anew, and answers. Whoever asked takes no answer for `Quiet` cycles: what was under way before its reset is gone by then.
-// Room for new packets is free when the old ones have left: only then is the far end told to send (`clear`). That is what it would wait for anyway,
+// Space for new packets is free when the old ones have left: only then may the far end send (`clear`). That is what it would wait for anyway,
 // so no wait is added to those that routes are free of cycles for. A line that was lost without a reset goes on where it was: totals put right what is missing.
 module phy_channel #(
   parameter int unsigned LineBits = 64,
@@ -44,7 +44,7 @@ module phy_channel #(
   logic [SilenceBits-1:0] silence_q;
   logic [QuietBits-1:0] quiet_q;
   logic [RefreshBits-1:0] refresh_q;
-  flags_t flags, told_q, far_q, came;
+  flags_t flags, reported_q, far_q, came;
   assign came = flags_t'(rx_data_i[3:0]);
 
   assign flags = '{hears: known_q, restart: restart_q, begun: begun_q, clear: clear_i};
@@ -53,7 +53,7 @@ module phy_channel #(
   assign restart_o = drain_o && drained_i;
 
   // Flags go before words: behind them stands what they say.
-  assign due = flags != told_q || refresh_q == '0;
+  assign due = flags != reported_q || refresh_q == '0;
   assign tx_valid_o = due || (up_o && far_q.clear && link_valid_i);
   assign tx_control_o = due;
   assign tx_data_o = due ? LineBits'(flags) : link_data_i;
@@ -73,7 +73,7 @@ module phy_channel #(
       fresh_q   <= 1'b1;
       quiet_q   <= QuietBits'(Quiet);
       refresh_q <= '0;
-      told_q    <= '0;
+      reported_q    <= '0;
     end else begin
       beat_q <= beat_i;
       // One beat, and the flags with it, may be from before the recovered clock stood still.
@@ -94,7 +94,7 @@ module phy_channel #(
       else if (up_o) fresh_q <= 1'b0;
 
       if (due && tx_ready_i) begin
-        told_q    <= flags;
+        reported_q    <= flags;
         refresh_q <= '1;
       end else if (refresh_q != '0) begin
         refresh_q <= refresh_q - 1'b1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What both ends of a line agree on behind the link: blocks of 64b/66b (IEEE 802.3 clause 49 has the synchronisation headers and the scrambler), and what
-// the ends tell each other in control blocks.
+// the ends report to each other in control blocks.
 package phy_pkg;
   // Bit 0 is the first on the line.
   localparam logic [1:0] SyncData = 2'b10;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One FIFO of the router between a sender that keeps the credit rule and two outputs that grant whenever they like. Proved: a packet that is granted
 // comes out whole, in order and not mixed with another; a request stands until it is granted or the packet goes to the other output; each output
-// that a packet is for gets it once, and no other; the room given back, when it has gone to all, is what was taken, once; a packet that waits asks from the
+// that a packet is for gets it once, and no other; the space given back, when it has gone to all, is what was taken, once; a packet that waits asks from the
 // second cycle of its header in the queue on, and one that is granted leaves at a word a cycle once it is whole there, so its output is held for its length.
 module input_formal #(
   parameter bit          Multicast = 1'b0,
@@ -20,7 +20,7 @@ module input_formal #(
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
-  // Sender: words of a packet one after the other, with gaps; a packet begins when there is room for all of it.
+  // Sender: words of a packet one after the other, with gaps; a packet begins when there is space for all of it.
   logic open = 1'b0, marking = 1'b0, marked = 1'b0;
   logic [1:0] left = '0, ports;
   logic [3:0] words = 4'(PayloadDepth), headers = 4'(HeaderDepth);
@@ -80,7 +80,7 @@ module input_formal #(
     asked_words <= request.words[1:0];
   end
 
-  // Packets in the FIFO before the marked one; until there is one, packets altogether. Room that is taken.
+  // Packets in the FIFO before the marked one; until there is one, packets altogether. Space that is taken.
   logic [3:0] ahead = '0, held_words = '0, held_headers = '0;
   logic over = 1'b0, gone;
   assign gone = last && dut.final_q;  // with its last copy
@@ -141,7 +141,7 @@ module input_formal #(
       TailIsLast:   assert (!granted || last == (word.valid && word.tail));
       RequestHolds: assert ((asked & ~asks) == '0 && (asked == '0 || request.words[1:0] == asked_words));
       StillShown: assert (!head_due || request.words[1:0] == asked_words);
-      RoomKept:     assert (words + held_words == 4'(PayloadDepth) && headers + held_headers == 4'(HeaderDepth));
+      SpaceKept:     assert (words + held_words == 4'(PayloadDepth) && headers + held_headers == 4'(HeaderDepth));
       NoMoreThanTaken: assert (4'(credit.words) <= held_words && 4'(credit.headers) <= held_headers);
       NotTwice:     assert (!heads || (had & to) == '0);
       NotElsewhere: assert (!heads || (to & ~wanted) == '0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One output between inputs that behave as input_formal proves of them, and a far end that gives room and slots back whenever it likes.
+// One output between inputs that behave as input_formal proves of them, and a far end that gives space and slots back whenever it likes.
 // With Multicast a packet that asks may go to other outputs first: its words pass by, and then its input asks again or does not.
-// Proved: a granted packet goes through whole and is never interleaved with another; room and slots are conserved, so the far queues are
-// never sent more than their pool holds; where somebody may be granted, somebody is; bulk leaves room for the largest priority packet and does
+// Proved: a granted packet goes through whole and is never interleaved with another; space and slots are conserved, so the far queues are
+// never sent more than their pool holds; where somebody may be granted, somebody is; bulk leaves space for the largest priority packet and does
 // not go where one can; with links first, of 16 grants in whose cycles the network interface could have gone, one is its.
 module output_formal #(
   parameter bit          Multicast = 1'b0,
@@ -90,8 +90,8 @@ module output_formal #(
   logic [1:0][1:0][2:0] taken_words = '0, free_words;
   logic [1:0][1:0][1:0] taken_headers = '0, free_headers;
   logic [2:0] taken_slots = '0;
-  logic [1:0][2:0] room_words;
-  logic [1:0][1:0] room_headers;
+  logic [1:0][2:0] left_words;
+  logic [1:0][1:0] left_headers;
   logic granted, granted_vc, granted_class, priority_waits, bulk_waits, may_go;
   logic [1:0] granted_length;
   always_comb begin
@@ -101,8 +101,8 @@ module output_formal #(
     for (int unsigned i = 0; i < Legs; i++) if (grant[i]) {granted_vc, granted_length} = {vc[i], length[i]};
     {priority_waits, bulk_waits} = '0;
     for (int unsigned i = 0; i < Inputs; i++) begin
-      if (request[1][i].ports[0] && 32'(room_words[vc[Inputs+i]]) >= MostWords && room_headers[vc[Inputs+i]] != '0) priority_waits = 1'b1;
-      if (request[0][i].ports[0] && 32'(room_words[vc[i]]) >= 2 * MostWords && 32'(room_headers[vc[i]]) >= 2) bulk_waits = 1'b1;
+      if (request[1][i].ports[0] && 32'(left_words[vc[Inputs+i]]) >= MostWords && left_headers[vc[Inputs+i]] != '0) priority_waits = 1'b1;
+      if (request[0][i].ports[0] && 32'(left_words[vc[i]]) >= 2 * MostWords && 32'(left_headers[vc[i]]) >= 2) bulk_waits = 1'b1;
     end
     // No packet is on its way through the output, or the last word of one is, and the consumer has a slot.
     may_go = (priority_waits || bulk_waits) && (sending & here & ~last) == '0 && 32'(taken_slots) < Slots;
@@ -124,7 +124,7 @@ module output_formal #(
       if (rst_n) begin
         WordsFit:       assert (32'(taken_words[0][v]) + 32'(taken_words[1][v]) <= FarWords);
         HeadersFit:     assert (32'(taken_headers[0][v]) + 32'(taken_headers[1][v]) <= FarHeaders);
-        BulkLeavesRoom: assert (32'(taken_words[0][v]) + MostWords <= FarWords && 32'(taken_headers[0][v]) < FarHeaders);
+        BulkLeavesSpace: assert (32'(taken_words[0][v]) + MostWords <= FarWords && 32'(taken_headers[0][v]) < FarHeaders);
       end
     end
     // A packet that has just been granted is counted in the cycle behind.
@@ -132,12 +132,12 @@ module output_formal #(
     assign counts = dut.fresh_q && dut.vc == (v == 1);
     always_ff @(posedge clk_i) begin
       if (rst_n) begin
-        WordsKept:   assert (11'(room_words[v]) == dut.words_q[v] - (counts ? 11'(dut.taken) : '0));
-        HeadersKept: assert (7'(room_headers[v]) == dut.headers_q[v] - 7'(counts));
+        WordsKept:   assert (11'(left_words[v]) == dut.words_q[v] - (counts ? 11'(dut.taken) : '0));
+        HeadersKept: assert (7'(left_headers[v]) == dut.headers_q[v] - 7'(counts));
       end
     end
-    assign room_words[v] = 3'(FarWords) - taken_words[0][v] - taken_words[1][v];
-    assign room_headers[v] = 2'(FarHeaders) - taken_headers[0][v] - taken_headers[1][v];
+    assign left_words[v] = 3'(FarWords) - taken_words[0][v] - taken_words[1][v];
+    assign left_headers[v] = 2'(FarHeaders) - taken_headers[0][v] - taken_headers[1][v];
   end
   always_ff @(posedge clk_i) taken_slots <= taken_slots + 3'(granted) - 3'(released);
 

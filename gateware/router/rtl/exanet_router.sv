@@ -3,9 +3,9 @@
 //
 // Ports are numbered inter-tile first. A header on the wire at one clock edge is on the output's wire four edges later in an empty router:
 //   1 port register   2 route, write to the FIFO   3 request and grant   4 crossbar into the output register
-// Behind a port each virtual channel has two queues, of bulk and of priority packets, which draw on one pool of room: each is as deep as the pool.
+// Behind a port each virtual channel has two queues, of bulk and of priority packets, which draw on one pool of space: each is as deep as the pool.
 // Senders keep count of it: a port's receiver starts with PayloadDepth words and HeaderDepth headers in each virtual channel (intra-tile: IntraDepth
-// and IntraHeaders in channel 0) and gives them back through credit_o. Of bulk a sender leaves room for the largest priority packet.
+// and IntraHeaders in channel 0) and gives them back through credit_o. Of bulk a sender leaves space for the largest priority packet.
 // With Qfdb ports 0 to 2 lead to the other nodes of its QFDB (router_route).
 // docs/microarchitecture.md has the rules.
 module exanet_router #(
@@ -29,9 +29,9 @@ module exanet_router #(
   input  logic                       rst_ni,
   input  exanet_pkg::router_config_t config_i,
   input  exanet_pkg::flit_t          flit_i[Ports],
-  output exanet_pkg::credit_t        credit_o[Ports][2],  // room in this router's FIFOs, back to the senders
+  output exanet_pkg::credit_t        credit_o[Ports][2],  // space in this router's FIFOs, back to the senders
   output exanet_pkg::flit_t          flit_o[Ports],
-  input  exanet_pkg::credit_t        credit_i[Ports][2],  // room in the FIFOs at the far end, inter-tile ports alone
+  input  exanet_pkg::credit_t        credit_i[Ports][2],  // space in the FIFOs at the far end, inter-tile ports alone
   input  logic [Ports-1:0]           release_i,           // one slot behind the output is free again
   output logic [31:0]                discarded_o          // packets without a route, since reset
 );

@@ -3,7 +3,7 @@
 // who is due, the first one behind who was granted last, cyclically. With fixed_i it picks the lowest of the class.
 //
 // Where nobody who might be picked is due, all of them become due. So everybody is served once before anybody is served twice, and one who could not
-// ask for want of room keeps his turn: a round robin pointer alone would have moved past him, and might do so each time. The pointer among the due has
+// ask for want of space keeps his turn: a round robin pointer alone would have moved past him, and might do so each time. The pointer among the due has
 // those served alike whose packets come at different times: the lowest would go first in each round.
 //
 // Who is due is kept for each class, the pointer is one: a class never competes with the other in one pick.
@@ -72,7 +72,7 @@ module router_arbiter #(
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
       GrantsOneWhoAsks : assert ($onehot0({grant_o[1], grant_o[0]}) && (grant_o & ~request_i) == '0 && (request_i == '0) == (grant_o == '0));
-      RestsBehindGrant : assert (grant_q == '0 || request_i == '0);
+      NoRequestBehindGrant : assert (grant_q == '0 || request_i == '0);
     end
   end
 `endif

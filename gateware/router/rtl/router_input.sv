@@ -3,10 +3,10 @@
 //
 // Headers, payloads and footers have their own memories, so the next header is seen while the packet before it is still leaving, and its
 // grant falls into the cycle of that packet's last word: packets follow each other without a gap. Once granted a packet leaves at a word a
-// cycle, as fast as its words are in; the output reserved room for all of it, so it is never stopped.
+// cycle, as fast as its words are in; the output reserved space for all of it, so it is never stopped.
 //
 // With Multicast a packet may ask for several outputs at once. Each grants when it can. Those that do in one cycle get the packet's words together; if
-// some are left, it stays, is read again from its header, and asks for these as soon as its last word is out. It gives its room back when the
+// some are left, it stays, is read again from its header, and asks for these as soon as its last word is out. It gives its space back when the
 // last copy has left.
 module router_input #(
   parameter int unsigned Ports = router_pkg::MaxPorts,

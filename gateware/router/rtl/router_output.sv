@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// One output: grants it to a whole packet at a time, counts the room behind it, and carries the packet's words to the port.
+// One output: grants it to a whole packet at a time, counts the space behind it, and carries the packet's words to the port.
 //
-// A grant takes a slot of the consumer behind the port (given back by release_i when the packet has moved on there) and, towards a link, room for
-// the packet in the far FIFOs. So the words of a granted packet are never stopped, and a packet holds no output while it waits for room.
+// A grant takes a slot of the consumer behind the port (given back by release_i when the packet has moved on there) and, towards a link, space for
+// the packet in the far FIFOs. So the words of a granted packet are never stopped, and a packet holds no output while it waits for space.
 //
 // Two classes, bulk and priority, share the far end's pool of each virtual channel, and each has queues of its own at both ends. Where a priority
-// packet can go no bulk packet does, and bulk leaves room for the largest priority packet: so bulk that waits never holds priority up.
-// There has to be room for the largest packet, whatever this one's length: else short ones would go whenever a long one of the same channel waits.
+// packet can go no bulk packet does, and bulk leaves space for the largest priority packet: so bulk that waits never holds priority up.
+// There has to be space for the largest packet, whatever this one's length: else short ones would go whenever a long one of the same channel waits.
 //
-// All inputs are served in turn or, with links_first_i, packets from links go before those of network interfaces: who is on the way frees room where
+// All inputs are served in turn or, with links_first_i, packets from links go before those of network interfaces: who is on the way frees space where
 // he comes from, who enters takes it. But after MostPassed grants to links in which an interface could have gone, one of theirs goes first.
 module router_output #(
   parameter int unsigned Inputs = 7,
@@ -44,19 +44,19 @@ module router_output #(
   logic [10:0] words_q[2];
   logic [6:0] headers_q[2];
   logic [5:0] taken;
-  logic [1:0][1:0] room_q;  // for a packet of each class, in each channel
+  logic [1:0][1:0] space_q;  // for a packet of each class, in each channel
   logic [1:0][Inputs-1:0] asks;
   logic [Inputs-1:0] own;
   logic own_q;
   logic [3:0] passed_q;
 
   // What a request meets is in registers, which hold in a cycle what follows from all that was known in the one before: whether the output can be granted
-  // (idle: no packet, or its last word, is in the crossbar), whether the consumer has a slot, and for whom there is room.
+  // (idle: no packet, or its last word, is in the crossbar), whether the consumer has a slot, and for whom there is space.
   always_comb begin
     asks = '0;
     if (idle_q && slot_q)
       for (int unsigned c = 0; c < 2; c++)
-        for (int unsigned i = 0; i < Inputs; i++) if (request_i[c][i].ports[Port]) asks[c][i] = room_q[c][request_i[c][i].vcs[Port]];
+        for (int unsigned i = 0; i < Inputs; i++) if (request_i[c][i].ports[Port]) asks[c][i] = space_q[c][request_i[c][i].vcs[Port]];
   end
 
   localparam logic [Inputs-1:0] FromLinks = (Inputs)'((1 << LinkInputs) - 1);
@@ -128,19 +128,19 @@ module router_output #(
         if (!rst_ni) begin
           words_q[v]   <= 11'(FarWords);
           headers_q[v] <= 7'(FarHeaders);
-          {room_q[1][v], room_q[0][v]} <= '1;
+          {space_q[1][v], space_q[0][v]} <= '1;
         end else begin
           words_q[v]   <= words_d;
           headers_q[v] <= headers_d;
-          // Bulk leaves room for one packet.
-          room_q[0][v] <= words_d >= 11'(2 * MostWords) && headers_d >= 7'd2;
-          room_q[1][v] <= words_d >= 11'(MostWords) && headers_d != '0;
+          // Bulk leaves space for one packet.
+          space_q[0][v] <= words_d >= 11'(2 * MostWords) && headers_d >= 7'd2;
+          space_q[1][v] <= words_d >= 11'(MostWords) && headers_d != '0;
         end
       end
     end else begin : gen_none
       assign words_q[v] = '0;
       assign headers_q[v] = '0;
-      assign {room_q[1][v], room_q[0][v]} = '1;
+      assign {space_q[1][v], space_q[0][v]} = '1;
     end
   end
 
