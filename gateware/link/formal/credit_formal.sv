@@ -67,7 +67,8 @@ module credit_formal #(
     if (rst_n) begin
       Bounded: assert (unreported_words[0] <= 7'(PayloadDepth) && unreported_words[1] <= 7'(PayloadDepth) &&
                        unreported_headers[0] <= 4'(HeaderDepth) && unreported_headers[1] <= 4'(HeaderDepth));
-      OfPackets: assert (unreported_words[0] <= 7'(MostWords * 32'(unreported_headers[0])) && unreported_words[1] <= 7'(MostWords * 32'(unreported_headers[1])));
+      OfPackets: assert (unreported_words[0] <= 7'(MostWords * 32'(unreported_headers[0])) &&
+                         unreported_words[1] <= 7'(MostWords * 32'(unreported_headers[1])));
       Unreported: assert (tx.unreported_words_q == 12'(unreported_words[0]) + 12'(unreported_words[1]) &&
                       tx.unreported_headers_q == 8'(unreported_headers[0]) + 8'(unreported_headers[1]));
       Empty: assert (tx.u_buffer.write_q == tx.u_buffer.read_q && !tx.buffer_valid);

@@ -80,13 +80,13 @@ module restart_formal #(
   assign comes = rst_n && valid_i && !restart;
 
   // The router: its space, and what it has handed over that has not gone to the line.
-  logic [1:0][11:0] space = '{default: 12'(PayloadDepth)}, waiting = '0, taken, gone, freed;
+  logic [1:0][11:0] free_words = '{default: 12'(PayloadDepth)}, waiting = '0, taken, gone, freed;
   logic [1:0][7:0] free_headers = '{default: 8'(HeaderDepth)}, waiting_headers = '0;
   logic [1:0] takes, starts, frees;
   logic [31:0] unconfirmed = '0;
   logic [1:0][7:0] not_heard;  // packets
   for (genvar v = 0; v < 2; v++) begin : gen_channel
-    assign takes[v] = rst_n && take_i[v] && 12'(take_words_i[v]) <= space[v] && free_headers[v] != '0;
+    assign takes[v] = rst_n && take_i[v] && 12'(take_words_i[v]) <= free_words[v] && free_headers[v] != '0;
     assign taken[v] = takes[v] ? 12'(take_words_i[v]) : '0;
     assign starts[v] = released && tx.vc == v[0];
     assign gone[v] = 12'(tx.buffer_read && !tx.head_q && !tx.tail && tx.vc == v[0]);
@@ -95,7 +95,7 @@ module restart_formal #(
     always_comb if (rst_n) assume (waiting[v] >= gone[v] && waiting_headers[v] >= 8'(starts[v]));
     assign not_heard[v] = 8'(HeaderDepth) - free_headers[v] - credit[v].headers - waiting_headers[v];
     always_ff @(posedge clk_i) begin
-      space[v] <= space[v] - taken[v] + (rst_n ? credit[v].words : '0);
+      free_words[v] <= free_words[v] - taken[v] + (rst_n ? credit[v].words : '0);
       free_headers[v] <= free_headers[v] - 8'(takes[v]) + (rst_n ? credit[v].headers : '0);
       waiting[v] <= waiting[v] + taken[v] - gone[v];
       waiting_headers[v] <= waiting_headers[v] + 8'(takes[v]) - 8'(starts[v]);
@@ -116,12 +116,12 @@ module restart_formal #(
     assign headers_on_way = 8'(7'(sent_headers[v] - rx.headers_q[v]));
     assign reported_now = 12'(11'(reported_words[v] - rx.words_q[v]));
     always_ff @(posedge clk_i) begin
-      Begin: assert (rst_n || (space[v] == 12'(PayloadDepth) && free_headers[v] == 8'(HeaderDepth) && {waiting[v], waiting_headers[v], reported_words[v],
-                               reported_headers[v], unconfirmed} == '0));
+      Begin: assert (rst_n || (free_words[v] == 12'(PayloadDepth) && free_headers[v] == 8'(HeaderDepth) &&
+                         {waiting[v], waiting_headers[v], reported_words[v], reported_headers[v], unconfirmed} == '0));
       if (rst_n) begin
-        Words: assert (space[v] + credit[v].words + waiting[v] + on_way == 12'(PayloadDepth));
+        Words: assert (free_words[v] + credit[v].words + waiting[v] + on_way == 12'(PayloadDepth));
         Headers: assert (free_headers[v] + credit[v].headers + waiting_headers[v] + headers_on_way == 8'(HeaderDepth));
-        NeverMore: assert (space[v] <= 12'(PayloadDepth) && free_headers[v] <= 8'(HeaderDepth));
+        NeverMore: assert (free_words[v] <= 12'(PayloadDepth) && free_headers[v] <= 8'(HeaderDepth));
         Bounded: assert (credit[v].words <= 12'(PayloadDepth) && waiting[v] <= 12'(PayloadDepth) && on_way <= 12'(PayloadDepth));
         BoundedHeaders: assert (credit[v].headers <= 8'(HeaderDepth) && waiting_headers[v] <= 8'(HeaderDepth) && headers_on_way <= 8'(HeaderDepth));
         // The order of totals: the receiver's, the one that is coming in, the far end's, the sender's.
@@ -136,7 +136,7 @@ module restart_formal #(
       Unconfirmed: assert (counters.tx_unconfirmed == unconfirmed);
       Held: assert (held <= 3'd4);
       NoMagic: assert (!rx.magic_q);
-      BackAgain: cover (again && space[0] == 12'(PayloadDepth) && free_headers[0] == 8'(HeaderDepth) && unconfirmed != '0);
+      BackAgain: cover (again && free_words[0] == 12'(PayloadDepth) && free_headers[0] == 8'(HeaderDepth) && unconfirmed != '0);
       HeardOf: cover (credit[1].headers != '0 && credit[1].words != '0 && !again);
     end
   end

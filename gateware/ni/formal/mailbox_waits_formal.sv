@@ -151,7 +151,8 @@ module mailbox_waits_formal #(
       ChangeLess: assert (!change_counts_q || !changes || change_left < change_left_q);
       ChangeLeft: assert (!changes || change_waited + change_left <= ChangeMost);
       // Helps the proof.
-      Intervals: assert (32'(address_waited) <= Memory && 32'(word_waited) <= Memory && 32'(memory_waited) <= Memory && 32'(answer_waited) <= Priority);
+      Intervals: assert (32'(address_waited) <= Memory && 32'(word_waited) <= Memory && 32'(memory_waited) <= Memory &&
+                         32'(answer_waited) <= Priority);
       Waits: assert ((address_waited == '0 || awvalid) && (word_waited == '0 || wvalid) &&
                      (answer_waited == '0 || answers));
       Counts: assert (stays || (waited == '0 && !counts_q));

@@ -61,7 +61,8 @@ module exanet_node #(
     .clk_i, .rst_ni, .config_i, .flit_i(in), .credit_o(freed), .flit_o(out), .credit_i(returned), .release_i(moved_on), .discarded_o);
 
   for (genvar p = 0; p < InterPorts; p++) begin : gen_link
-    exanet_link #(.LineBits(LineBits), .ReceiveTimeout(ReceiveTimeout), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth), .MostWords(MostWords)) u_link (
+    exanet_link #(.LineBits(LineBits), .ReceiveTimeout(ReceiveTimeout), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth),
+                  .MostWords(MostWords)) u_link (
       .clk_i, .rst_ni, .flit_i(out[p]), .release_o(moved_on[p]), .flit_o(in[p]), .credit_i(freed[p]), .credit_o(returned[p]),
       .tx_valid_o(tx_valid_o[p]), .tx_data_o(tx_data_o[p]), .tx_ready_i(tx_ready_i[p]),
       .rx_valid_i(rx_valid_i[p]), .rx_data_i(rx_data_i[p]),

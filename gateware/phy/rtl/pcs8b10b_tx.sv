@@ -44,6 +44,7 @@ module pcs8b10b_tx #(
     logic [Bytes*8-1:0] ordered_set;
     assign ordered_set = {{Bytes - 1{4'(l), flags_q}}, align_q ? K28_3 : K28_5};
     lane_tx #(.Bytes(Bytes)) u_lane (
-      .clk_i, .rst_ni, .control_i(Bytes'(control_q)), .data_i(control_q ? ordered_set : data_q[8*Bytes*l+:8*Bytes]), .data_o(data_o[10*Bytes*l+:10*Bytes]));
+      .clk_i, .rst_ni, .control_i(Bytes'(control_q)), .data_i(control_q ? ordered_set : data_q[8*Bytes*l+:8*Bytes]),
+      .data_o(data_o[10*Bytes*l+:10*Bytes]));
   end
 endmodule
