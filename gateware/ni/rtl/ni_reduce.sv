@@ -178,8 +178,8 @@ module ni_reduce (
   logic [7:0] refused_epoch;
   ni_reduce_send u_send (
     .clk_i, .rst_ni, .dcid_i(config_q.dcid), .at_work_o(notices_left), .notify_i(notice_valid_q), .notify_tree_i(notice_q.tree),
-    .notify_instead_i(notice_q.instead), .notify_targets_i(notice_q.targets), .notify_letter_valid_i(notice_q.letter_valid), .notify_letter_i(notice_q.letter),
-    .neighbour_at_o(neighbour_at), .neighbour_i(neighbour), .fetch_o(fetch),
+    .notify_instead_i(notice_q.instead), .notify_targets_i(notice_q.targets), .notify_letter_valid_i(notice_q.letter_valid),
+    .notify_letter_i(notice_q.letter), .neighbour_at_o(neighbour_at), .neighbour_i(neighbour), .fetch_o(fetch),
     .fetch_at_o(fetch_at), .fetch_partial_o(fetch_partial), .data_i(partial_q ? fetched_sum : fetched_result), .m_axis_tvalid, .m_axis_tready,
     .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast, .m_axis_tuser, .m_axi_awaddr, .m_axi_awlen, .m_axi_awvalid, .m_axi_awready, .m_axi_wdata,
     .m_axi_wstrb, .m_axi_wlast, .m_axi_wvalid, .m_axi_wready, .m_axi_bresp, .m_axi_bvalid, .m_axi_bready, .refused_o(refused),

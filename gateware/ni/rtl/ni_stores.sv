@@ -62,14 +62,14 @@ module ni_stores #(
     if (!rst_ni) begin
       open_q    <= 1'b0;
       waits_q   <= 1'b0;
-      space_q    <= 1'b0;
+      space_q   <= 1'b0;
       answers_q <= '0;
       store_o   <= 1'b0;
     end else begin
       open_q    <= (open_q || addressed) && !ends;
       waits_q   <= (waits_q || takes) && !beat;
       answers_q <= answers;
-      space_q    <= ready_i && answers < 3'd4;
+      space_q   <= ready_i && answers < 3'd4;
       store_o   <= beat && !bad;
     end
   end

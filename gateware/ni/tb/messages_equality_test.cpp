@@ -39,10 +39,10 @@ struct Case {
   std::string text() const {
     std::ostringstream s;
     s << nodes << " nodes" << (square ? " in a square" : "") << ", line " << line_cycles << ", memory " << memory_cycles
-      << ", timeout " << timeout << ", tries " << tries << ", " << messages << " messages, gap " << gap
-      << ", contexts " << contexts << ", up to " << most_bytes << " B, rings of " << (1u << log_entries)
-      << ", read within " << read_delay << ", hot " << hot_one_in << ", bad " << bad_one_in << ", damaged "
-      << damaged_one_in << ", seed " << seed;
+      << ", timeout " << timeout << ", tries " << tries << ", " << messages << " messages, gap " << gap << ", contexts "
+      << contexts << ", up to " << most_bytes << " B, rings of " << (1u << log_entries) << ", read within "
+      << read_delay << ", hot " << hot_one_in << ", bad " << bad_one_in << ", damaged " << damaged_one_in << ", seed "
+      << seed;
     return s.str();
   }
   // The packet that is so many-th to come out at a node's port.
