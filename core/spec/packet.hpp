@@ -72,6 +72,7 @@ enum class StoreRefusal : std::uint8_t {
   kNoSlot = 1,  // all slots of the context are in use, or no channel is free for a transfer
   kLength = 2,  // a message of more than 64 bytes
   kDestination = 3,  // the destination is no node of this machine, or no mailbox
+  kRange = 4,  // bytes of a transfer beyond the 48 bits of an address, here or at the target
 };
 
 enum class PageAccess : std::uint8_t {

@@ -433,6 +433,7 @@ STORE_REFUSAL = (
     "NoSlot",
     "Length",
     "Destination",
+    "Range",
 )
 PAGE_ACCESS = (
     "Read",

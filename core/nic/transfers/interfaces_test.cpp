@@ -229,6 +229,20 @@ TEST_CASE("a node has so many channels, and what finds none is rejected as busy"
   CHECK(b.interfaces.transfers.ended() == 5);
 }
 
+TEST_CASE("a transfer with bytes beyond the 48 bits of an address is rejected, here or at the target") {
+  constexpr std::uint64_t kEnd = std::uint64_t{1} << 48;
+  Bench b({"mesh", {2}}, {});
+  CHECK_FALSE(b.store(100, 0, {1, kEnd - 4096, 0, 4097, true, 1}));
+  CHECK_FALSE(b.store(104, 0, {1, 0, kEnd - 1, 2, true, 2}));
+  CHECK_FALSE(b.store(108, 0, {1, kEnd - 8, 0, 0xffff'ffff, true, 3}));
+  CHECK(b.store(112, 0, {1, 0, kEnd - 4096, 4096, true, 4}));
+  CHECK(b.store(116, 0, {1, kEnd - 1, 0, 1, true, 5}));
+  b.run();
+  CHECK(b.interfaces.transfers.beyond() == 3);
+  CHECK(b.interfaces.transfers.busy() == 0);
+  CHECK(b.ends.size() == 2);
+}
+
 TEST_CASE("nodes that read from each other come to an end, whatever is NACKed as busy") {
   for (const std::uint32_t kept : {1u, 4u}) {
     Bench b({"mesh", {2}}, {.channels = 32, .kept_channels = kept, .memory_read = 20, .memory_answer = 20});

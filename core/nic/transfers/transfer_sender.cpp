@@ -17,6 +17,9 @@ namespace {
 constexpr std::uint32_t kServesWaiting = 31;
 constexpr Cycle kScans = 16;  // cycles between two
 constexpr Cycle kYields = 4;  // from when a scan is pending, in which it lets a new transfer go first
+constexpr std::uint64_t kAddresses = std::uint64_t{1} << 48;
+
+bool is_beyond(std::uint64_t address, std::uint32_t length) { return address + length > kAddresses; }
 
 }  // namespace
 
@@ -109,6 +112,11 @@ bool TransferSender::store(NodeId node, const TransferStore& transfer) {
   Node& n = nodes_[node];
   n.handed_before = n.handed;
   n.handed = now() + 1;
+  if (is_beyond(transfer.own, transfer.length) || is_beyond(transfer.target, transfer.length)) {
+    ++beyond_;
+    wake(node);
+    return false;
+  }
   if (!is_free(node)) {
     ++busy_;
     wake(node);

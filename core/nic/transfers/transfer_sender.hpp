@@ -53,7 +53,8 @@ class TransferSender {
 
   void attach(Network& network, AnswerPorts& answers, BlockReceiver& ends);
 
-  // The last store of a transfer is at the interface in this cycle. False when no channel is free: it is rejected as busy.
+  // The last store of a transfer is at the interface in this cycle. False when it is rejected: as busy, where no channel is
+  // free, or as bytes of it would be beyond the 48 bits of an address.
   bool store(NodeId node, const TransferStore& transfer);
   // Whether the bus takes a beat in the present cycle: it does while fewer than four transfers wait for their step. And whether it may not, within a store
   // that begins now, with so many transfers on the bus before it.
@@ -101,6 +102,7 @@ class TransferSender {
   std::uint64_t repeated() const { return repeated_; }  // blocks
   std::uint64_t unexpected_acks() const { return unexpected_acks_; }
   std::uint64_t busy() const { return busy_; }
+  std::uint64_t beyond() const { return beyond_; }  // rejected for their addresses
 
  private:
   enum class Step : std::uint8_t { kAdmit, kEmit, kBegin, kAnswer, kScan };
@@ -310,7 +312,7 @@ class TransferSender {
       reads_;  // by sender, receiver and number: of packets that were sent and have not come
   Launcher launcher_;
   std::uint32_t on_event_, on_end_;
-  std::uint64_t packets_ = 0, ended_ = 0, repeated_ = 0, unexpected_acks_ = 0, busy_ = 0;
+  std::uint64_t packets_ = 0, ended_ = 0, repeated_ = 0, unexpected_acks_ = 0, busy_ = 0, beyond_ = 0;
 };
 
 }  // namespace exanet

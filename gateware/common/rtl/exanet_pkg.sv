@@ -42,7 +42,8 @@ package exanet_pkg;
     StoreRefusalNone = 4'd0,  // not refused
     StoreRefusalNoSlot = 4'd1,  // all slots of the context are in use, or no channel is free for a transfer
     StoreRefusalLength = 4'd2,  // a message of more than 64 bytes
-    StoreRefusalDestination = 4'd3  // the destination is no node of this machine, or no mailbox
+    StoreRefusalDestination = 4'd3,  // the destination is no node of this machine, or no mailbox
+    StoreRefusalRange = 4'd4  // bytes of a transfer beyond the 48 bits of an address, here or at the target
   } store_refusal_e;
 
   typedef enum logic [1:0] {

@@ -96,9 +96,16 @@ module ni_transfer_submit #(
   end
   ni_peer #(.Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_peer (
     .clk_i, .dcid_i(transfer_q.dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(peer), .known_o(known));
+  // An address has 48 bits: bytes behind the last one would be those from 0 on.
+  function automatic logic is_beyond(logic [47:0] address, logic [31:0] length);
+    logic [32:0] behind;
+    behind = {1'b0, address[31:0]} + {1'b0, length};
+    return address[47:32] == '1 && behind > {1'b1, 32'd0};
+  endfunction
   always_comb begin
     refusal = StoreRefusalNone;
     if (own_q >= most_own_q || spares_q <= 0) refusal = StoreRefusalNoSlot;
+    if (is_beyond(transfer_q.own, transfer_q.length) || is_beyond(transfer_q.target, transfer_q.length)) refusal = StoreRefusalRange;
     if (!known) refusal = StoreRefusalDestination;
   end
   assign claims = hands_q && refusal == StoreRefusalNone;

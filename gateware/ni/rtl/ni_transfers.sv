@@ -2,7 +2,7 @@
 // Transfers out of processes' stores: cut into blocks and packets, sent, kept until they are answered, and sent again where they were not.
 //
 // A transfer takes one of the channels, and each of these has four slots for blocks. A block is what is written between two multiples of 4 KiB of the target's
-// address, a packet what is between two of 512 bytes, so what goes to memory there never crosses one. Blocks are gets_psn among those to their node when
+// address, a packet what is between two of 512 bytes, so what goes to memory there never crosses one. Blocks are numbered among those to their node when
 // they begin (PSN); at most Window of them in a row are under way to a node, which is what it remembers (ni_blocks). A block is answered as a whole: an
 // Ack frees its slot, a Nack fails its transfer, and one that is not answered is sent again, whole, after a time that doubles, and fails at last. A
 // transfer has ended when none of its blocks is under way; then transfer_end is written, and its channel is free.
@@ -93,7 +93,7 @@ module ni_transfers #(
   input  logic                    end_taken_i,
   output logic [44:0]             end_word_o,
   output exanet_pkg::transfer_end_t end_value_o,
-  output logic                    end_message_o,  // memory's answer to it is timed_out for
+  output logic                    end_message_o,  // memory's answer to it is awaited
   input  logic                    end_answered_i,  // to one of these
   // messages that stay behind a transfer: as of ni_packetizer
   output logic                    claim_valid_o,

@@ -162,6 +162,42 @@ TEST_CASE(
   CHECK(network.transfer_counts(0)[1] == kChannels + 1);
 }
 
+TEST_CASE(
+    "transfers: bytes beyond the 48 bits of an address are refused, here and at the target; up to the last byte they "
+    "go") {
+  constexpr std::uint64_t kEnd = std::uint64_t{1} << 48;
+  NiNetwork network(2, {.block_timeout = 63});
+  open_all(network);
+  const unsigned dcid = network.node(1).dcid;
+  struct Given {
+    std::uint64_t own, target;
+    std::uint32_t length;
+    bool taken;
+  };
+  const Given given[] = {
+      {kOwn, kEnd - 64, 65, false},        {kEnd - 4096, kTarget, 4097, false},
+      {kOwn, kEnd - 1, 2, false},          {kEnd - 8, kTarget, 0xffff'ffff, false},
+      {kOwn, kEnd - 5000, 5000, true},     {kEnd - 700, kTarget, 700, true},
+      {kOwn, (kEnd >> 1) - 64, 128, true}, {kEnd - (1ull << 32), kTarget + 0x1000, 8, true},
+  };
+  unsigned taken = 0, refused = 0;
+  for (const auto& [own, target, length, goes] : given) {
+    CAPTURE(own);
+    CAPTURE(target);
+    if (goes) fill(network, 0, own, length);
+    network.transfer(0, 2, transfer_of(own, target, length, dcid, taken + refused));
+    network.run_until_stored();
+    const auto status = network.transfer_status(0, 2);
+    goes ? ++taken : ++refused;
+    CHECK(status.taken() == taken);
+    CHECK(status.refused() == refused);
+    if (!goes) CHECK(status.refusal() == static_cast<unsigned>(spec::StoreRefusal::kRange));
+    network.run(20'000);
+    CHECK(network.transfer_counts(0)[1] == taken);
+    if (goes) check_written(network, 0, own, 1, target, length);
+  }
+}
+
 TEST_CASE("transfers: a node that is dead for a while, or for good: as often as was asked, and not for ever") {
   for (const unsigned tries : {0u, 1u, 3u, 15u}) {
     for (const unsigned timeout : {0u, 1u}) {
