@@ -144,7 +144,7 @@ module gather_formal (
       LookedSecond: assert (state != 2'd2 || (packet_i.crosses && looked_domain == packet_i.pdid && looked_page == next_page && found_first &&
                                               dut.line_q[43:8] == first_frame));
       Asks: assert (!dut.asks_q || !drained);
-      Undrained: assert (!(state != 2'd0) || !drained);
+      Space: assert (state == 2'd0 || dut.frames_q < 5'd16);
       FirstKept: assert (!dut.asks_q || (found_first && (dut.lines_q == '0 || found_second) && (dut.rest_q ? dut.line_q[43:8] == second_frame
           : dut.line_q[43:8] == first_frame && (dut.lines_q == '0 || dut.rest_page_q == second_frame))));
       AskedLines: assert (!dut.asks_q || (dut.lines_q == (asks.crosses ? lines + asks.payload[9:4] + 6'd1 : 6'd0) &&
@@ -156,6 +156,8 @@ module gather_formal (
                                         dut.lines_q == (packet_i.crosses ? packet_i.last_line + packet_i.payload[9:4] + 6'd1 : 6'd0) &&
                                         dut.line_q[7:0] == packet_i.payload[11:4]));
       Failed: assert (dut.failed_q == bad_q);
+      Flush: assert (!dut.flush_q || (dut.frame_valid && dut.in_memory));
+      Bad: assert (!bad_q || (dut.frame_valid && dut.in_memory));
       Counted: assert (dut.frames_q == 5'(dut.u_frames.write_q - dut.u_frames.read_q) && dut.frames_q <= 5'd16 &&
                        dut.frame_valid == (dut.frames_q != '0));
     end
