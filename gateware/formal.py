@@ -372,7 +372,9 @@ MUTATIONS = [
     Mutation("ni-stores", "ni/rtl/ni_stores.sv", ".write_i(ends), .data_i({bad, id})", ".write_i(ends), .data_i({bad, s_axi_awid})"),
     Mutation("ni-loads", "ni/rtl/ni_loads.sv", "s_axi_arburst == Incr && s_axi_arsize <= 3'd4", "s_axi_arsize <= 3'd4"),
     Mutation("ni-loads", "ni/rtl/ni_loads.sv", "((address_o >> size_q) + 1'b1) << size_q", "address_o + (21'd1 << size_q)"),
-    Mutation("ni-loads", "ni/rtl/ni_loads.sv", "load_q       <= left_q == '0 ? Idle : Look", "load_q       <= left_q <= 8'd1 ? Idle : Look"),
+    Mutation(
+        "ni-loads", "ni/rtl/ni_loads.sv", "load_q       <= left_q == '0 ? Idle : Look", "load_q       <= left_q <= 8'd1 ? Idle : Look"
+    ),
     Mutation("ni-loads", "ni/rtl/ni_loads.sv", "s_axi_arready = load_q == Idle", "s_axi_arready = load_q == Idle || s_axi_rlast"),
     Mutation("ni-dma", "ni/rtl/ni_dma_send.sv", "? user_q : {s_axis_tdata[47:0], user_q[127:0]}", "? user_q : user_q"),
     Mutation("ni-dma", "ni/rtl/ni_dma_receive.sv", "m_axis_tready && (state_q == Payload", "(state_q == Payload"),
@@ -486,6 +488,8 @@ MUTATIONS = [
     Mutation("ni-translate", "ni/rtl/ni_translate.sv", "walk_done_i && fault == NackReasonNone &&", "walk_done_i &&"),
     Mutation("ni-translate-small", "ni/rtl/ni_translate.sv", "walked_frame_q <= walked_frame;", "walked_frame_q <= walked_i.frame;"),
     Mutation("ni-blocks", "ni/rtl/ni_blocks.sv", "(!translates_q || page_outcome == Good)", "1'b1"),
+    Mutation("ni-blocks", "ni/rtl/ni_blocks.sv", "refused_q <= m_axi_bresp[1]", "refused_q <= m_axi_bresp == 2'b10"),
+    Mutation("ni-blocks", "ni/rtl/ni_blocks.sv", "refused ? Refused : Good", "Good"),
     Mutation("ni-blocks", "ni/rtl/ni_blocks.sv", "page_known = !want_o || known_i", "page_known = 1'b1"),
     Mutation("ni-blocks", "ni/rtl/ni_blocks.sv", "assign domain_o = user_q.pdid", "assign domain_o = s_axis_tuser.pdid"),
     Mutation("ni-blocks", "ni/rtl/ni_blocks.sv", "drained_o = state_q == Idle && unanswered_q == '0", "drained_o = state_q == Idle"),
@@ -505,6 +509,10 @@ MUTATIONS = [
     Mutation("ni-transfers-count", "ni/rtl/ni_transfer_ends.sv", "end_known && fault_i == NackReasonNone", "end_known"),
     Mutation("ni-transfers-count", "ni/rtl/ni_transfer_ends.sv", "end_known = looked_q && known_i", "end_known = looked_q"),
     Mutation("ni-transfers-count", "ni/rtl/ni_transfer_ends.sv", "assign drained_o = !looked_q", "assign drained_o = 1'b1"),
+    Mutation(
+        "ni-transfers-count", "ni/rtl/ni_transfers.sv", "(answer1_q.unread || answer1_q.from == order1.peer)", "(1'b1 || answer1_q.unread)"
+    ),
+    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "known && block1.psn == answer1_q.psn && (", "known && ("),
     # Found by assertions inside the modules alone.
     Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "step1_q == Begin, step1_q == Emit}", "step1_q == Begin, step1_q != Admit}"),
     Mutation("ni-transfers-count", "ni/rtl/ni_transfer_ends.sv", "settled_q <= asked_q &&", "settled_q <= claim_valid_o &&"),

@@ -111,6 +111,18 @@ module blocks_formal #(
     end
   end
 
+  // A block whose last packet memory has answered with an error, whichever, is not acknowledged.
+  logic failed_last = 1'b0, refuses = 1'b0;
+  always_ff @(posedge clk_i) begin
+    if (rst_n && bvalid_i && bready) failed_last <= bresp_i == 2'b10 || bresp_i == 2'b11;
+    refuses <= rst_n && 2'(dut.answer_q) == 2'd3 && dut.pending.acks && dut.waits && !dut.is_end && failed_last;
+    if (rst_n) begin
+      Refuses: assert (!refuses || (answers && answer.kind == PacketTypeNack && answer.reason != NackReasonNone));
+      OfMemory: assert (!dut.memory_q || dut.refused_q == failed_last);
+      RefusesOne: cover (refuses && answer.reason == NackReasonMemory);
+    end
+  end
+
   // Helps the proof: what has been looked up is the packet's; what is on its way to memory was decided on since the last invalidation.
   logic [1:0] state, jobs;
   assign state = 2'(dut.state_q);

@@ -2,7 +2,8 @@
 // ni_transfers with translation, under any stores, answers, reads, refusals and registers; ni_translate is whatever keeps its contract (ni-translate proves
 // that it does). Proved: the word that reports a transfer's end goes to the frame that the last look has found, which was for the domain of the context that
 // has handed the transfer over and for the page that this one names, and since the last invalidation; it goes to no page with a fault, and while it is
-// offered it stays as it is, which ni-blocks counts on. The contract of ni_translate is kept.
+// offered it stays as it is, which ni-blocks counts on. The contract of ni_translate is kept. An acknowledgement, and the end of a read, counts for a
+// block that was sent to the node which it comes from, and has the block's number (Counts).
 //
 // A transfer's token is any, comes back with its end, and nothing looks at it: here it says which domain and page are its own, and so the end does. Six bits
 // of the page are in it; the others are bits as these. That no FIFO is written when it is full is taken for granted by the proof, and is looked at with all
@@ -139,6 +140,29 @@ module transfers_formal #(
       Another: cover (end_valid && $past(ended) == 32'd1 && end_value.token[9:0] != $past(end_value.token[9:0], 2));
       Faulted: cover (want && known_i && fault_i != NackReasonNone && dut.release_channel);
     end
+  end
+
+  // An answer frees a block that was sent to the node that answers, and has its number; so does the end of a read. The step is in its third cycle. With
+  // these shifts a node's place is its address; ni_blocks gives both of those that read here.
+  if (Counts) begin : gen_answers
+    logic answers1 = 1'b0, answers2 = 1'b0, ends1 = 1'b0, ends2 = 1'b0;
+    logic [21:0] from1, from2;
+    logic [23:0] number1, number2;
+    always_comb begin
+      assume (22'(serve_i.peer) == serve_i.dcid && serve_i.peer[11:1] == '0);
+      assume (read_end_i.peer[11:1] == '0);
+    end
+    always_ff @(posedge clk_i) begin
+      {answers1, answers2} <= {rst_n && answer_valid_i && tready, answers1};
+      {ends1, ends2} <= {rst_n && read_end_taken, ends1};
+      {from1, from2} <= {read_end_taken ? 22'(read_end_i.peer) : answer_i.source_dcid, from1};
+      {number1, number2} <= {read_end_taken ? read_end_i.end_of.number : answer_i.number, number1};
+      if (rst_n && (answers2 || ends2) && dut.fits) begin
+        FromItsNode: assert (dut.order2_q.order.dcid == from2);
+        OfItsNumber: assert (dut.block2_q.psn == number2);
+      end
+    end
+    always_ff @(posedge clk_i) if (rst_n) Answered : cover (answers2 && dut.fits);
   end
 
   // No FIFO is written that is full, and so none holds more than it has space for.
