@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node with its network interface, messages and transfers, between the processors' bus and memory: what test_messages.py drives. It sends to itself,
-// through its router; nothing is at its links. Every signal that cocotb looks at is a port here.
+// A node with its network interface, messages and transfers, between the processors' bus and memory: what
+// test_messages.py drives. It sends to itself, through its router; nothing is at its links. Every signal that cocotb
+// looks at is a port here.
 module messages (
   input  logic         clk,
   input  logic         rst_n,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two nodes, each with one network interface and one link, and the line between them, on which bits can be turned: what test_pair.py drives.
+// Two nodes, each with one network interface and one link, and the line between them, on which bits can be turned: what
+// test_pair.py drives.
 //
-// Every signal that cocotb looks at is a port here. One clock is the core's of both, one that of all transceivers, and they have nothing to do with each other.
+// Every signal that cocotb looks at is a port here. One clock is the core's of both, one that of all transceivers, and
+// they have nothing to do with each other.
 module pair (
   input  logic         clk,
   input  logic         line_clk,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node with a reduction unit between the processors' bus and memory: what test_reductions.py drives. What it sends to itself goes
-// through its router; nothing is at its links. Every signal that cocotb looks at is a port here.
+// A node with a reduction unit between the processors' bus and memory: what test_reductions.py drives. What it sends to
+// itself goes through its router; nothing is at its links. Every signal that cocotb looks at is a port here.
 module reductions (
   input  logic         clk,
   input  logic         rst_n,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ports of what zcu102.sv uses of the vendor's, so that it can be linted and elaborated without the vendor's tool, which does not read this file.
-// Clock buffers: UG974. zcu102_gth: a core of the UltraScale FPGAs Transceivers Wizard (PG182) for one GTH channel. zcu102_system: the wrapper of a block design.
+// Ports of what zcu102.sv uses of the vendor's, so that it can be linted and elaborated without the vendor's tool,
+// which does not read this file. Clock buffers: UG974. zcu102_gth: a core of the UltraScale FPGAs Transceivers Wizard
+// (PG182) for one GTH channel. zcu102_system: the wrapper of a block design.
 
 (* blackbox *)
 module IBUFDS_GTE4 (

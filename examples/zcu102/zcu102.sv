@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node on AMD's ZCU102: the processors reach its registers by AXI4-Lite and its network interface by a DMA engine; its one link is the cage SFP0.
-// Two boards with a cable between the cages are a network.
+// A node on AMD's ZCU102: the processors reach its registers by AXI4-Lite and its network interface by a DMA engine;
+// its one link is the cage SFP0. Two boards with a cable between the cages are a network.
 //
-// Three clocks: 156.25 MHz of the board's Si570, which is the transceiver's reference and, over a buffer, the core's; and the transceiver's two.
-// The processors, their clock and the DMA engine are in the block design `zcu102_system` (build.tcl makes it, and `zcu102_gth`); what of the vendor's is
-// used here is declared in vendor.sv.
+// Three clocks: 156.25 MHz of the board's Si570, which is the transceiver's reference and, over a buffer, the core's;
+// and the transceiver's two. The processors, their clock and the DMA engine are in the block design `zcu102_system`
+// (build.tcl makes it, and `zcu102_gth`); what of the vendor's is used here is declared in vendor.sv.
 module zcu102 (
   input  logic       mgt_refclk_p,
   input  logic       mgt_refclk_n,
@@ -76,7 +76,8 @@ module zcu102 (
     .tx_clk_i(tx_clk), .tx_data_o(tx_data), .rx_clk_i(rx_clk), .rx_signal_i(rx_done && cdr_stable), .rx_data_i(rx_data), .rx_locked_o(rx_locked));
   assign led = {interrupt, rx_locked};
 
-  // The transceiver: raw, 64 bits each way, lowest bit first. It starts by itself when the reset of the processors is released.
+  // The transceiver: raw, 64 bits each way, lowest bit first. It starts by itself when the reset of the processors is
+  // released.
   zcu102_gth u_gth (
     .gtwiz_userclk_tx_reset_in(1'b0), .gtwiz_userclk_tx_srcclk_out(), .gtwiz_userclk_tx_usrclk_out(), .gtwiz_userclk_tx_usrclk2_out(tx_clk),
     .gtwiz_userclk_tx_active_out(),

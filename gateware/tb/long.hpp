@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much tests do: whether they take their full size (`make test-long`), else one that finds what broke, at a third of the time or less; and what a
-// campaign gives.
+// How much tests do: whether they take their full size (`make test-long`), else one that finds what broke, at a third
+// of the time or less; and what a campaign gives.
 #pragma once
 
 #include <algorithm>

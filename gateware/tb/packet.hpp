@@ -50,7 +50,8 @@ inline spec::Flit make_flit(const Word& data, unsigned vc, bool head, bool tail)
   return flit;
 }
 
-// The words of packets, one a cycle, when the receiver has space for all of the packet. Priority packets go before bulk, which leaves space for one.
+// The words of packets, one a cycle, when the receiver has space for all of the packet. Priority packets go before
+// bulk, which leaves space for one.
 class Sender {
  public:
   Sender(unsigned words, unsigned headers) : words_(words), headers_(headers) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The router's rule in C++ (gateware/router/rtl/router_route.sv): where a packet goes on, given the port at which it has come. Unlike
-// Topology::next_hop() it depends on that port, so that a packet which goes round a disabled port never turns back.
+// The router's rule in C++ (gateware/router/rtl/router_route.sv): where a packet goes on, given the port at which it
+// has come. Unlike Topology::next_hop() it depends on that port, so that a packet which goes round a disabled port
+// never turns back.
 #pragma once
 
 #include <optional>

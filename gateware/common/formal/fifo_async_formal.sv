@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The FIFO between two clocks whose edges come whenever they like, with resets at any time. Proved: a word that was taken comes out once, in order,
-// unchanged; one that comes when it is not ready changes nothing; a reset is released at its clock's second edge at the soonest; never more than it holds are in it; counts cross a bit at a time (assertions of the FIFO itself). Each
-// synchroniser may see a change or not see it yet, as the edges are drawn. As in fifo_formal one bit stands for any width: at most one word is marked.
+// The FIFO between two clocks whose edges come whenever they like, with resets at any time. Proved: a word that was
+// taken comes out once, in order, unchanged; one that comes when it is not ready changes nothing; a reset is released
+// at its clock's second edge at the soonest; never more than it holds are in it; counts cross a bit at a time
+// (assertions of the FIFO itself). Each synchroniser may see a change or not see it yet, as the edges are drawn. As in
+// fifo_formal one bit stands for any width: at most one word is marked.
 module fifo_async_formal #(
   parameter int unsigned Depth = 4
 ) (
@@ -73,7 +75,8 @@ module fifo_async_formal #(
     end
   end
 
-  // Helps the proof: who sees what of the other's count. In the order in which counts lie: what was read, what the writer knows of it, and so on.
+  // Helps the proof: who sees what of the other's count. In the order in which counts lie: what was read, what the
+  // writer knows of it, and so on.
   localparam int unsigned Wide = Bits + 1;
   function automatic logic [Bits:0] count(logic [Bits:0] gray);
     logic [Bits:0] binary;

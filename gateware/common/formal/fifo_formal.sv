@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both FIFOs, fed by a sender that counts credits: never written when full nor read when empty (their own assertions), and what goes in
-// comes out once, in order. Data takes no part in control, so one bit stands for any width: at most one word, any one, is marked, and the
-// words before it are counted.
+// Both FIFOs, fed by a sender that counts credits: never written when full nor read when empty (their own assertions),
+// and what goes in comes out once, in order. Data takes no part in control, so one bit stands for any width: at most
+// one word, any one, is marked, and the words before it are counted.
 module fifo_formal #(
   parameter bit          Block = 1'b0,
   parameter int unsigned Depth = 4

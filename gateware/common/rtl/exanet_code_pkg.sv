@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The check bits of headers and control words and the CRC-32 of IEEE 802.3: each bit is the parity of the word under one mask of the generated tables.
+// The check bits of headers and control words and the CRC-32 of IEEE 802.3: each bit is the parity of the word under
+// one mask of the generated tables.
 package exanet_code_pkg;
   function automatic logic [7:0] header_ecc(logic [119:0] data);
     logic [7:0] ecc;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// FIFO between two clocks that have nothing to do with each other. Each side counts in its own clock, and sees the other's count through a synchroniser;
-// counts cross as a Gray code, so that a count that is caught in the middle of its change is the one before or the one after. Each side so sees the other
-// late: the FIFO may seem full or empty for some edges when it is not, never the other way round.
+// FIFO between two clocks that have nothing to do with each other. Each side counts in its own clock, and sees the
+// other's count through a synchroniser; counts cross as a Gray code, so that a count that is caught in the middle of
+// its change is the one before or the one after. Each side so sees the other late: the FIFO may seem full or empty for
+// some edges when it is not, never the other way round.
 //
-// The words stand still while they cross: a word is read two edges of the reader or more after it was written. Memory and output have no reset.
-// A word that is written when the FIFO is not ready is dropped. Holds Depth words and the one at the output.
-// Contract: both resets are asserted together, each is released in its own clock (exanet_reset_sync).
+// The words stand still while they cross: a word is read two edges of the reader or more after it was written. Memory
+// and output have no reset. A word that is written when the FIFO is not ready is dropped. Holds Depth words and the one
+// at the output. Contract: both resets are asserted together, each is released in its own clock (exanet_reset_sync).
 module exanet_fifo_async #(
   parameter int unsigned Width = 64,
   parameter int unsigned Depth = 8  // a power of two, 4 at least

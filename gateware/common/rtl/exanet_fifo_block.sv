@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// FIFO in block memory, whose read port is registered: the first word falls through to the output one clock edge after it was
-// written, and one word an edge follows. Contract: as exanet_fifo. Holds Depth words and the one at the output.
+// FIFO in block memory, whose read port is registered: the first word falls through to the output one clock edge after
+// it was written, and one word an edge follows. Contract: as exanet_fifo. Holds Depth words and the one at the output.
 //
-// With Rewind words that have been read stay until keep_i says that they are not wanted any more; rewind_i goes back to the first of them, which is at
-// the output two edges later. Then it holds Depth words in all, and neither comes with a read.
+// With Rewind words that have been read stay until keep_i says that they are not wanted any more; rewind_i goes back to
+// the first of them, which is at the output two edges later. Then it holds Depth words in all, and neither comes with a
+// read.
 module exanet_fifo_block #(
   parameter int unsigned Width = 128,
   parameter int unsigned Depth = 512,  // a power of two

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Synchronises a reset with a clock: asserted at once, whether the clock runs or not, and released at the second edge after it is released at the input.
+// Synchronises a reset with a clock: asserted at once, whether the clock runs or not, and released at the second edge
+// after it is released at the input.
 module exanet_reset_sync (
   input  logic clk_i,
   input  logic rst_ni,

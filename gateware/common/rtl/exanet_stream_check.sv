@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a stream by the rules of AXI4-Stream, and each channel of AXI4-Lite: a word that is offered stays, unchanged, until it is taken.
+// Checks a stream by the rules of AXI4-Stream, and each channel of AXI4-Lite: a word that is offered stays, unchanged,
+// until it is taken.
 //
 // Assertions alone, for simulation and for proofs; synthesis leaves nothing of it.
 module exanet_stream_check #(

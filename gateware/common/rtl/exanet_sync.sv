@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings bits of another clock into this one, through two registers of which the first may be metastable.
-// Contract: bits of one vector that belong together change one at a time (a Gray code); each comes from a register. A change shows two edges later, or
-// three when it falls into the first register's set-up time.
+// Brings bits of another clock into this one, through two registers of which the first may be metastable. Contract:
+// bits of one vector that belong together change one at a time (a Gray code); each comes from a register. A change
+// shows two edges later, or three when it falls into the first register's set-up time.
 module exanet_sync #(
   parameter int unsigned Width = 1
 ) (

@@ -9,7 +9,8 @@ namespace exanet::gateware {
 
 class Clock {
  public:
-  // `period` in any unit that all clocks of a test share; `pauses`: share of edges behind which the clock stops for up to 40 periods.
+  // `period` in any unit that all clocks of a test share; `pauses`: share of edges behind which the clock stops for up
+  // to 40 periods.
   Clock(double period, double phase, double pauses = 0) : period_(period), next_(phase), pauses_(pauses) {}
 
   double next() const { return next_; }

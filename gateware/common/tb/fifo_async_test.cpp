@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The FIFO between two clocks, at drawn ratios, phases and pauses of either clock: order and content are kept, of the words that it is ready for.
+// The FIFO between two clocks, at drawn ratios, phases and pauses of either clock: order and content are kept, of the
+// words that it is ready for.
 #include <doctest/doctest.h>
 
 #include <algorithm>

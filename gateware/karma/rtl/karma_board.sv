@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One board of the KARMA bench: the network IP with a traffic generator, a consumer and counters at each intra-tile port.
+// One board of the KARMA bench: the network IP with a traffic generator, a consumer and counters at each intra-tile
+// port.
 //
-// Two register blocks on AXI4-Lite, the IP's (`node_…`) and the bench's (`karma_…`); what is left to add is transceivers and a processor.
+// Two register blocks on AXI4-Lite, the IP's (`node_…`) and the bench's (`karma_…`); what is left to add is
+// transceivers and a processor.
 module karma_board #(
   parameter int unsigned InterPorts = 2,
   parameter int unsigned IntraPorts = 3,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Consumer of one intra-tile port: takes every packet, checks its codes and its length, gives its slot back, and counts.
+// Consumer of one intra-tile port: takes every packet, checks its codes and its length, gives its slot back, and
+// counts.
 //
-// A slot is free with the packet's footer; of a packet to be echoed with its answer. `stuck_i` keeps slots back, until the router stops.
+// A slot is free with the packet's footer; of a packet to be echoed with its answer. `stuck_i` keeps slots back, until
+// the router stops.
 module karma_consumer #(
   parameter int unsigned IntraSlots = 8
 ) (

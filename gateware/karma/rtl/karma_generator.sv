@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traffic generator of one intra-tile port: whole packets with every code in place, a word a cycle, when the router has space for them.
+// Traffic generator of one intra-tile port: whole packets with every code in place, a word a cycle, when the router has
+// space for them.
 //
-// Stream: one packet after the other. Ping-pong: each when the answer to the one before has come. Echo: an answer for each packet that
-// arrives, to its source, of its length and type. Answers wait in a queue as deep as the router's slots, so that it never overflows.
+// Stream: one packet after the other. Ping-pong: each when the answer to the one before has come. Echo: an answer for
+// each packet that arrives, to its source, of its length and type. Answers wait in a queue as deep as the router's
+// slots, so that it never overflows.
 module karma_generator #(
   parameter int unsigned IntraDepth = 4096,
   parameter int unsigned IntraHeaders = 64,
@@ -63,7 +65,8 @@ module karma_generator #(
     header.ecc = exanet_code_pkg::header_ecc(header[119:0]);
   end
 
-  // A packet begins when there is one to send and space for all of it, also in the cycle after a footer. Bulk leaves space for a priority packet.
+  // A packet begins when there is one to send and space for all of it, also in the cycle after a footer. Bulk leaves
+  // space for a priority packet.
   assign length_words = 6'((header.length + 10'd15) >> 4);
   assign wanted = mode == Echo ? answer_valid : left_q != '0 && !(mode == PingPong && waiting_q);
   assign space = header.high_priority ? headers_q != '0 && words_q >= 13'(length_words)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes with network interface, router and links, Verilated, between processors' stores and memories. exanet/karma drives them through this C interface
-// as processes and their kernel would: by stores and loads at the interfaces' windows and by what is in memory. What goes over each of the
-// interface's ports is written down with its cycle.
+// Nodes with network interface, router and links, Verilated, between processors' stores and memories. exanet/karma
+// drives them through this C interface as processes and their kernel would: by stores and loads at the interfaces'
+// windows and by what is in memory. What goes over each of the interface's ports is written down with its cycle.
 #include <bit>
 #include <memory>
 #include <stdexcept>

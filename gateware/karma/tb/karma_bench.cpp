@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boards of the KARMA bench, one Verilated class for every board, joined by transceivers. exanet/karma drives them through this C interface as
-// a processor would: by reading and writing registers over AXI4-Lite.
+// Boards of the KARMA bench, one Verilated class for every board, joined by transceivers. exanet/karma drives them
+// through this C interface as a processor would: by reading and writing registers over AXI4-Lite.
 #include <algorithm>
 #include <memory>
 #include <optional>

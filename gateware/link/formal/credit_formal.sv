@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sender without packets, whatever its registers say and whatever space comes back. Proved: when so much has come back unreported in a channel that
-// the far end might wait for it, a credit is in the line's register within three cycles in which the line is ready, and stays until it is taken;
-// and a timer that has run out repeats the counts as soon where nothing comes back meanwhile, and runs out whatever the interval is. So no value of
-// a register, and no word lost on the line, stops a link for good.
+// A sender without packets, whatever its registers say and whatever space comes back. Proved: when so much has come
+// back unreported in a channel that the far end might wait for it, a credit is in the line's register within three
+// cycles in which the line is ready, and stays until it is taken; and a timer that has run out repeats the counts as
+// soon where nothing comes back meanwhile, and runs out whatever the interval is. So no value of a register, and no
+// word lost on the line, stops a link for good.
 module credit_formal #(
   parameter int unsigned LineBits = 64,
   parameter int unsigned PayloadDepth = 16,

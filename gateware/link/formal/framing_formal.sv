@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sender and a receiver on a line that loses nothing: any words as data, Magic among them, at any pace, any space given back. Proved: data is
-// never taken for control nor control for data; every data word is seen once, in order; control words stand between packets alone, with
-// their check bits right; and the space that the receiver reports is what the sender's control words said, no more and no less.
+// A sender and a receiver on a line that loses nothing: any words as data, Magic among them, at any pace, any space
+// given back. Proved: data is never taken for control nor control for data; every data word is seen once, in order;
+// control words stand between packets alone, with their check bits right; and the space that the receiver reports is
+// what the sender's control words said, no more and no less.
 module framing_formal #(
   parameter int unsigned LineBits = 64,
   parameter int unsigned Depth = 4

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sender without packets whose node's health changes at any time, whatever its registers say and whatever space comes back. Proved: health that is not
-// what was reported to the far end last is in the register of the line within eight cycles in which the line is ready and no space comes back; and two
-// reports out of turn never follow each other, so the others keep coming. Reached: health reported out of turn, twice with another report between.
+// A sender without packets whose node's health changes at any time, whatever its registers say and whatever space comes
+// back. Proved: health that is not what was reported to the far end last is in the register of the line within eight
+// cycles in which the line is ready and no space comes back; and two reports out of turn never follow each other, so
+// the others keep coming. Reached: health reported out of turn, twice with another report between.
 module news_formal #(
   parameter int unsigned LineBits = 64
 ) (

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receiving end of a link, behind a line that loses any words and damages headers, from a sender that takes space by what this end has reported.
-// Looked at for so many cycles, as the solver does not come to an end without bound: the space that is reported, what the pools hold and what is still
-// missing are what was sent, in every cycle: so no space is reported twice and pools are never sent more than they hold; and once a report has come of all
-// that was sent, everything that was lost is reported or held.
+// The receiving end of a link, behind a line that loses any words and damages headers, from a sender that takes space
+// by what this end has reported. Looked at for so many cycles, as the solver does not come to an end without bound: the
+// space that is reported, what the pools hold and what is still missing are what was sent, in every cycle: so no space
+// is reported twice and pools are never sent more than they hold; and once a report has come of all that was sent,
+// everything that was lost is reported or held.
 module reclaim_formal #(
   parameter int unsigned PayloadDepth = 8,
   parameter int unsigned HeaderDepth = 4
@@ -44,7 +45,8 @@ module reclaim_formal #(
     .bad_headers_o(counters.rx_bad_headers), .bad_controls_o(counters.rx_bad_controls), .bad_payloads_o(counters.rx_bad_payloads),
     .cut_packets_o(counters.rx_cut_packets), .reclaimed_o(counters.rx_reclaimed), .stray_words_o(counters.rx_stray_words));
 
-  // The sender: totals, and the packet whose header has still to come. What it takes space by is the newest that this end might have reported.
+  // The sender: totals, and the packet whose header has still to come. What it takes space by is the newest that this
+  // end might have reported.
   logic [1:0][10:0] sent = '0;
   logic [1:0][6:0] sent_headers = '0;
   logic pending = 1'b0, begun = 1'b0, vc = 1'b0, last_vc = 1'b0, begins, fits;  // begun: its Start has come
@@ -87,7 +89,8 @@ module reclaim_formal #(
     end
   end
 
-  // In the receiver's first stage: a header of the channel that the last Start announced, with its words, or a control word.
+  // In the receiver's first stage: a header of the channel that the last Start announced, with its words, or a control
+  // word.
   logic in_first = 1'b0, first_vc = 1'b0, opens = 1'b0;
   logic [1:0] first_words = '0, reported = '0, reported_headers = '0;
   always_ff @(posedge clk_i) begin

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One end of a link that sends packets to a far end which is honest: it reports at any time, also never, any part of what has left its pools, and of
-// nothing that was not sent; and begins anew at any time, when the link has drained (`channel` proves that no word from before comes then). Proved:
-// the space that the router has, that of packets which it has handed over, and that of packets sent of which nothing has been heard are the far pool
-// together, in every cycle. So space never exceeds the pool, and what was sent and not heard of comes back at a restart, at once and once; its packets
-// are counted in tx_unconfirmed. Lost control words and packets change nothing of it: totals make them good.
+// One end of a link that sends packets to a far end which is honest: it reports at any time, also never, any part of
+// what has left its pools, and of nothing that was not sent; and begins anew at any time, when the link has drained
+// (`channel` proves that no word from before comes then). Proved: the space that the router has, that of packets which
+// it has handed over, and that of packets sent of which nothing has been heard are the far pool together, in every
+// cycle. So space never exceeds the pool, and what was sent and not heard of comes back at a restart, at once and once;
+// its packets are counted in tx_unconfirmed. Lost control words and packets change nothing of it: totals make them
+// good.
 //
 // That the sender's buffer hands out what went in is what `link-framing` proves; it is assumed here.
 module restart_formal #(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receiver under whatever may come on a line: any words, at any time, and with the channel going down and beginning anew at any time. Proved: what it hands to the router is always a header, exactly
-// the payload that the header announces, and a footer, on one channel; and never more than the router's FIFOs have space for.
+// The receiver under whatever may come on a line: any words, at any time, and with the channel going down and beginning
+// anew at any time. Proved: what it hands to the router is always a header, exactly the payload that the header
+// announces, and a footer, on one channel; and never more than the router's FIFOs have space for.
 module rx_formal #(
   parameter int unsigned LineBits = 64,
   parameter int unsigned PayloadDepth = 512,

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // APElink transmission control: one inter-tile port of the router on one side, the words of a transceiver on the other.
-// The line carries 64 bits a cycle, 10 Gb/s at 156.25 MHz, or 128: four lanes of 32, which keep up with the router. The transceiver may hold
-// `tx_ready_i` low for its own words and never holds rx; with four lanes it puts their bits side by side, whatever their skew.
+// The line carries 64 bits a cycle, 10 Gb/s at 156.25 MHz, or 128: four lanes of 32, which keep up with the router. The
+// transceiver may hold `tx_ready_i` low for its own words and never holds rx; with four lanes it puts their bits side
+// by side, whatever their skew.
 module exanet_link #(
   parameter int unsigned LineBits = 64,  // or 128
   parameter int unsigned ReceiveTimeout = 4096,
   parameter int unsigned PayloadDepth = 512,  // of the router's pool behind this port, for each virtual channel
   parameter int unsigned HeaderDepth = 32,
-  parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords  // payload of the largest packet, for two of which the far end asks space
+  // payload of the largest packet, for two of which the far end asks space
+  parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receiving half of the link: finds packets and control words among the words of the line, checks them, and hands packets to the router.
+// Receiving half of the link: finds packets and control words among the words of the line, checks them, and hands
+// packets to the router.
 //
-// Space for a packet was reserved by the sender, so nothing is buffered here and nothing is ever stopped. Cut-through means that a header is
-// gone before its payload is seen: damage found later marks the footer. Whatever happens on the line, a header handed on is followed by
-// exactly its payload and a footer: when the rest does not come (another control word, or silence of `ReceiveTimeout` cycles), it is made up, marked.
-// And the queues never overflow: a header that came out wrong may ask for more than was reserved, so space is counted here as well.
+// Space for a packet was reserved by the sender, so nothing is buffered here and nothing is ever stopped. Cut-through
+// means that a header is gone before its payload is seen: damage found later marks the footer. Whatever happens on the
+// line, a header handed on is followed by exactly its payload and a footer: when the rest does not come (another
+// control word, or silence of `ReceiveTimeout` cycles), it is made up, marked. And the queues never overflow: a header
+// that came out wrong may ask for more than was reserved, so space is counted here as well.
 //
-// The codes of headers and control words only detect, up to three wrong bits: that is what one on the line becomes behind a descrambler, so one
-// that were put right would be put wrong. A packet with a damaged header is lost, and its space reclaimed; of a control word the next one makes it good.
+// The codes of headers and control words only detect, up to three wrong bits: that is what one on the line becomes
+// behind a descrambler, so one that were put right would be put wrong. A packet with a damaged header is lost, and its
+// space reclaimed; of a control word the next one makes it good.
 module link_rx #(
   parameter int unsigned LineBits = 64,       // or 128
   parameter int unsigned ReceiveTimeout = 4096,     // a power of two, 64 or more
@@ -29,7 +32,8 @@ module link_rx #(
   output exanet_pkg::credit_t reclaim_o[2],     // space here whose packets were lost on the way
   output exanet_pkg::health_t health_o,         // of the far node
   output logic                heard_o,          // a sound control word came
-  output logic [31:0]         unconfirmed_o,    // packets sent of which it is not known, after a restart, whether they have left the far end's pools
+  // packets sent of which it is not known, after a restart, whether they have left the far end's pools
+  output logic [31:0]         unconfirmed_o,
   output logic [31:0]         packets_o,
   output logic [31:0]         bad_headers_o,    // with wrong bits, or without space: the packet is not handed on
   output logic [31:0]         bad_controls_o,
@@ -55,8 +59,9 @@ module link_rx #(
     assign is_control = valid_i && !magic_q && magic && !announces;
   end
 
-  // Codes are checked on the way into the register, those of a header a line word at a time, since behind it they would lie before all that follows.
-  // Without such a word they are not computed: simulation is faster for it, and synthesis takes what is simplest.
+  // Codes are checked on the way into the register, those of a header a line word at a time, since behind it they would
+  // lie before all that follows. Without such a word they are not computed: simulation is faster for it, and synthesis
+  // takes what is simplest.
   localparam int unsigned HeaderWords = 128 / LineBits;
   logic data_valid_q, control_valid_q, control_sound, control_sound_q;
   logic [LineBits-1:0] word_q;
@@ -128,14 +133,16 @@ module link_rx #(
   assign handed_words = 6'((handed.length + 10'd15) >> 4);
   assign start = take_control && control.kind == ControlKindStart;
 
-  // How far a total has moved. The steps are no larger than a pool; backwards it goes when the last one was taken from a damaged word.
+  // How far a total has moved. The steps are no larger than a pool; backwards it goes when the last one was taken from
+  // a damaged word.
   function automatic credit_t difference(logic [10:0] words, logic [6:0] headers);
     return '{words: {words[10], words}, headers: {headers > 7'd64, headers}};
   endfunction
   function automatic logic [31:0] widened(logic [7:0] headers);
     return {{24{headers[7]}}, headers};
   endfunction
-  // On a wide line that has lost words a control word may come right behind a header, which then has been handed on but not counted yet.
+  // On a wide line that has lost words a control word may come right behind a header, which then has been handed on but
+  // not counted yet.
   credit_t lost[2];
   for (genvar v = 0; v < 2; v++) begin : gen_lost
     logic just;
@@ -186,7 +193,8 @@ module link_rx #(
     end
   end
 
-  // The CRC covers the header but for its channel and check bits, which routers change, and the footer but for its own field and the mark.
+  // The CRC covers the header but for its channel and check bits, which routers change, and the footer but for its own
+  // field and the mark.
   logic [LineBits-1:0] covered;
   logic [31:0] crc_header;
   always_comb begin

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sending half of the link: frames packets into the words of the line, and returns credits to the far end.
 //
-// On a line of 64 bits a packet is Magic, Start, then two line words for each router word, lower half first. A credit is Magic, Credit. A data
-// word that equals Magic is sent twice, so the far end never takes data for control. On a line of 128 bits (four lanes of 32) Magic and the
-// control word share a line word, Magic in the lower half, and a router word is a line word. Before one whose lower half equals Magic goes a
-// word of two Magics. Every control word carries all counts of space and, in turn, one report.
+// On a line of 64 bits a packet is Magic, Start, then two line words for each router word, lower half first. A credit
+// is Magic, Credit. A data word that equals Magic is sent twice, so the far end never takes data for control. On a line
+// of 128 bits (four lanes of 32) Magic and the control word share a line word, Magic in the lower half, and a router
+// word is a line word. Before one whose lower half equals Magic goes a word of two Magics. Every control word carries
+// all counts of space and, in turn, one report.
 //
-// Control words never delay a packet: Start carries what is due when a packet comes, and a credit is sent only when no packet can be at the
-// wire in one of its cycles. In an idle link it goes as soon as `credit_threshold_i` words have come back; that register at 0 means with
-// every packet. Whatever it says, what has come back is reported before the far end, which asks space for two of the largest packets, could wait for it.
-// After `credit_interval_i` idle cycles (0: 65,536) counts and reports are repeated, so that what was lost on the line is put right. That is at a time at
-// which nothing else is due: without a threshold and pauses of the transceiver, when packets and credits arrive does not depend on it.
-// Health that has changed is reported in the next control word, out of turn but for every second one, or as a repetition of its own when the link is idle.
+// Control words never delay a packet: Start carries what is due when a packet comes, and a credit is sent only when no
+// packet can be at the wire in one of its cycles. In an idle link it goes as soon as `credit_threshold_i` words have
+// come back; that register at 0 means with every packet. Whatever it says, what has come back is reported before the
+// far end, which asks space for two of the largest packets, could wait for it. After `credit_interval_i` idle cycles
+// (0: 65,536) counts and reports are repeated, so that what was lost on the line is put right. That is at a time at
+// which nothing else is due: without a threshold and pauses of the transceiver, when packets and credits arrive does
+// not depend on it. Health that has changed is reported in the next control word, out of turn but for every second one,
+// or as a repetition of its own when the link is idle.
 //
-// The words go through a register, which takes the next one when it is empty or its own has been taken: what waits for the transceiver stays as it is,
-// and framing and codes are not in the way of `ready_i`. Which word comes next, and what a control word says, is settled when the register takes it.
+// The words go through a register, which takes the next one when it is empty or its own has been taken: what waits for
+// the transceiver stays as it is, and framing and codes are not in the way of `ready_i`. Which word comes next, and
+// what a control word says, is settled when the register takes it.
 module link_tx #(
   parameter int unsigned LineBits = 64,  // or 128
   parameter int unsigned PayloadDepth = 512,  // of this node's pool, for each virtual channel

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wrong bits of a line as they reach the link, behind the line's code. On a line of 64b/66b the descrambler (x^58 + x^39 + 1, IEEE 802.3 clause
-// 49) makes three of each: the bit itself and those 39 and 58 bits later. On four lanes of 8b/10b the symbol with the wrong bit becomes another
+// Wrong bits of a line as they reach the link, behind the line's code. On a line of 64b/66b the descrambler (x^58 +
+// x^39 + 1, IEEE 802.3 clause
+// 49) makes three of each: the bit itself and those 39 and 58 bits later. On four lanes of 8b/10b the symbol with the
+//     wrong bit becomes another
 // one, so any bits of a byte may be wrong.
 #pragma once
 

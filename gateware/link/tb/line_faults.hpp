@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults on a line by what its words are: it follows the framing of the sender, which is never wrong, so that wrong bits can be kept to one kind
-// of word, and knows how many packets it has touched.
+// Faults on a line by what its words are: it follows the framing of the sender, which is never wrong, so that wrong
+// bits can be kept to one kind of word, and knows how many packets it has touched.
 #pragma once
 
 #include <cstdint>

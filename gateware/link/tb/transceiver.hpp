@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A transceiver and its line, one direction: a word a cycle, a fixed latency, a pause after every `pause_every` words (the gearbox of 64b/66b),
-// wrong bits at a given rate (link/tb/line_errors.hpp), and faults on purpose. A line of 128 bits is four lanes of 32, which the receiving transceiver puts side by side
-// again, so that their skew is part of the latency; one lane alone may be bad.
+// A transceiver and its line, one direction: a word a cycle, a fixed latency, a pause after every `pause_every` words
+// (the gearbox of 64b/66b), wrong bits at a given rate (link/tb/line_errors.hpp), and faults on purpose. A line of 128
+// bits is four lanes of 32, which the receiving transceiver puts side by side again, so that their skew is part of the
+// latency; one lane alone may be bad.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// ni_blocks with translation, under any packets, any memory, any sink of answers, and any ends; ni_translate is whatever keeps its contract (ni-translate
-// proves that it does). Proved, for a domain and a frame that is this domain's alone: no write goes to that frame but of a packet that was decided on with
-// the domain's translation since the last invalidation, or it is an end, which goes to the word of its transfer; and no burst leaves its page. So packets of other
-// domains write nothing there, whatever they say. The streams of answers and the write channels keep the rules of AXI (the module's own assertions).
+// ni_blocks with translation, under any packets, any memory, any sink of answers, and any ends; ni_translate is
+// whatever keeps its contract (ni-translate proves that it does). Proved, for a domain and a frame that is this
+// domain's alone: no write goes to that frame but of a packet that was decided on with the domain's translation since
+// the last invalidation, or it is an end, which goes to the word of its transfer; and no burst leaves its page. So
+// packets of other domains write nothing there, whatever they say. The streams of answers and the write channels keep
+// the rules of AXI (the module's own assertions).
 //
-// Domain and frame are any: they are compared and nothing else. That packets on their way to memory are among those that are counted as not answered, which
-// an invalidation waits for, is taken for granted by the proof, and is looked at by itself (Counts), for so many cycles from the reset.
+// Domain and frame are any: they are compared and nothing else. That packets on their way to memory are among those
+// that are counted as not answered, which an invalidation waits for, is taken for granted by the proof, and is looked
+// at by itself (Counts), for so many cycles from the reset.
 module blocks_formal #(
   parameter bit Counts = 1'b0,
   localparam logic [9:0] Domain = 10'd5,
@@ -123,7 +126,8 @@ module blocks_formal #(
     end
   end
 
-  // Helps the proof: what has been looked up is the packet's; what is on its way to memory was decided on since the last invalidation.
+  // Helps the proof: what has been looked up is the packet's; what is on its way to memory was decided on since the
+  // last invalidation.
   logic [1:0] state, jobs;
   assign state = 2'(dut.state_q);
   assign jobs = dut.u_write.u_jobs.write_q - dut.u_write.u_jobs.read_q;

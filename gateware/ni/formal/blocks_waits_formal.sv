@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits for whom: ni_blocks takes packets of transfers, which are bulk, as soon as memory and the port of answers, which are priority, let it. Under any
-// frames of an ni_port, any kernel, ends, and sender, a memory that takes and answers what it is asked within Memory cycles, pages that are found within
-// Pages cycles, which are reads of memory, and a port that takes an answer within Priority cycles. Proved: in each cycle that a packet waits what is left to
-// be done before it gets less, so it waits for as many cycles at most as there can be, besides those in which nothing but the kernel goes first; each word
-// that reports a transfer's end and is written meanwhile adds its own time. Whether the sender has space for a read (serves_i) and when it takes the end of
-// one makes no difference: they are any. What is where in the unit is proved first, and the sum with it (Sum): a solver comes to an end sooner so.
+// Who waits for whom: ni_blocks takes packets of transfers, which are bulk, as soon as memory and the port of answers,
+// which are priority, let it. Under any frames of an ni_port, any kernel, ends, and sender, a memory that takes and
+// answers what it is asked within Memory cycles, pages that are found within Pages cycles, which are reads of memory,
+// and a port that takes an answer within Priority cycles. Proved: in each cycle that a packet waits what is left to be
+// done before it gets less, so it waits for as many cycles at most as there can be, besides those in which nothing but
+// the kernel goes first; each word that reports a transfer's end and is written meanwhile adds its own time. Whether
+// the sender has space for a read (serves_i) and when it takes the end of one makes no difference: they are any. What
+// is where in the unit is proved first, and the sum with it (Sum): a solver comes to an end sooner so.
 //
-// Taken for granted: a packet that is not answered is on its way to memory or among the answers; this, and that ends of reads come six cycles apart at
-// least, on which transfers_waits_formal counts, is looked at by itself (Counts), for so many cycles from the reset.
+// Taken for granted: a packet that is not answered is on its way to memory or among the answers; this, and that ends of
+// reads come six cycles apart at least, on which transfers_waits_formal counts, is looked at by itself (Counts), for so
+// many cycles from the reset.
 module blocks_waits_formal #(
   parameter int unsigned Peers = 4096,
   parameter int unsigned Window = 32,
@@ -46,7 +49,8 @@ module blocks_waits_formal #(
   import exanet_pkg::*;
   typedef logic [11:0] time_t;
   localparam time_t ByMemory = time_t'(Memory + 1), ByPage = time_t'(Pages + 1), ByPriority = time_t'(Priority + 1);
-  // An entry of answers: memory's, a look at the table in three cycles, its port, and the packet being decided on again behind it.
+  // An entry of answers: memory's, a look at the table in three cycles, its port, and the packet being decided on again
+  // behind it.
   localparam time_t Entry = ByMemory + ByPriority + ByPage + 12'd8;
   localparam time_t Burst = 12'd34 * ByMemory + 12'd1 + Entry;  // an address and 33 words at most
   localparam time_t End = 12'd2 * ByMemory + Entry;
@@ -85,7 +89,8 @@ module blocks_waits_formal #(
     .m_axi_wvalid(wvalid), .m_axi_wready(wready_i), .m_axi_bresp(bresp_i), .m_axi_bvalid(rst_n && bvalid_i), .m_axi_bready(bready),
     .written_o(written), .repeated_o(repeated), .dropped_o(dropped), .answered_o(answered));
 
-  // How long memory, pages and the port of answers have let the unit wait. The burst of an answer that waits for memory's has gone there.
+  // How long memory, pages and the port of answers have let the unit wait. The burst of an answer that waits for
+  // memory's has gone there.
   logic asks_memory, asks_page, stays = 1'b0, end_stays = 1'b0, found_q = 1'b0;
   logic [3:0] address_waited = '0, word_waited = '0, memory_waited = '0, page_waited = '0, answer_waited = '0;
   assign asks_memory = dut.pending_valid && dut.waits && !dut.memory_q;
@@ -126,7 +131,8 @@ module blocks_waits_formal #(
     if (amid && words == 6'd31) assume (last_i);
   end
 
-  // What is left to be done, in cycles: of two bursts on their way to memory, an end, the packet that is being decided on, and answers.
+  // What is left to be done, in cycles: of two bursts on their way to memory, an end, the packet that is being decided
+  // on, and answers.
   typedef struct packed {
     logic writes;
     logic [47:0] address;
@@ -203,7 +209,8 @@ module blocks_waits_formal #(
   function automatic logic fits(job_t job);
     return job.empty ? !job.writes : job.final_beat <= (job.writes ? 6'd32 : 6'd31) && (!job.spills || (job.writes && job.final_beat != '0));
   endfunction
-  // What the proof takes for granted of packets without an answer, and ni-transfers-waits of ends of reads, is looked at by itself.
+  // What the proof takes for granted of packets without an answer, and ni-transfers-waits of ends of reads, is looked
+  // at by itself.
   logic some, reports, sound;
   logic [3:0] since = 4'd6;  // cycles since the last end of a read
   assign some = dut.unanswered_q == '0 || jobs != '0 || pending != '0;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A buffer of packets under a writer that commits or drops what it likes and a reader at any pace. Proved: a word is read if its packet was committed, once
-// and in order, and no word of a dropped packet is ever seen; nothing is written over what waits; what is committed can be read two cycles later.
+// A buffer of packets under a writer that commits or drops what it likes and a reader at any pace. Proved: a word is
+// read if its packet was committed, once and in order, and no word of a dropped packet is ever seen; nothing is written
+// over what waits; what is committed can be read two cycles later.
 //
-// Data takes no part in control, so one bit stands for any width: at most one committed word, any one, is marked, and the words before it are
-// counted. In packets that are dropped later any number of words is marked: none of these marks may come out.
+// Data takes no part in control, so one bit stands for any width: at most one committed word, any one, is marked, and
+// the words before it are counted. In packets that are dropped later any number of words is marked: none of these marks
+// may come out.
 module buffer_formal #(
   parameter int unsigned Words = 4,
   parameter int unsigned Packets = 2

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ni_dma_send and ni_dma_receive, one behind the other, under a DMA engine that keeps the rules of AXI4-Stream and a slave at any pace. Proved: what comes
-// out is beat by beat what came in, without frames of one beat; both streams keep the rules (the modules' own assertions).
+// ni_dma_send and ni_dma_receive, one behind the other, under a DMA engine that keeps the rules of AXI4-Stream and a
+// slave at any pace. Proved: what comes out is beat by beat what came in, without frames of one beat; both streams keep
+// the rules (the modules' own assertions).
 //
 // TUSER's two beats have all their bytes and zeros above bit 175, a beat of payload has data, as the contract has it.
 module dma_formal (

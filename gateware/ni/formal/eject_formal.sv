@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// ni_eject under a router that hands over packets whole and unmixed (as `output` proves of it), with anything in them and as many words as it likes,
-// and a slave at any pace. Proved: a packet whose header's code, length or CRC is wrong, which has too few words or too many, or which a link has
-// marked, is never offered, and is counted; each other one is offered once, in order, as one frame with its bytes (TDATA, TKEEP, TLAST) and TUSER in
-// all beats, four cycles behind its footer at the latest; a slot is released once for each packet; the stream keeps the rules of AXI4-Stream (the
+// ni_eject under a router that hands over packets whole and unmixed (as `output` proves of it), with anything in them
+// and as many words as it likes, and a slave at any pace. Proved: a packet whose header's code, length or CRC is wrong,
+// which has too few words or too many, or which a link has marked, is never offered, and is counted; each other one is
+// offered once, in order, as one frame with its bytes (TDATA, TKEEP, TLAST) and TUSER in all beats, four cycles behind
+// its footer at the latest; a slot is released once for each packet; the stream keeps the rules of AXI4-Stream (the
 // module's own assertions).
 //
-// Data takes no part in control: one bit of TDATA and one of TUSER, any, are compared, and the codes of all of them. These are computed by the
-// package's functions, as in the module, and are others here (ni/formal/exanet_code_pkg.sv).
+// Data takes no part in control: one bit of TDATA and one of TUSER, any, are compared, and the codes of all of them.
+// These are computed by the package's functions, as in the module, and are others here (ni/formal/exanet_code_pkg.sv).
 module eject_formal #(
   parameter int unsigned MostWords = 2,
   parameter int unsigned Bit = 77,      // of TDATA that is looked at
@@ -45,7 +46,8 @@ module eject_formal #(
     .tuser_o(user), .packets_o(packets), .dropped_o(dropped));
   assign beat = valid && ready_i;
 
-  // The packet that comes in, and whether it is sound; words of the length that it announces, and whether there are more.
+  // The packet that comes in, and whether it is sound; words of the length that it announces, and whether there are
+  // more.
   function automatic logic [Bits:0] words_of(logic [9:0] length);
     return (Bits + 1)'((length + 10'd15) >> 4);
   endfunction

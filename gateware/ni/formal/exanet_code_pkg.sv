@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of the codes of headers and packets in proofs of where they go, not of what they are: sums that every bit goes into, in order. With the
-// true ones a solver does not come to an end. What those are is what the C++ of the tests says of every packet (gateware/tb/packet.hpp).
+// In place of the codes of headers and packets in proofs of where they go, not of what they are: sums that every bit
+// goes into, in order. With the true ones a solver does not come to an end. What those are is what the C++ of the tests
+// says of every packet (gateware/tb/packet.hpp).
 package exanet_code_pkg;
   function automatic logic [7:0] header_ecc(logic [119:0] data);
     logic [7:0] ecc;

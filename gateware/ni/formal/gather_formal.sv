@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// ni_gather with translation, between a sender of packets, a memory that answers its reads with data or any error, and a port at any rate; ni_translate is
-// whatever keeps its contract (ni-translate proves that it does). Proved: a read of memory goes to the frame that was found for the packet's own domain and
-// page, without a fault, since the last invalidation; it stays in that page, and what it reads is what the packet has there. A fence and a request read
-// nothing. A packet of which memory has answered some beat with an error, SLVERR or DECERR, or whose page is not to be read, is reported once with its slot
-// and number, and leaves no frame that is sent. Reads and frames keep the rules of AXI (the module's own assertions).
+// ni_gather with translation, between a sender of packets, a memory that answers its reads with data or any error, and
+// a port at any rate; ni_translate is whatever keeps its contract (ni-translate proves that it does). Proved: a read of
+// memory goes to the frame that was found for the packet's own domain and page, without a fault, since the last
+// invalidation; it stays in that page, and what it reads is what the packet has there. A fence and a request read
+// nothing. A packet of which memory has answered some beat with an error, SLVERR or DECERR, or whose page is not to be
+// read, is reported once with its slot and number, and leaves no frame that is sent. Reads and frames keep the rules of
+// AXI (the module's own assertions).
 //
-// Limits: packets are as ni_transfers makes them; how many beats memory gives to a read is the memory's part of the contract.
+// Limits: packets are as ni_transfers makes them; how many beats memory gives to a read is the memory's part of the
+// contract.
 module gather_formal (
   input logic                     clk_i,
   input logic                     packet_valid_i,
@@ -48,7 +51,8 @@ module gather_formal (
     .m_axi_rvalid(rst_n && rvalid_i), .m_axi_rready(rready), .m_axis_tvalid(valid), .m_axis_tready(ready_i), .m_axis_tdata(data),
     .m_axis_tkeep(keep), .m_axis_tlast(last), .m_axis_tuser(user));
 
-  // A packet stays until it is taken, and is as ni_transfers makes them. What ni_translate has answered stays until the next look.
+  // A packet stays until it is taken, and is as ni_transfers makes them. What ni_translate has answered stays until the
+  // next look.
   logic waits = 1'b0, answered = 1'b0, hands;
   write_packet_t packet_q = '0;
   logic [35:0] frame_q = '0;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// ni_inject under a master that keeps the rules of AXI4-Stream, with any frames, and a router that gives space back whenever it likes. Proved: each
-// frame that is one goes out once, in order, as a header with its fields and length, exactly its payload words, and a footer with its fields and the
-// CRC of what went, without a gap and never mixed; one that is none leaves nothing behind but its count. Space is respected for both classes, and bulk
-// leaves the space of the largest packet. A frame with space is on its way within three cycles, and the stream stands still only while a whole frame waits.
+// ni_inject under a master that keeps the rules of AXI4-Stream, with any frames, and a router that gives space back
+// whenever it likes. Proved: each frame that is one goes out once, in order, as a header with its fields and length,
+// exactly its payload words, and a footer with its fields and the CRC of what went, without a gap and never mixed; one
+// that is none leaves nothing behind but its count. Space is respected for both classes, and bulk leaves the space of
+// the largest packet. A frame with space is on its way within three cycles, and the stream stands still only while a
+// whole frame waits.
 //
-// Data takes no part in control: one bit of TDATA and one of TUSER, any, are compared, and the codes of all of them. These are computed by the
-// package's functions, as in the module, and are others here (ni/formal/exanet_code_pkg.sv).
+// Data takes no part in control: one bit of TDATA and one of TUSER, any, are compared, and the codes of all of them.
+// These are computed by the package's functions, as in the module, and are others here (ni/formal/exanet_code_pkg.sv).
 module inject_formal #(
   parameter int unsigned MostWords = 2,
   parameter int unsigned IntraDepth = 5,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ni_launches under any ends, answers of memory and taking. Proved: each message whose transfer has ended is launched, in the order of the ends; it stays until
-// it is taken, and one behind a word that was written comes behind memory's answer to that. No FIFO overflows, and there is a cycle between two launches. One
-// end, any, is followed.
+// ni_launches under any ends, answers of memory and taking. Proved: each message whose transfer has ended is launched,
+// in the order of the ends; it stays until it is taken, and one behind a word that was written comes behind memory's
+// answer to that. No FIFO overflows, and there is a cycle between two launches. One end, any, is followed.
 module launches_formal (
   input logic       clk_i,
   input logic       ended_i,
@@ -32,7 +32,8 @@ module launches_formal (
     if (taken) assume (valid);
   end
 
-  // The end that is followed, until it is asked for (is_mine): those that are asked for before it, and the words up to its own that memory has not answered.
+  // The end that is followed, until it is asked for (is_mine): those that are asked for before it, and the words up to
+  // its own that memory has not answered.
   typedef struct packed {
     logic written;
     logic [3:0] slot;

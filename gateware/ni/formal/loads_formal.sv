@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ni_loads under a master that keeps the rules of AXI4, with bursts of any kind. Proved: what is offered stays until it is taken; each burst is answered
-// with as many beats as it asked for, all with its ID, the last one marked, before the next burst is taken; beat i is the value at the address that AXI
-// gives to it, as the bus had it; all beats of a burst that is not INCR, or of beats wider than the bus, are errors, and no others are.
+// ni_loads under a master that keeps the rules of AXI4, with bursts of any kind. Proved: what is offered stays until it
+// is taken; each burst is answered with as many beats as it asked for, all with its ID, the last one marked, before the
+// next burst is taken; beat i is the value at the address that AXI gives to it, as the bus had it; all beats of a burst
+// that is not INCR, or of beats wider than the bus, are errors, and no others are.
 module loads_formal (
   input logic         clk_i,
   input logic [3:0]   id_i,

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// ni_mailbox between a port that hands out any frames, a memory and a sink of answers at any pace, and a kernel that opens mailboxes at any time. Proved, for
-// a domain and a mailbox that is never opened to it: no burst into that mailbox's ring carries a message of the domain. And, for a node and one of its
-// numbers, of which others are less than a quarter of all numbers away: a message of that number is stored once at most, until the kernel clears the node's
-// past. A process moves the reader's place of mailboxes of its own domain alone. A message whose address is beyond the mailboxes is not stored, and one
-// that memory has answered with an error, whichever, is not acknowledged. The stream of answers and the write channels keep the rules of AXI (the
-// module's own assertions), and no FIFO overflows.
+// ni_mailbox between a port that hands out any frames, a memory and a sink of answers at any pace, and a kernel that
+// opens mailboxes at any time. Proved, for a domain and a mailbox that is never opened to it: no burst into that
+// mailbox's ring carries a message of the domain. And, for a node and one of its numbers, of which others are less than
+// a quarter of all numbers away: a message of that number is stored once at most, until the kernel clears the node's
+// past. A process moves the reader's place of mailboxes of its own domain alone. A message whose address is beyond the
+// mailboxes is not stored, and one that memory has answered with an error, whichever, is not acknowledged. The stream
+// of answers and the write channels keep the rules of AXI (the module's own assertions), and no FIFO overflows.
 //
-// Rings are apart by the highest bit of their address. The domain and the number are any: nothing but comparisons knows them.
+// Rings are apart by the highest bit of their address. The domain and the number are any: nothing but comparisons knows
+// them.
 module mailbox_formal #(
   parameter int unsigned Domain = 5,
   parameter int unsigned Number = 16777214  // wraps soon
@@ -58,7 +60,8 @@ module mailbox_formal #(
     .m_axi_wvalid(wvalid), .m_axi_wready(wready_i), .m_axi_bresp(bresp_i), .m_axi_bvalid(rst_n && bvalid_i), .m_axi_bready(bready),
     .stored_o(stored), .refused_o(refused), .repeated_o(repeated), .dropped_o(dropped));
 
-  // The packetizer sends a message from the domain that it goes to, and numbers near the one that is looked at. One change comes at a time.
+  // The packetizer sends a message from the domain that it goes to, and numbers near the one that is looked at. One
+  // change comes at a time.
   logic [23:0] away;
   assign away = user_i.number - 24'(Number);
   always_comb begin

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits for whom: ni_mailbox takes messages, which are bulk, as soon as memory and the port of answers, which are priority, let it. Under any frames and
-// any kernel, a memory that takes and answers what it is asked within Memory cycles, and a port that takes an answer within Priority cycles. Proved: in
-// each cycle that a message waits what is on its way to memory and to the port of answers gets less, so it waits for 21 (Memory + 1) + 8 (Priority + 1) + 2
-// cycles at most, besides those in which nothing but a change of the kernel's goes first. There is no other port that it could wait for. And a change of the
-// kernel's waits for 2 (Priority + 1) + 2 cycles at most, besides those that the beats of a message take that has begun: never for memory.
+// Who waits for whom: ni_mailbox takes messages, which are bulk, as soon as memory and the port of answers, which are
+// priority, let it. Under any frames and any kernel, a memory that takes and answers what it is asked within Memory
+// cycles, and a port that takes an answer within Priority cycles. Proved: in each cycle that a message waits what is on
+// its way to memory and to the port of answers gets less, so it waits for 21 (Memory + 1) + 8 (Priority + 1) + 2 cycles
+// at most, besides those in which nothing but a change of the kernel's goes first. There is no other port that it could
+// wait for. And a change of the kernel's waits for 2 (Priority + 1) + 2 cycles at most, besides those that the beats of
+// a message take that has begun: never for memory.
 module mailbox_waits_formal #(
   parameter int unsigned Mailboxes = 1024,
   parameter int unsigned Peers = 4096,
@@ -79,7 +81,8 @@ module mailbox_waits_formal #(
     assume (!answers || ready_i || 32'(answer_waited) < Priority);
   end
 
-  // What is left to be done, in cycles: of the message that is being decided on, of bursts on their way to memory, and of answers.
+  // What is left to be done, in cycles: of the message that is being decided on, of bursts on their way to memory, and
+  // of answers.
   typedef struct packed {
     logic writes;
     logic [2:0] words;
@@ -123,7 +126,8 @@ module mailbox_waits_formal #(
     waited   <= offered && !tready ? waited + 9'(counts && waited != '1) : '0;
   end
 
-  // What a change of the kernel's waits for: a message that has begun, an answer that is offered, and one behind it if memory has refused something.
+  // What a change of the kernel's waits for: a message that has begun, an answer that is offered, and one behind it if
+  // memory has refused something.
   localparam logic [8:0] ChangeMost = 9'd2 * ByPriority + 9'd2;
   logic change_counts, change_counts_q = 1'b0;
   logic [8:0] change_left, change_left_q = '0, change_waited = '0;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// ni_packetizer under any stores, any answers and a port that takes frames at any pace or never. Shown, for so many cycles from the reset: a slot comes
-// free by an answer of the node that its message went to, which names the slot and the
-// number that the message was sent under last and is no refusal because the mailbox is full, or because its tries have run out, or its context was closed (which
-// takes more cycles than are looked at), or the transfer that it stays behind has failed; and never twice. One that stays behind a transfer is not sent before
-// it has been claimed for its domain, which is reported, and launched. What is sent first has a number of its own. No FIFO overflows, no table is read and written at once where that counts (the modules' own
-// assertions).
+// ni_packetizer under any stores, any answers and a port that takes frames at any pace or never. Shown, for so many
+// cycles from the reset: a slot comes free by an answer of the node that its message went to, which names the slot and
+// the
+// number that the message was sent under last and is no refusal because the mailbox is full, or because its tries have
+// run out, or its context was closed (which takes more cycles than are looked at), or the transfer that it stays behind
+// has failed; and never twice. One that stays behind a transfer is not sent before it has been claimed for its domain,
+// which is reported, and launched. What is sent first has a number of its own. No FIFO overflows, no table is read and
+// written at once where that counts (the modules' own assertions).
 module packetizer_formal (
   input logic                     clk_i,
   input logic                     context_i,

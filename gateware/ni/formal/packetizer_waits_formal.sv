@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits for whom: ni_packetizer takes answers, which are priority, in a bounded time, whatever its port of messages, which are bulk, does. Under any
-// stores, any answers, any registers and a port that takes frames at any pace or never. Proved: an answer that is offered waits for seven cycles at most, once
-// the tables are clear. So it waits for nothing outside of the unit: an answer before it takes four cycles, a message that is given up three. Stores, which come
-// one a cycle as long as they may, hold up nothing else: a claim waits for 10 cycles at most, a message that is launched for 13, and one that is due for 42, where there is a cycle between two launches (launches_formal).
+// Who waits for whom: ni_packetizer takes answers, which are priority, in a bounded time, whatever its port of
+// messages, which are bulk, does. Under any stores, any answers, any registers and a port that takes frames at any pace
+// or never. Proved: an answer that is offered waits for seven cycles at most, once the tables are clear. So it waits
+// for nothing outside of the unit: an answer before it takes four cycles, a message that is given up three. Stores,
+// which come one a cycle as long as they may, hold up nothing else: a claim waits for 10 cycles at most, a message that
+// is launched for 13, and one that is due for 42, where there is a cycle between two launches (launches_formal).
 module packetizer_waits_formal #(
   parameter int unsigned Contexts = 256,
   parameter int unsigned Peers = 4096,
@@ -108,8 +110,9 @@ module packetizer_waits_formal #(
     due_waited    <= due && !dut.scan_pushes ? due_waited + 6'(due_waited != '1) : '0;
   end
 
-  // Helps the proof. What goes before them, in cycles: stores that send, until none comes (store_left), and messages that find no number, which come three cycles
-  // after the last one at the earliest (emit_in). Without a store, what is due waits for two of these or of launches at most, or three (between).
+  // Helps the proof. What goes before them, in cycles: stores that send, until none comes (store_left), and messages
+  // that find no number, which come three cycles after the last one at the earliest (emit_in). Without a store, what is
+  // due waits for two of these or of launches at most, or three (between).
   logic [3:0] store_left;
   logic [1:0] emit_in;
   logic [5:0] launch_left, due_left, between, launch_left_q = '0, due_left_q = '0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits for whom: ni_reduce takes parts and results, which are priority, whatever its port of parts and results and memory do, which may never move. Under
-// any stores, packets, memory, and rates. Proved: a packet waits for six cycles at most, for the step of the packet before it, besides those in which the
-// opening of a tree by the kernel holds packets up. What such an opening waits for then is steps of the unit, and none of these waits for anything.
+// Who waits for whom: ni_reduce takes parts and results, which are priority, whatever its port of parts and results and
+// memory do, which may never move. Under any stores, packets, memory, and rates. Proved: a packet waits for six cycles
+// at most, for the step of the packet before it, besides those in which the opening of a tree by the kernel holds
+// packets up. What such an opening waits for then is steps of the unit, and none of these waits for anything.
 module reduce_waits_formal (
   input logic                  clk_i,
   input logic                  store_i,
@@ -55,7 +56,8 @@ module reduce_waits_formal (
   end
   always_comb if (stays) assume (valid_i);
 
-  // Helps the proof: cycles that are left; a scan comes when the clock's low bits are 0, and no other step in the cycle before.
+  // Helps the proof: cycles that are left; a scan comes when the clock's low bits are 0, and no other step in the cycle
+  // before.
   logic [3:0] clock;
   logic [2:0] left;
   assign clock = dut.clock_q[3:0];

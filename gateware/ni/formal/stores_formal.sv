@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// ni_stores under a master that keeps the rules of AXI4, with bursts of any kind, and a unit that takes stores at any time. Proved: each burst is answered
-// once, in order, with its ID, behind its address and its last beat; a burst that is not INCR, or of beats wider than the bus, is answered with an error
-// and is no store, and no other burst is; each beat of the others is one store, in order, with the beat's bytes and the line of the address that AXI gives
-// to it. No more than four answers wait. What is offered stays (the module's own assertions). That what is ready does not follow from what is valid is
-// looked at on netlists (gateware/handshakes.py).
+// ni_stores under a master that keeps the rules of AXI4, with bursts of any kind, and a unit that takes stores at any
+// time. Proved: each burst is answered once, in order, with its ID, behind its address and its last beat; a burst that
+// is not INCR, or of beats wider than the bus, is answered with an error and is no store, and no other burst is; each
+// beat of the others is one store, in order, with the beat's bytes and the line of the address that AXI gives to it. No
+// more than four answers wait. What is offered stays (the module's own assertions). That what is ready does not follow
+// from what is valid is looked at on netlists (gateware/handshakes.py).
 //
-// The burst and the beat that are followed are any. Limits: bursts and beats are distinguished by the lowest four bits of their number; a master's bursts
-// have as many beats as their address says.
+// The burst and the beat that are followed are any. Limits: bursts and beats are distinguished by the lowest four bits
+// of their number; a master's bursts have as many beats as their address says.
 module stores_formal #(
   parameter int unsigned Burst = 5,
   parameter int unsigned Beat = 2
@@ -57,7 +58,8 @@ module stores_formal #(
     if (dut.beat) assume (dut.last == (dut.left == '0));
   end
 
-  // Numbers: of addresses, of beats, of bursts whose last beat has come, that have been stored, and that have been answered; of beats that were stored.
+  // Numbers: of addresses, of beats, of bursts whose last beat has come, that have been stored, and that have been
+  // answered; of beats that were stored.
   logic [3:0] addresses = '0, beats = '0, whole = '0, stored = '0, answered = '0, stored_beats = '0;
   // The burst that is followed: what its address says, and the address of its next beat. The beat that is followed.
   logic seen = 1'b0, bad = 1'b0, caught = 1'b0, beat_last = 1'b0;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// ni_transfers with translation, under any stores, answers, reads, refusals and registers; ni_translate is whatever keeps its contract (ni-translate proves
-// that it does). Proved: the word that reports a transfer's end goes to the frame that the last look has found, which was for the domain of the context that
-// has handed the transfer over and for the page that this one names, and since the last invalidation; it goes to no page with a fault, and while it is
-// offered it stays as it is, which ni-blocks counts on. The contract of ni_translate is kept. An acknowledgement, and the end of a read, counts for a
-// block that was sent to the node which it comes from, and has the block's number (Counts).
+// ni_transfers with translation, under any stores, answers, reads, refusals and registers; ni_translate is whatever
+// keeps its contract (ni-translate proves that it does). Proved: the word that reports a transfer's end goes to the
+// frame that the last look has found, which was for the domain of the context that has handed the transfer over and for
+// the page that this one names, and since the last invalidation; it goes to no page with a fault, and while it is
+// offered it stays as it is, which ni-blocks counts on. The contract of ni_translate is kept. An acknowledgement, and
+// the end of a read, counts for a block that was sent to the node which it comes from, and has the block's number
+// (Counts).
 //
-// A transfer's token is any, comes back with its end, and nothing looks at it: here it says which domain and page are its own, and so the end does. Six bits
-// of the page are in it; the others are bits as these. That no FIFO is written when it is full is taken for granted by the proof, and is looked at with all
-// the rest (Counts), for so many cycles from the reset.
+// A transfer's token is any, comes back with its end, and nothing looks at it: here it says which domain and page are
+// its own, and so the end does. Six bits of the page are in it; the others are bits as these. That no FIFO is written
+// when it is full is taken for granted by the proof, and is looked at with all the rest (Counts), for so many cycles
+// from the reset.
 module transfers_formal #(
   parameter bit Counts = 1'b0
 ) (
@@ -142,8 +145,9 @@ module transfers_formal #(
     end
   end
 
-  // An answer frees a block that was sent to the node that answers, and has its number; so does the end of a read. The step is in its third cycle. With
-  // these shifts a node's place is its address; ni_blocks gives both of those that read here.
+  // An answer frees a block that was sent to the node that answers, and has its number; so does the end of a read. The
+  // step is in its third cycle. With these shifts a node's place is its address; ni_blocks gives both of those that
+  // read here.
   if (Counts) begin : gen_answers
     logic answers1 = 1'b0, answers2 = 1'b0, ends1 = 1'b0, ends2 = 1'b0;
     logic [21:0] from1, from2;
@@ -253,7 +257,8 @@ module transfers_formal #(
     end
   end
 
-  // Memory answers the words of transfers that have claimed a message, each once; claims and launches are taken where they are asked for.
+  // Memory answers the words of transfers that have claimed a message, each once; claims and launches are taken where
+  // they are asked for.
   logic [5:0] unanswered = '0;
   always_ff @(posedge clk_i) unanswered <= rst_n ? unanswered + 6'(end_taken_i && end_message) - 6'(end_answered_i) : '0;
   always_comb begin

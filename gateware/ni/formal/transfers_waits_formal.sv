@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits for whom: ni_transfers with ni_gather, from answers, which are priority, to frames of blocks, which are bulk, and which may never be taken. Under
-// any stores, answers, refusals, registers, memory and translation, which may never answer either, and ends of reads that come as ni_blocks hands them over,
-// one in Apart cycles at most (blocks_waits_formal). Proved, once the tables are clear: an end of a read waits for five cycles at most, for the step
-// that is under way and a scan; an answer for 277 at most, as packets that could not be read go before it, of which there are no more than those that have
-// left the steps and not the gather: none is sent while an answer waits. So neither waits for anything outside of the unit.
+// Who waits for whom: ni_transfers with ni_gather, from answers, which are priority, to frames of blocks, which are
+// bulk, and which may never be taken. Under any stores, answers, refusals, registers, memory and translation, which may
+// never answer either, and ends of reads that come as ni_blocks hands them over, one in Apart cycles at most
+// (blocks_waits_formal). Proved, once the tables are clear: an end of a read waits for five cycles at most, for the
+// step that is under way and a scan; an answer for 277 at most, as packets that could not be read go before it, of
+// which there are no more than those that have left the steps and not the gather: none is sent while an answer waits.
+// So neither waits for anything outside of the unit.
 module transfers_waits_formal #(
   parameter int unsigned Contexts = 256,
   parameter int unsigned Channels = 256,
@@ -48,7 +50,8 @@ module transfers_waits_formal #(
   localparam logic [3:0] Apart = 4'd6;  // cycles between two ends of reads
   localparam logic [3:0] MostEnd = 4'd5;
   localparam logic [8:0] Most = 9'd277;
-  localparam logic [2:0] Emit = 3'd1, Begin = 3'd2, Answer = 3'd3, Scan = 3'd4;  // steps of ni_transfers; those before Answer send
+  // steps of ni_transfers; those before Answer send
+  localparam logic [2:0] Emit = 3'd1, Begin = 3'd2, Answer = 3'd3, Scan = 3'd4;
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
@@ -114,8 +117,9 @@ module transfers_waits_formal #(
     if (read_end_i && !end_stays) assume (since == Apart);
   end
 
-  // Helps the proof. What goes before an answer, in cycles: the rest of the step that is under way, and three for each scan, end of a read and packet that
-  // could not be read. A scan comes every 16 cycles and an end every 6, so that 16 cycles of work are at least 5 less in each cycle.
+  // Helps the proof. What goes before an answer, in cycles: the rest of the step that is under way, and three for each
+  // scan, end of a read and packet that could not be read. A scan comes every 16 cycles and an end every 6, so that 16
+  // cycles of work are at least 5 less in each cycle.
   logic [1:0] phase, rest;
   logic pending, to_send, wraps;
   logic [3:0] clock;

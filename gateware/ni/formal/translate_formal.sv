@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// ni_translate under any looks, any walks and any invalidations between them. Proved, for a domain, one of its pages and a frame: where the answer to a look
-// says that the page is in that frame, ni_walk has said so of this domain and a page that this one is in (and that it may be written, where that is asked
-// for) since the last invalidation.
+// ni_translate under any looks, any walks and any invalidations between them. Proved, for a domain, one of its pages
+// and a frame: where the answer to a look says that the page is in that frame, ni_walk has said so of this domain and a
+// page that this one is in (and that it may be written, where that is asked for) since the last invalidation.
 //
-// Domain, page and frame are any: domains and pages are compared, and xor'ed to find a place, so that other ones are the same with the places in another
-// order; and pages of every size may be in the frame, as its low bits are those of the page, or, where they are not, only one of the smallest.
+// Domain, page and frame are any: domains and pages are compared, and xor'ed to find a place, so that other ones are
+// the same with the places in another order; and pages of every size may be in the frame, as its low bits are those of
+// the page, or, where they are not, only one of the smallest.
 module translate_formal #(
   parameter bit Writes = 1'b1,
   parameter logic [35:0] Frame = 36'h5200,

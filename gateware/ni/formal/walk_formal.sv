@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// ni_walk between any clients, any memory and any kernel. Proved, for each walk of any client to any page of a domain: memory is asked for the entries of that
-// page alone, from the table on that the kernel has last named for this domain, each where the entry before says; and the answer, which goes to the client
-// that has asked, is what the last of them says: mapped where it is a leaf of the third or fourth table and memory has not refused it, with its frame, size
-// and whether it may be written. A domain without a table is not looked for. The fault that is reported to the kernel has the page that was asked for.
+// ni_walk between any clients, any memory and any kernel. Proved, for each walk of any client to any page of a domain:
+// memory is asked for the entries of that page alone, from the table on that the kernel has last named for this domain,
+// each where the entry before says; and the answer, which goes to the client that has asked, is what the last of them
+// says: mapped where it is a leaf of the third or fourth table and memory has not refused it, with its frame, size and
+// whether it may be written. A domain without a table is not looked for. The fault that is reported to the kernel has
+// the page that was asked for.
 //
 // The domain is any of those that there are. Memory may say something else at each read: tables change.
 module walk_formal #(
@@ -65,7 +67,8 @@ module walk_formal #(
     else if (up && write_i && write_at_i == domain_i) root <= written;
   end
 
-  // What memory has said of a page of the domain, since its walk began: the entry that is next, or what the last one has said.
+  // What memory has said of a page of the domain, since its walk began: the entry that is next, or what the last one
+  // has said.
   typedef enum logic [1:0] { NoWalk, Begins, Reads, Ends } walks_e;
   walks_e walks_q = NoWalk;
   logic is_domain_q = 1'b0, waits_q = 1'b0;  // the walk is of the domain; memory has been asked

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network interface: packetizer and mailboxes, and transfers where it has channels for them, between the processors' bus, the memory's, and intra-tile
-// ports of the router: the first for messages, the second, whose packets have priority and never wait for others, for answers, the third for transfers.
+// A network interface: packetizer and mailboxes, and transfers where it has channels for them, between the processors'
+// bus, the memory's, and intra-tile ports of the router: the first for messages, the second, whose packets have
+// priority and never wait for others, for answers, the third for transfers.
 //
-// The window of 2 MiB at the processors' bus: a page of 4 KiB for each context, and from the middle on what is the kernel's.
+// The window of 2 MiB at the processors' bus: a page of 4 KiB for each context, and from the middle on what is the
+// kernel's.
 //   page + 0x000 to 0x03f   store: payload of the message that is put together
 //   page + 0x040            store of 8 bytes, message_send_t: sends it
 //   page + 0x080 to 0x09f   four stores of 8 bytes, or two of 16, transfer_t: the last one hands it over
@@ -15,16 +17,19 @@
 //   0x104000                store of 8 bytes: ni_config_t
 //   0x104010                store of 8 bytes: numbers of messages from the peer of this place begin anew
 //   0x104020 to 0x10406f    load: counts of 32 bits: messages sent, done, repeated, answers that were stale; messages stored, refused, repeated,
-//                           dropped; damaged packets of messages, answers, transfers, changes of mailboxes and peers that are not over (0x10404c);
-//                           packets of transfers sent, transfers ended, blocks repeated, answers that were stale; packets written, repeated, dropped,
-//                           blocks answered
+//                           dropped; damaged packets of messages, answers, transfers, changes of mailboxes and peers
+//                           that are not over (0x10404c); packets of transfers sent, transfers ended, blocks repeated,
+//                           answers that were stale; packets written, repeated, dropped, blocks answered
 //   0x104070                load: counts of 32 bits: pages walked to, faults, faults that were lost, invalidations that are over
 //   0x104080                load: count of 32 bits: stores that did nothing as they had a part of their 8 bytes alone, as a word in two halves has;
-//                           store of 8 bytes: invalidates what is known of pages; the invalidations before it are over with it
+//                           store of 8 bytes: invalidates what is known of pages; the invalidations before it are over
+//                           with it
 //   0x104090                load of 8 bytes: ni_fault_t, the first one; store of 8 bytes: takes it
 //   0x108000 + 16 m         store of 8 bytes: mailbox m, ni_mailbox_t
 //   0x10c000 + 16 d         store of 8 bytes: protection domain d, ni_domain_t
-// Other stores do nothing, other loads give zeros. What a process stores counts for the domain that its context has then; a repetition keeps it. After reset the tables are cleared, in as many cycles as there are peers; stores wait for that.
+// Other stores do nothing, other loads give zeros. What a process stores counts for the domain that its context has
+// then; a repetition keeps it. After reset the tables are cleared, in as many cycles as there are peers; stores wait
+// for that.
 module exanet_ni #(
   parameter int unsigned Contexts = 256,
   parameter int unsigned Mailboxes = 1024,
@@ -228,8 +233,9 @@ module exanet_ni #(
 
   // --- Ports.
   localparam int unsigned Messages = 0, Answers = 1, Blocks = 2;
-  // Transfers keep few packets in the router, where one whose link is busy holds up those behind it. With more, all blocks of two transfers would be there
-  // or under way: each would wait for an acknowledgement, then send a whole block to one link, and the other's would wait behind it.
+  // Transfers keep few packets in the router, where one whose link is busy holds up those behind it. With more, all
+  // blocks of two transfers would be there or under way: each would wait for an acknowledgement, then send a whole
+  // block to one link, and the other's would wait behind it.
   localparam int unsigned BlocksHeaders = IntraHeaders < 12 ? IntraHeaders : 12;
   logic [Ports-1:0] in_valid, in_ready, in_last, out_valid, out_ready, out_last;
   logic [Ports-1:0][127:0] in_data, out_data;
@@ -345,7 +351,8 @@ module exanet_ni #(
       else cleared_q <= clears_blocks && (cleared_q || clear_taken) && !change_taken;
     end
 
-    // Pages: of what is read, of what is written, and of words that say that a transfer has ended, each looked up by itself.
+    // Pages: of what is read, of what is written, and of words that say that a transfer has ended, each looked up by
+    // itself.
     localparam int unsigned Read = 32'(PageAccessRead), Write = 32'(PageAccessWrite), End = 32'(PageAccessEnd);
     logic ends_written, ends_looked;
     logic [2:0] invalidates, cleared_pages, drained, look, want, known, walk_valid, walk_done;

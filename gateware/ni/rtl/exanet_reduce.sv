@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reduction unit beside a network interface: a window of 1 MiB at the processors' bus, a port of the memory, and an intra-tile port of the router.
+// A reduction unit beside a network interface: a window of 1 MiB at the processors' bus, a port of the memory, and an
+// intra-tile port of the router.
 //
 //   0x1000 (8 t + b) + 0x000 to 0x1ff   store: vector of branch b of tree t, any widths, in any order
 //   0x1000 (8 t + b) + 0x200            store of 8 bytes, reduce_call_t: hands it over
@@ -8,8 +9,10 @@
 //   0x81000 + 256 t + 16 b              store of 8 bytes: branch b of tree t: ni_reduce_node_t, or ni_reduce_place_t of a process; b = 8: the node above
 //   0x80110                             load: counts of 32 bits: reductions ended, failed, packets sent again, packets that nobody waited for
 //   0x80120                             load: count of 32 bits: damaged packets; then 0x80124: a bit for each tree that is not at rest, and bit 16 while
-//                                       stores are not over; then 0x80128: stores that did nothing as they had a part of their 8 bytes alone
-// Other stores do nothing, other loads give zeros. The kernel maps a page for the process that is that branch, and to nobody else.
+//                                       stores are not over; then 0x80128: stores that did nothing as they had a part
+//                                       of their 8 bytes alone
+// Other stores do nothing, other loads give zeros. The kernel maps a page for the process that is that branch, and to
+// nobody else.
 module exanet_reduce #(
   parameter int unsigned IdBits = 4,
   parameter int unsigned IntraDepth = 4096,  // as of the router

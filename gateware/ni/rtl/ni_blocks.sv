@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks out of the network into memory: each packet is written once, and a block is answered when memory has all of it.
+// Blocks out of the network into memory: each packet is written once, and a block is answered when memory has all of
+// it.
 //
-// Of each node it is known which packets have come of its last Window blocks. A packet that has come is not written again; when the last one of a block
-// that is whole comes again, the block is answered again. One of a block that is older is nobody's, and dropped. A block of which memory has refused a
-// write is answered with a Nack when the rest of it has come. Of a node that nothing has come from yet any number is the first.
+// Of each node it is known which packets have come of its last Window blocks. A packet that has come is not written
+// again; when the last one of a block that is whole comes again, the block is answered again. One of a block that is
+// older is nobody's, and dropped. A block of which memory has refused a write is answered with a Nack when the rest of
+// it has come. Of a node that nothing has come from yet any number is the first.
 //
 // A fence is a packet that waits, and lets those behind it wait, until memory has answered all that came before. It is
-// dropped, as if it had been lost, where some block that it names is not whole, or so old that nothing is known of it, as
-// later packets have overtaken the fence; where memory has refused one of them it is answered with a Nack, and not written.
+// dropped, as if it had been lost, where some block that it names is not whole, or so old that nothing is known of it,
+// as later packets have overtaken the fence; where memory has refused one of them it is answered with a Nack, and not
+// written.
 //
 // The request of a read goes to the sender, if that has a channel for it; else it has come, too, and is answered with a
-// Nack (Busy), as often as it comes. The end of a read is a fence, but goes to the sender, also where memory has refused
-// one of the blocks that it names.
+// Nack (Busy), as often as it comes. The end of a read is a fence, but goes to the sender, also where memory has
+// refused one of the blocks that it names.
 //
-// Where addresses are translated a packet's page is looked up while its place among the others is, and a packet waits for it where it has to be walked to.
-// A page that is not to be written is NACKed as memory's error is, with its own reason; a fence behind such a block is not taken, nor is the end of a
-// read, whatever else it is behind: they come again.
+// Where addresses are translated a packet's page is looked up while its place among the others is, and a packet waits
+// for it where it has to be walked to. A page that is not to be written is NACKed as memory's error is, with its own
+// reason; a fence behind such a block is not taken, nor is the end of a read, whatever else it is behind: they come
+// again.
 //
-// A packet waits for memory, for its page, and for space for answers, and for nothing else. Where the space waits for memory's refusal to be written down, that
-// goes first, and the packet is weighed anew. Words that say that a transfer has ended are written in between.
+// A packet waits for memory, for its page, and for space for answers, and for nothing else. Where the space waits for
+// memory's refusal to be written down, that goes first, and the packet is weighed anew. Words that say that a transfer
+// has ended are written in between.
 module ni_blocks #(
   parameter int unsigned Peers = 4096,
   parameter int unsigned Window = 32,
@@ -210,8 +215,8 @@ module ni_blocks #(
     found = past_q.blocks[at];
     if (later || found.come == '0) found = '{outcome: Good, come: ~span};
   end
-  // One that has not come yet has its place in the table from a block before it. One that waits for its page counts more than one that was refused: it
-  // comes again, and the end of a read is behind it.
+  // One that has not come yet has its place in the table from a block before it. One that waits for its page counts
+  // more than one that was refused: it comes again, and the end of a read is behind it.
   always_comb begin
     spoilt = Good;
     for (int unsigned k = 0; k < 3; k++) begin
@@ -353,7 +358,8 @@ module ni_blocks #(
   assign asks = pending_valid && (!waits || memory_q);
   assign refused = waits && refused_q && !is_end;
   assign answer_peer = pending.peer;
-  // The table is the packets' first, but one of them waits while an answer has to write, and one that waits for space is weighed again behind it.
+  // The table is the packets' first, but one of them waits while an answer has to write, and one that waits for space
+  // is weighed again behind it.
   assign answer_looks = answer_q == Idle && asks && (pending.acks || refused) && !begins && !clears && !m_axis_tvalid &&
       (state_q == Idle ? !clear_i : !refused || waits_q);
   assign held_up = asks && refused;
@@ -428,7 +434,8 @@ module ni_blocks #(
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
-      EndIsTaken : assert (!(decides && reports_end && read_end_valid_o));  // before the next one has waited for memory's answers
+      // before the next one has waited for memory's answers
+      EndIsTaken : assert (!(decides && reports_end && read_end_valid_o));
       PendingCounted : assert (pending_q <= 6'd32 && pending_valid == (pending_q != '0));
     end
   end

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packets of ni_blocks on their way to memory, those that go nowhere, and ends of transfers, one burst after the other.
 //
-// A packet is at most two behind the decision on it. Its words are shifted from their place in the packet to that in memory's lines,
-// so it may have a beat more than words; one that is not written takes its words out of the FIFO. An end is a word of 8 bytes, and
-// goes between two packets where it waits. Limits: a burst waits for space among the answers of memory that are awaited (space_i),
-// for its words, and for memory to take its address and beats, which it may do in any order.
+// A packet is at most two behind the decision on it. Its words are shifted from their place in the packet to that in
+// memory's lines, so it may have a beat more than words; one that is not written takes its words out of the FIFO. An
+// end is a word of 8 bytes, and goes between two packets where it waits. Limits: a burst waits for space among the
+// answers of memory that are awaited (space_i), for its words, and for memory to take its address and beats, which it
+// may do in any order.
 module ni_blocks_write #(
   parameter int unsigned TagBits = 8  // of what goes with a packet to its answer
 ) (

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffer of whole packets: words are written one by one, and seen by the reader only when their packet is committed, with a record of it. One that is
-// dropped leaves nothing behind.
+// Buffer of whole packets: words are written one by one, and seen by the reader only when their packet is committed,
+// with a record of it. One that is dropped leaves nothing behind.
 //
-// Words are in block memory with a registered read port, records in distributed memory. A word can be read two cycles after its packet's commit,
-// the record one cycle after it. A commit or drop ends the packet of the words written before its cycle; a word written in its cycle is the next one's.
-// Contract: no write without space for a word, no commit without space for a record, no read of what is not there.
+// Words are in block memory with a registered read port, records in distributed memory. A word can be read two cycles
+// after its packet's commit, the record one cycle after it. A commit or drop ends the packet of the words written
+// before its cycle; a word written in its cycle is the next one's. Contract: no write without space for a word, no
+// commit without space for a record, no read of what is not there.
 module ni_buffer #(
   parameter int unsigned Words = 256,  // powers of two
   parameter int unsigned Packets = 8,

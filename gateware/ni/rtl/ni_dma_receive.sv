@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes frames for a DMA engine that knows no TUSER from those of an ni_port: two beats with it (ni_user_t, from bit 0 of the first beat, zeros above),
-// then the payload. What ni_dma_send takes apart.
+// Makes frames for a DMA engine that knows no TUSER from those of an ni_port: two beats with it (ni_user_t, from bit 0
+// of the first beat, zeros above), then the payload. What ni_dma_send takes apart.
 module ni_dma_receive (
   input  logic         clk_i,
   input  logic         rst_ni,

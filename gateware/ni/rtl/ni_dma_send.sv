@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes frames of an ni_port from those of a DMA engine that knows no TUSER: the first two beats of each hold it (ni_user_t, from bit 0 of the first beat,
-// zeros above), what follows is payload. A frame that ends with its second beat is a packet without payload; one of a single beat is no packet, and is dropped.
+// Makes frames of an ni_port from those of a DMA engine that knows no TUSER: the first two beats of each hold it
+// (ni_user_t, from bit 0 of the first beat, zeros above), what follows is payload. A frame that ends with its second
+// beat is a packet without payload; one of a single beat is no packet, and is dropped.
 module ni_dma_send (
   input  logic         clk_i,
   input  logic         rst_ni,

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets into frames of AXI4-Stream: takes a packet whole, checks its codes, and then offers it beat by beat, at the slave's rate.
+// Packets into frames of AXI4-Stream: takes a packet whole, checks its codes, and then offers it beat by beat, at the
+// slave's rate.
 //
-// A packet whose header or CRC is wrong, whose length is not what came, or that a link has marked, is dropped and counted; its slot is released. It is
-// not passed on with a mark: its address and its port may be what is wrong, so nobody behind could use it safely, and its sender has to repeat it
-// just as one that a link lost. So every frame here is a sound packet, and a slave need not look at TUSER to know.
+// A packet whose header or CRC is wrong, whose length is not what came, or that a link has marked, is dropped and
+// counted; its slot is released. It is not passed on with a mark: its address and its port may be what is wrong, so
+// nobody behind could use it safely, and its sender has to repeat it just as one that a link lost. So every frame here
+// is a sound packet, and a slave need not look at TUSER to know.
 //
-// TUSER is the same in all beats of a frame. A packet without payload is one beat with TKEEP 0. Slots bound what the router sends before a release:
-// the buffer has space for the largest packet in each, and a slot is released when the last word of its packet has left the buffer.
+// TUSER is the same in all beats of a frame. A packet without payload is one beat with TKEEP 0. Slots bound what the
+// router sends before a release: the buffer has space for the largest packet in each, and a slot is released when the
+// last word of its packet has left the buffer.
 module ni_eject #(
   parameter int unsigned Slots = 8,  // IntraSlots of the router
   parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords  // payload of the largest packet

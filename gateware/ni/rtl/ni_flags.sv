@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bits of each slot in distributed memory, written by one unit and seen by several in the same cycle. A bit of each of two units makes a state that
-// both change: it is whether they differ. Those of the four slots of one context are in registers, for who knows the context a cycle ahead.
+// Bits of each slot in distributed memory, written by one unit and seen by several in the same cycle. A bit of each of
+// two units makes a state that both change: it is whether they differ. Those of the four slots of one context are in
+// registers, for who knows the context a cycle ahead.
 module ni_flags #(
   parameter int unsigned Entries = 1024,
   parameter int unsigned Width = 1,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sum of two floats of IEEE 754, rounded to nearest, ties to even, Latency cycles later; one sum a cycle. Denormals are numbers like others. A sum
-// that is no number is always the same NaN, positive, quiet and without payload, whatever NaN came in; so parts that hold NaNs do not make
-// the bits depend on anything but themselves.
+// Sum of two floats of IEEE 754, rounded to nearest, ties to even, Latency cycles later; one sum a cycle. Denormals are
+// numbers like others. A sum that is no number is always the same NaN, positive, quiet and without payload, whatever
+// NaN came in; so parts that hold NaNs do not make the bits depend on anything but themselves.
 module ni_float_add #(
   parameter int unsigned ExponentBits = 8,
   parameter int unsigned FractionBits = 23,

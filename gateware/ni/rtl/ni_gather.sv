@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets of transfers as frames of an ni_port: reads the payload of each from memory, bytes from any address on, and puts them at the frame's first.
+// Packets of transfers as frames of an ni_port: reads the payload of each from memory, bytes from any address on, and
+// puts them at the frame's first.
 //
-// Reads of later packets are asked for while the data of earlier ones come, 16 packets ahead. A read does not cross 4 KiB: a packet may take two. Memory
-// answers in order. A packet whose read memory answers with an error gets the shape of a frame that ni_inject does not send, and is reported.
-// A fence and a request have their payload with them, and are frames between the others.
+// Reads of later packets are asked for while the data of earlier ones come, 16 packets ahead. A read does not cross 4
+// KiB: a packet may take two. Memory answers in order. A packet whose read memory answers with an error gets the shape
+// of a frame that ni_inject does not send, and is reported. A fence and a request have their payload with them, and are
+// frames between the others.
 //
-// Where addresses are translated a packet stays until its page, or both of them, are known, and those behind it do. One of which a page is not to be read
-// asks for nothing; it takes its turn among the frames, and is reported.
+// Where addresses are translated a packet stays until its page, or both of them, are known, and those behind it do. One
+// of which a page is not to be read asks for nothing; it takes its turn among the frames, and is reported.
 module ni_gather (
   input  logic                  clk_i,
   input  logic                  rst_ni,

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames of AXI4-Stream into packets: takes a frame whole, then sends its header, payload and footer to the router, a word a cycle without a gap.
+// Frames of AXI4-Stream into packets: takes a frame whole, then sends its header, payload and footer to the router, a
+// word a cycle without a gap.
 //
-// A frame is in the buffer before its header goes out. So the header has its length, which a stream does not say ahead, and a master that pauses
-// within a frame holds up nobody: a packet once begun keeps a router's output, and those behind it, until its footer.
+// A frame is in the buffer before its header goes out. So the header has its length, which a stream does not say ahead,
+// and a master that pauses within a frame holds up nobody: a packet once begun keeps a router's output, and those
+// behind it, until its footer.
 //
-// Bytes fill beats from the lowest: all of TKEEP, but in a frame's last beat with data, whose bytes are the lowest ones. Beats without data (TKEEP 0)
-// may stand anywhere, and one alone with TLAST is a frame of no bytes. TUSER counts in a frame's first beat. A frame with more than MostWords words or with
-// holes between its bytes is taken from the stream, not sent, and counted: nobody would take its packet for what was meant.
+// Bytes fill beats from the lowest: all of TKEEP, but in a frame's last beat with data, whose bytes are the lowest
+// ones. Beats without data (TKEEP 0) may stand anywhere, and one alone with TLAST is a frame of no bytes. TUSER counts
+// in a frame's first beat. A frame with more than MostWords words or with holes between its bytes is taken from the
+// stream, not sent, and counted: nobody would take its packet for what was meant.
 //
-// Packets go out in the order of frames, a priority one, too. It asks for space of its own, bulk leaves that space free.
+// Packets go out in the order of frames, a priority one, too. It asks for space of its own, bulk leaves that space
+// free.
 module ni_inject #(
   parameter int unsigned Words = 128,  // of the buffer, two of the largest packets at least, and packets; powers of two
   parameter int unsigned Packets = 8,
@@ -114,7 +118,8 @@ module ni_inject #(
   logic begun_q;
   logic [12:0] words_q;
   logic [7:0] headers_q;
-  // The CRC is a sum: a header's address and the rest of it have a register each, and the footer's part is known when the header goes out.
+  // The CRC is a sum: a header's address and the rest of it have a register each, and the footer's part is known when
+  // the header goes out.
   logic [31:0] crc_q, address_q, crc, footer_q, footer_crc;
   logic [127:0] word;
   logic record_valid, word_valid, space, begins, sends;

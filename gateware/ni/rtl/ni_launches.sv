@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages that transfers have claimed: each is launched when its transfer has ended, in the order of the ends, and when memory has answered the word that was
-// written for its transfer, if one was. So who finds the message finds the word. One at a time is launched, with a cycle between two.
+// Messages that transfers have claimed: each is launched when its transfer has ended, in the order of the ends, and
+// when memory has answered the word that was written for its transfer, if one was. So who finds the message finds the
+// word. One at a time is launched, with a cycle between two.
 module ni_launches #(
   parameter int unsigned SlotBits = 10,
   parameter int unsigned Ahead = 32  // a power of two; as many as words wait for memory's answers

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads of processors, out of the read channels of AXI4: a beat in six cycles, whose value follows from its address five cycles after it. Bursts of kind
-// INCR, of any size up to 16 bytes a beat; of others each beat is answered with an error.
+// Loads of processors, out of the read channels of AXI4: a beat in six cycles, whose value follows from its address
+// five cycles after it. Bursts of kind INCR, of any size up to 16 bytes a beat; of others each beat is answered with an
+// error.
 module ni_loads #(
   parameter int unsigned AddressBits = 21,
   parameter int unsigned IdBits = 4

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages out of the network into mailboxes, rings of entries in memory; each is answered when the memory has it, or with why it is refused.
+// Messages out of the network into mailboxes, rings of entries in memory; each is answered when the memory has it, or
+// with why it is refused.
 //
-// An entry is 128 bytes: the message's words, then mailbox_entry_t in its last 16, written by one burst in this order. So a reader that sees the entry's
-// phase sees the message, and up to 48 bytes of it share a line of 64 bytes with it.
+// An entry is 128 bytes: the message's words, then mailbox_entry_t in its last 16, written by one burst in this order.
+// So a reader that sees the entry's phase sees the message, and up to 48 bytes of it share a line of 64 bytes with it.
 //
-// A message comes once: of each node it is known which of its last 32 numbers have come, and which of these were stored. One that has come is answered again
-// and goes nowhere; if it was not stored, with why it would be refused now, and with Full where it would not, so that it comes under another number. One that
-// is older than these is nobody's, and dropped: its sender has had an answer, or it would not be that far. Of a node that nothing has come from yet any
+// A message comes once: of each node it is known which of its last 32 numbers have come, and which of these were
+// stored. One that has come is answered again and goes nowhere; if it was not stored, with why it would be refused now,
+// and with Full where it would not, so that it comes under another number. One that is older than these is nobody's,
+// and dropped: its sender has had an answer, or it would not be that far. Of a node that nothing has come from yet any
 // number is the first.
 //
-// Answers wait for their turn in order; a message waits for memory and for space for its answer, and for nothing else. It waits before anything is looked up
-// for it, so a change of the kernel's waits for a message's beats and for the port of answers, and not for memory.
+// Answers wait for their turn in order; a message waits for memory and for space for its answer, and for nothing else.
+// It waits before anything is looked up for it, so a change of the kernel's waits for a message's beats and for the
+// port of answers, and not for memory.
 module ni_mailbox #(
   parameter int unsigned Mailboxes = 1024,
   parameter int unsigned Peers = 4096,
@@ -31,7 +34,8 @@ module ni_mailbox #(
   input  logic                         clear_i,
   input  logic [PeerBits-1:0]          clear_at_i,
   output logic                         kernel_taken_o,
-  output logic                         at_rest_o,  // memory has answered all that was decided on before the last change of the kernel's
+  // memory has answered all that was decided on before the last change of the kernel's
+  output logic                         at_rest_o,
   // how far a process has read
   input  logic                         release_i,
   input  exanet_pkg::mailbox_release_t release_value_i,
@@ -104,8 +108,8 @@ module ni_mailbox #(
   assign box = s_axis_tuser.dmadd[BoxBits-1:0];
   ni_peer #(.Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_peer (
     .clk_i, .dcid_i(s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(peer), .known_o(known));
-  // The kernel's writes come between messages, and before the next one: what was looked up is not changed before it is decided on. And not while an
-  // answer is offered, which may depend on them.
+  // The kernel's writes come between messages, and before the next one: what was looked up is not changed before it is
+  // decided on. And not while an answer is offered, which may depend on them.
   assign kernel = (open_i || clear_i) && state_q == Idle && !release_checked_q && !breaks && (!m_axis_tvalid || m_axis_tready);
   assign kernel_taken_o = kernel;
   ni_table #(.Entries(Mailboxes), .Width(56)) u_mailboxes (
@@ -123,7 +127,8 @@ module ni_mailbox #(
     .write_at_i(clears ? clear_q[PeerBits-1:0] : decides ? peer_q : clear_at_i),
     .data_i(decides ? past_next : '0), .read_i(begins), .read_at_i(peer), .data_o(past));
 
-  // A mailbox to which memory has refused a write is broken until it is opened again: its reader does not get past the hole.
+  // A mailbox to which memory has refused a write is broken until it is opened again: its reader does not get past the
+  // hole.
   logic [1:0] broken;  // that of the message, that of the answer
   logic [BoxBits-1:0] answer_box;
   (* ram_style = "distributed" *) logic broken_boxes[Mailboxes];

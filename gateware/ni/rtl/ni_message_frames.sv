@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Payload of ni_packetizer's messages, in slots of 64 bytes, and the frames that are sent of them, beat by beat.
 //
-// A word's first store writes all of it, so nothing of an earlier message is left; a word that was not stored is sent as zeros.
-// Four messages at most are to be sent, in order. Their slots may be freed meanwhile, as an answer may come before a repeated frame
-// has gone: so it is known which slots have frames, and none of these is filled. Limits: 128 bits a beat, at most four of them.
+// A word's first store writes all of it, so nothing of an earlier message is left; a word that was not stored is sent
+// as zeros. Four messages at most are to be sent, in order. Their slots may be freed meanwhile, as an answer may come
+// before a repeated frame has gone: so it is known which slots have frames, and none of these is filled. Limits: 128
+// bits a beat, at most four of them.
 module ni_message_frames #(
   parameter int unsigned SlotBits = 10
 ) (

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process reads of its context's messages: refusals by its stores, failures by answers, and its free slots, looked at one
-// after the other, four cycles after it was asked for the context.
+// What a process reads of its context's messages: refusals by its stores, failures by answers, and its free slots,
+// looked at one after the other, four cycles after it was asked for the context.
 module ni_message_status #(
   parameter int unsigned Contexts = 256,
   localparam int unsigned ContextBits = $clog2(Contexts)

@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages out of processes' stores: put together in slots, sent, kept until they are answered, and sent again when they were not.
+// Messages out of processes' stores: put together in slots, sent, kept until they are answered, and sent again when
+// they were not.
 //
-// A context, the page of a process, has four slots of 64 bytes in one memory. Stores of payload go to the slot that is filled; a store of message_send_t
-// hands it over, and the next slot is filled then. So a store waits for no message: what has no slot is refused and counted. Bytes that were not stored are
-// zeros.
+// A context, the page of a process, has four slots of 64 bytes in one memory. Stores of payload go to the slot that is
+// filled; a store of message_send_t hands it over, and the next slot is filled then. So a store waits for no message:
+// what has no slot is refused and counted. Bytes that were not stored are zeros.
 //
-// Slots are sent in the order of their stores, at one in three cycles. A message is numbered among those to its node when it is sent first. At most 32
-// numbers in a row are under way to a node, which is what it remembers (ni_mailbox); a message beyond goes to the end of the queue. A number is
-// the same at each repetition, until it is answered: MessageAck frees the slot, a MessageNack because the mailbox is full gives the message another number
-// later, and one for another reason fails it. One that is never answered is sent again, after a time that doubles, and fails at last.
+// Slots are sent in the order of their stores, at one in three cycles. A message is numbered among those to its node
+// when it is sent first. At most 32 numbers in a row are under way to a node, which is what it remembers (ni_mailbox);
+// a message beyond goes to the end of the queue. A number is the same at each repetition, until it is answered:
+// MessageAck frees the slot, a MessageNack because the mailbox is full gives the message another number later, and one
+// for another reason fails it. One that is never answered is sent again, after a time that doubles, and fails at last.
 //
-// A message that stays behind a transfer is in its slot, but in no queue. The first transfer of its domain that ends and names the slot claims it, and has it
-// launched when its end is in memory; one whose transfer has failed is given up where it would be sent.
+// A message that stays behind a transfer is in its slot, but in no queue. The first transfer of its domain that ends
+// and names the slot claims it, and has it launched when its end is in memory; one whose transfer has failed is given
+// up where it would be sent.
 //
-// Stores that send come first at the queue and at what is known of slots. When they have passed others seven times in a row, stores wait for four cycles, in
-// which each that waits finds its turn: a transfer that claims, a message that finds no number, one that is launched, and one that is due.
+// Stores that send come first at the queue and at what is known of slots. When they have passed others seven times in a
+// row, stores wait for four cycles, in which each that waits finds its turn: a transfer that claims, a message that
+// finds no number, one that is launched, and one that is due.
 //
-// A slot's state is in flags of two writers each: `filled` (a store) and `freed` (an answer) differ while it holds a message; `pushed` and `popped` while it
-// is in the queue; `filled` and `numbered` until its message has a number; `refused` and `renewed` when it needs another one.
+// A slot's state is in flags of two writers each: `filled` (a store) and `freed` (an answer) differ while it holds a
+// message; `pushed` and `popped` while it is in the queue; `filled` and `numbered` until its message has a number;
+// `refused` and `renewed` when it needs another one.
 //
 // ni_message_frames keeps payload and sends frames; ni_message_status has what a process reads.
 module ni_packetizer #(
@@ -49,7 +54,8 @@ module ni_packetizer #(
   // what a process reads; four cycles after its context was given
   input  logic [ContextBits-1:0]  status_at_i,
   output exanet_pkg::ni_status_t  status_o,
-  // a transfer of this domain ends that names a slot, and why it has failed; a cycle later, whether a message stays there behind it
+  // a transfer of this domain ends that names a slot, and why it has failed; a cycle later, whether a message stays
+  // there behind it
   input  logic                    claim_valid_i,
   output logic                    claim_taken_o,
   input  logic [SlotBits-1:0]     claim_slot_i,
@@ -105,7 +111,8 @@ module ni_packetizer #(
     {enabled_o, pdid_o} <= context_write_i && context_i == context_q ? {context_value_i.enabled, context_value_i.pdid} : contexts[context_i];
   end
 
-  // --- State of slots, as seen by emitter, scanner, answers and status; and by stores, who see it of all slots of their context.
+  // --- State of slots, as seen by emitter, scanner, answers and status; and by stores, who see it of all slots of
+  // their context.
   localparam int unsigned Readers = 4, Emitting = 0, Scanning = 1, Answering = 2, Reporting = 3;
   logic [Readers-1:0] filled, freed, pushed, popped, numbered, refused, renewed, busy, queued, fresh, turned_down;
   logic [Readers-1:0][SlotBits-1:0] looks_at;
@@ -215,7 +222,8 @@ module ni_packetizer #(
     .clk_i, .write_i(fills), .write_at_i(fill_slot), .data_i({peer, pdid_o, touched, message.length, message.mailbox, message.dcid}),
     .read_i(emit_reads), .read_at_i(head), .data_o(order));
 
-  // --- Messages that stay behind a transfer: which slots hold one that was not claimed, whose it is, and why the transfer that has claimed it has failed.
+  // --- Messages that stay behind a transfer: which slots hold one that was not claimed, whose it is, and why the
+  // transfer that has claimed it has failed.
   typedef struct packed {
     logic stays;
     logic [9:0] pdid;
@@ -239,8 +247,8 @@ module ni_packetizer #(
     claimed_o    <= claims;
   end
 
-  // --- The queue of slots, each in it at most once. A store that is to send comes first, refused or not, then the emitter, then what is launched, then the
-  // scanner; but stores do not pass these again and again.
+  // --- The queue of slots, each in it at most once. A store that is to send comes first, refused or not, then the
+  // emitter, then what is launched, then the scanner; but stores do not pass these again and again.
   logic head_valid, returns, again, scan_pushes, can_push, scan_checks_q, due, waits, gives_way;
   logic [2:0] passed_q;
   logic [1:0] way_q;  // cycles that were given to who waits
@@ -345,7 +353,8 @@ module ni_packetizer #(
     end
   end
 
-  // --- Scanner: looks at one slot after the other, and queues again what was not answered in time, or was refused and has waited.
+  // --- Scanner: looks at one slot after the other, and queues again what was not answered in time, or was refused and
+  // has waited.
   logic scan_next;
   logic [11:0] elapsed, wait_rounds;
   assign elapsed = round_q - scan_timer.round;
@@ -367,7 +376,8 @@ module ni_packetizer #(
     end
   end
 
-  // --- Answers, and messages that are given up: the number is not under way any more, and the slot free, or its message to be sent under another one.
+  // --- Answers, and messages that are given up: the number is not under way any more, and the slot free, or its
+  // message to be sent under another one.
   typedef enum logic [1:0] { Idle, Check, Apply } answer_e;
   answer_e answer_state_q;
   logic full_q, gives_up_q, awaits, fits, table_free, answers, applies, answer_known;
@@ -385,7 +395,8 @@ module ni_packetizer #(
   assign answer_reads = s_axis_tvalid && s_axis_tready;
   assign answers = answer_reads && 32'(s_axis_tuser.channel) < Slots && answer_known &&
       (s_axis_tuser.kind == PacketTypeMessageAck || s_axis_tuser.kind == PacketTypeMessageNack);
-  // The peers' table is the emitter's while it looks and decides. A read here is followed by its write, when the emitter can at most read.
+  // The peers' table is the emitter's while it looks and decides. A read here is followed by its write, when the
+  // emitter can at most read.
   assign table_free = emit_state_q != Look && emit_state_q != Decide;
   // An answer may have come while the emitter was to give its message up.
   assign awaits = busy[Answering] && (!fresh[Answering] || gives_up_q);

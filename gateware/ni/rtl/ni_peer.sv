@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node's place in the tables of peers, from its address: coordinates that the kernel's shifts put side by side. No coordinate reaches into the bits of
-// the next one, so no two nodes share a place. What follows from the shifts alone is in registers: it counts a cycle after them.
+// A node's place in the tables of peers, from its address: coordinates that the kernel's shifts put side by side. No
+// coordinate reaches into the bits of the next one, so no two nodes share a place. What follows from the shifts alone
+// is in registers: it counts a cycle after them.
 module ni_peer #(
   parameter int unsigned Peers = 4096,
   parameter int unsigned NodeBits = 0,  // of an address: node of the QFDB, then coordinates, as of router_route

@@ -91,7 +91,8 @@ package ni_pkg;
     logic [9:0] pdid;
   } submission_t;
 
-  // A transfer under way: what does not change, but for its peer; what does, but for the lowest bits of its blocks' PSNs; and its blocks.
+  // A transfer under way: what does not change, but for its peer; what does, but for the lowest bits of its blocks'
+  // PSNs; and its blocks.
   typedef struct packed {
     logic [21:0] dcid;
     logic [9:0]  pdid;
@@ -142,7 +143,8 @@ package ni_pkg;
     logic message;  // one stays behind it
   } transfer_ending_t;
 
-  // What a step of ni_transfers knows when it is decided: of the block that would begin, the block in its slot, and its answer.
+  // What a step of ni_transfers knows when it is decided: of the block that would begin, the block in its slot, and its
+  // answer.
   typedef struct packed {
     logic finishes;       // a block that begins is the last one
     logic more;           // there is one

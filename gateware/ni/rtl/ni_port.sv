@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// AXI4-Stream face of one intra-tile port of the router: a frame is a packet, both ways. TUSER has its header and footer but length and codes.
+// AXI4-Stream face of one intra-tile port of the router: a frame is a packet, both ways. TUSER has its header and
+// footer but length and codes.
 //
-// Plain vectors alone at the stream's side: TUSER is exanet_pkg::ni_user_t (docs/reference/packet.md). docs/gateware.md has the rules.
+// Plain vectors alone at the stream's side: TUSER is exanet_pkg::ni_user_t (docs/reference/packet.md). docs/gateware.md
+// has the rules.
 module ni_port #(
   parameter int unsigned Words = 128,  // of the buffer towards the router (ni_inject)
   parameter int unsigned Packets = 8,
   parameter int unsigned IntraDepth = 4096,  // as of the router
   parameter int unsigned IntraHeaders = 64,  // of the router's, those that this port may use
   parameter int unsigned IntraSlots = 8,
-  parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords  // payload of the largest packet, as of the router: no frame has more
+  // payload of the largest packet, as of the router: no frame has more
+  parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions along trees of nodes: parts of this node's processes and of the nodes below are combined in the order of their branches; the sum goes to the
-// node above, or is the result, which goes back down and into the processes' memory. docs/gateware.md has the rules.
+// Reductions along trees of nodes: parts of this node's processes and of the nodes below are combined in the order of
+// their branches; the sum goes to the node above, or is the result, which goes back down and into the processes'
+// memory. docs/gateware.md has the rules.
 //
-// A tree changes in steps of two cycles: one reads it, the next decides and writes it. What asks for steps (a packet, memory, the engine, a store) waits
-// for its own, and no step waits for anything. Each 16 cycles one tree's retransmission timeout is checked, so each tree's in 256.
+// A tree changes in steps of two cycles: one reads it, the next decides and writes it. What asks for steps (a packet,
+// memory, the engine, a store) waits for its own, and no step waits for anything. Each 16 cycles one tree's
+// retransmission timeout is checked, so each tree's in 256.
 //
-// Nothing is answered by itself: the result says that the part has come, the next part that the result has. A part without a result is sent again; one
-// that comes again of the reduction that ended last is answered by its result. What is older is nobody's.
+// Nothing is answered by itself: the result says that the part has come, the next part that the result has. A part
+// without a result is sent again; one that comes again of the reduction that ended last is answered by its result. What
+// is older is nobody's.
 module ni_reduce (
   input  logic                         clk_i,
   input  logic                         rst_ni,
@@ -42,7 +45,8 @@ module ni_reduce (
   input  logic [1:0]                   m_axi_bresp,
   input  logic                         m_axi_bvalid,
   output logic                         m_axi_bready,
-  output logic [15:0]                  at_work_o,  // trees that are not closed, or have a notice to send, or with memory
+  // trees that are not closed, or have a notice to send, or with memory
+  output logic [15:0]                  at_work_o,
   output logic                         stores_o,  // some are not over
   // counts since reset; they wrap
   output logic [31:0]                  ended_o,
@@ -214,8 +218,8 @@ module ni_reduce (
   assign arrival_steps = free && arrival_valid;
   assign refused_steps = free && refused && !arrival_valid;
   assign combined_steps = free && combined_q && !refused && !arrival_valid;
-  // An opening waits for the engine and then for the packet that is being taken in, behind which none begins. A step that has just decided may have
-  // made the engine busy.
+  // An opening waits for the engine and then for the packet that is being taken in, behind which none begins. A step
+  // that has just decided may have made the engine busy.
   assign order_steps = free && !combined_q && !refused && !arrival_valid && (calls || (hold_q && !decided_q && receiver_idle));
   assign chooses = scans || arrival_steps || refused_steps || combined_steps || order_steps;
   always_comb begin

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Combines the parts of a reduction in the order of their branches, however they have come: a pass over the words for each branch, the first of which
-// only copies. So an element is ((p0 + p1) + p2) + ..., with the same rounding in every run. A pass takes a cycle a word, but as many at
-// least as a sum needs until the next pass may read it.
+// Combines the parts of a reduction in the order of their branches, however they have come: a pass over the words for
+// each branch, the first of which only copies. So an element is ((p0 + p1) + p2) + ..., with the same rounding in every
+// run. A pass takes a cycle a word, but as many at least as a sum needs until the next pass may read it.
 module ni_reduce_engine (
   input  logic                                clk_i,
   input  logic                                rst_ni,

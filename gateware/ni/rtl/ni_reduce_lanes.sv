@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two words of vectors into one, element by element, AddLatency cycles later; one word a cycle. Minimum and maximum of floats are those of IEEE 754-2019:
-// a NaN on either side gives the NaN of ni_float_add, and -0 is less than +0. They compare as integers do, when the bits of negative floats
-// are turned round.
+// Two words of vectors into one, element by element, AddLatency cycles later; one word a cycle. Minimum and maximum of
+// floats are those of IEEE 754-2019: a NaN on either side gives the NaN of ni_float_add, and -0 is less than +0. They
+// compare as integers do, when the bits of negative floats are turned round.
 module ni_reduce_lanes (
   input  logic                          clk_i,
   input  logic                          first_i,  // the result is b as it is

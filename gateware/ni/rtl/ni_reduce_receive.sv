@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the packets of reductions in: a part to the place of its branch, a result to that of its tree, if the tree waits for it. Each waits for a step
-// of the unit behind its last beat, and for nothing else.
+// Takes the packets of reductions in: a part to the place of its branch, a result to that of its tree, if the tree
+// waits for it. Each waits for a step of the unit behind its last beat, and for nothing else.
 module ni_reduce_receive (
   input  logic                         clk_i,
   input  logic                         rst_ni,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notifies the neighbours of trees, and their processes: one packet or one write of memory after the other. Whom a tree has yet to notify, and of what, is
-// kept as a bit for each, so that to ask for it again costs nothing and never waits. Trees take turns; neighbours come before processes, as others
-// wait behind them. One write of memory is under way at most; packets go on meanwhile.
+// Notifies the neighbours of trees, and their processes: one packet or one write of memory after the other. Whom a tree
+// has yet to notify, and of what, is kept as a bit for each, so that to ask for it again costs nothing and never waits.
+// Trees take turns; neighbours come before processes, as others wait behind them. One write of memory is under way at
+// most; packets go on meanwhile.
 module ni_reduce_send (
   input  logic                            clk_i,
   input  logic                            rst_ni,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores of processors, out of the write channels of AXI4: one a cycle, in order, each with its address in units of 16 bytes, its bytes and which of them
-// count. Bursts of kind INCR, of any size up to 16 bytes a beat; others are answered with an error, and nothing of them is a store.
+// Stores of processors, out of the write channels of AXI4: one a cycle, in order, each with its address in units of 16
+// bytes, its bytes and which of them count. Bursts of kind INCR, of any size up to 16 bytes a beat; others are answered
+// with an error, and nothing of them is a store.
 module ni_stores #(
   parameter int unsigned AddressBits = 21,
   parameter int unsigned IdBits = 4
@@ -39,8 +40,8 @@ module ni_stores #(
   logic [127:0] data_q;
   logic [15:0] strobe_q;
 
-  // An address and a beat each come by themselves: what is ready follows from registers alone. A beat before its address waits for it here; an address
-  // before its first beat opens its burst.
+  // An address and a beat each come by themselves: what is ready follows from registers alone. A beat before its
+  // address waits for it here; an address before its first beat opens its burst.
   assign s_axi_awready = !open_q && space_q;
   assign s_axi_wready = !waits_q && space_q;
   assign addressed = s_axi_awvalid && s_axi_awready;

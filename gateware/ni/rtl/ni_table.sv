@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Table in block memory: one write and one read in a cycle, what was read a cycle later. With Same a read sees what is written at its own edge; without
-// it there is no write to an entry while it is read.
+// Table in block memory: one write and one read in a cycle, what was read a cycle later. With Same a read sees what is
+// written at its own edge; without it there is no write to an entry while it is read.
 module ni_table #(
   parameter int unsigned Entries = 1024,
   parameter int unsigned Width = 32,

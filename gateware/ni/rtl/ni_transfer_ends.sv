@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ends of ni_transfers, one after the other: each is written where that is wanted, then its channel is free.
 //
-// The message that stays behind a transfer is claimed first: one that is stored by who has seen the end stays. An end whose page is
-// not to be written is not; where addresses are translated its page is looked up when it is its turn. Limits: an end waits for the
-// one before it, for its page, for memory to take its word, and for space among 32 messages that are to be launched (ni_launches).
+// The message that stays behind a transfer is claimed first: one that is stored by who has seen the end stays. An end
+// whose page is not to be written is not; where addresses are translated its page is looked up when it is its turn.
+// Limits: an end waits for the one before it, for its page, for memory to take its word, and for space among 32
+// messages that are to be launched (ni_launches).
 module ni_transfer_ends #(
   parameter int unsigned Channels = 256,
   parameter int unsigned ContextBits = 8,

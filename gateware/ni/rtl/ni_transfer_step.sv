@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step of ni_transfers does, in its third cycle: the next state of a transfer, of a block in one of its slots, and of the
-// window of PSNs of its node; and the packet that it sends.
+// What a step of ni_transfers does, in its third cycle: the next state of a transfer, of a block in one of its slots,
+// and of the window of PSNs of its node; and the packet that it sends.
 //
-// A step has one of five kinds. Admit and Begin begin a block where a slot, a PSN and space for its first packet are free. Emit sends
-// a block's next packet. Answer takes an Ack, a Nack or the end of a read. Scan looks at a block that waits, and retransmits it when
-// its time is over, or gives it up. What each of them does has a name below: begins, emits, takes_psn, acks, nacks, parks,
-// retransmits, retries, frees. All of it is logic without state; core/nic/transfers/transfer_steps.cpp models it, a function a case.
+// A step has one of five kinds. Admit and Begin begin a block where a slot, a PSN and space for its first packet are
+// free. Emit sends a block's next packet. Answer takes an Ack, a Nack or the end of a read. Scan looks at a block that
+// waits, and retransmits it when its time is over, or gives it up. What each of them does has a name below: begins,
+// emits, takes_psn, acks, nacks, parks, retransmits, retries, frees. All of it is logic without state;
+// core/nic/transfers/transfer_steps.cpp models it, a function a case.
 module ni_transfer_step #(
   parameter int unsigned SlotBits = 10,
   parameter int unsigned Window = 32,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Submissions of ni_transfers: transfers that processes store, and reads that other nodes ask for, until a channel is free.
+// Submissions of ni_transfers: transfers that processes store, and reads that other nodes ask for, until a channel is
+// free.
 //
-// The first words of a transfer are kept for their context; the last one submits it. A channel is promised with that, or the
-// store is refused and the context's status says why. Reads of other nodes have a FIFO of their own, and so many channels as
-// the kernel keeps for them; who was admitted last goes behind where both wait. Limits: eight submissions and 32 reads wait.
+// The first words of a transfer are kept for their context; the last one submits it. A channel is promised with that,
+// or the store is refused and the context's status says why. Reads of other nodes have a FIFO of their own, and so many
+// channels as the kernel keeps for them; who was admitted last goes behind where both wait. Limits: eight submissions
+// and 32 reads wait.
 module ni_transfer_submit #(
   parameter int unsigned Contexts = 256,
   parameter int unsigned Channels = 256,
@@ -138,7 +140,8 @@ module ni_transfer_submit #(
     end
   end
 
-  // --- Channels that no store and no read has been promised. What is kept for others' reads may have been changed since; so may one fewer than none be left.
+  // --- Channels that no store and no read has been promised. What is kept for others' reads may have been changed
+  // since; so may one fewer than none be left.
   assign spares_next = spares_q - $signed((ChannelBits + 2)'(claims)) - $signed((ChannelBits + 2)'(serve_valid_i)) +
       $signed((ChannelBits + 2)'(release_i));
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers out of processes' stores: cut into blocks and packets, sent, kept until they are answered, and sent again where they were not.
+// Transfers out of processes' stores: cut into blocks and packets, sent, kept until they are answered, and sent again
+// where they were not.
 //
-// A transfer takes one of the channels, and each of these has four slots for blocks. A block is what is written between two multiples of 4 KiB of the target's
-// address, a packet what is between two of 512 bytes, so what goes to memory there never crosses one. Blocks are numbered among those to their node when
-// they begin (PSN); at most Window of them in a row are under way to a node, which is what it remembers (ni_blocks). A block is answered as a whole: an
-// Ack frees its slot, a Nack fails its transfer, and one that is not answered is sent again, whole, after a time that doubles, and fails at last. A
-// transfer has ended when none of its blocks is under way; then transfer_end is written, and its channel is free.
+// A transfer takes one of the channels, and each of these has four slots for blocks. A block is what is written between
+// two multiples of 4 KiB of the target's address, a packet what is between two of 512 bytes, so what goes to memory
+// there never crosses one. Blocks are numbered among those to their node when they begin (PSN); at most Window of them
+// in a row are under way to a node, which is what it remembers (ni_blocks). A block is answered as a whole: an Ack
+// frees its slot, a Nack fails its transfer, and one that is not answered is sent again, whole, after a time that
+// doubles, and fails at last. A transfer has ended when none of its blocks is under way; then transfer_end is written,
+// and its channel is free.
 //
 // A fence is a last block of 8 bytes out of the transfer's stores. It is sent behind the last packet of the others and
 // names those that have not been answered, at most three, so that the target takes it behind them; one that nobody
@@ -13,25 +16,28 @@
 //
 // A read is a channel at each end. The one that asks has one block, a packet with the read's addresses and length in it
 // (request). Once that is acknowledged the channel waits for the read's end, without a PSN, and gives up after
-// read_timeout; where the other node has no channel to spare (Busy) the request gets a new PSN some rounds later.
-// The one that serves is a transfer as others, but its fence names the request and says whether it has failed: it comes
-// behind what has failed, too, when none of its other blocks is under way. kept_channels serve and the others do not, so
-// nodes that have asked with all that they may take serve each other, and a process that counts its transfers finds space.
+// read_timeout; where the other node has no channel to spare (Busy) the request gets a new PSN some rounds later. The
+// one that serves is a transfer as others, but its fence names the request and says whether it has failed: it comes
+// behind what has failed, too, when none of its other blocks is under way. kept_channels serve and the others do not,
+// so nodes that have asked with all that they may take serve each other, and a process that counts its transfers finds
+// space.
 //
-// A block of which a page is not to be used, here or at its target, is parked in its slot, without a PSN, until its time to be sent again has come. Then it
-// gets a new one; after fault_tries of them its transfer has failed. No fence begins meanwhile: it would name a PSN that may be another block's. One
-// that has begun before, and will not be taken, gives its PSN back when it would be sent again, so that the blocks before it find one. A block that
-// was sent again under its PSN keeps it where a page is not to be read here: its target may have all of it, and must know it again.
+// A block of which a page is not to be used, here or at its target, is parked in its slot, without a PSN, until its
+// time to be sent again has come. Then it gets a new one; after fault_tries of them its transfer has failed. No fence
+// begins meanwhile: it would name a PSN that may be another block's. One that has begun before, and will not be taken,
+// gives its PSN back when it would be sent again, so that the blocks before it find one. A block that was sent again
+// under its PSN keeps it where a page is not to be read here: its target may have all of it, and must know it again.
 //
-// All state changes by steps, one begun every three cycles at most, each of which reads the tables in its first cycle and writes them in its fourth, which
-// is the first one of the next. Steps, by who goes first: the scan of a slot, once in 16 cycles; an answer; then in turn a new transfer with its first
-// packet, and the next packet of a block, or of a transfer's next block, in the order in which these were queued. So channels take turns packet by packet,
-// and the blocks of a transfer begin one after the other. A scan that nobody waits for lets a new transfer go first in the four cycles from when it is
-// pending on, which is at most six cycles later then. Nothing here waits for the network but packets: without space for one, new transfers are kept, and
-// answers taken.
+// All state changes by steps, one begun every three cycles at most, each of which reads the tables in its first cycle
+// and writes them in its fourth, which is the first one of the next. Steps, by who goes first: the scan of a slot, once
+// in 16 cycles; an answer; then in turn a new transfer with its first packet, and the next packet of a block, or of a
+// transfer's next block, in the order in which these were queued. So channels take turns packet by packet, and the
+// blocks of a transfer begin one after the other. A scan that nobody waits for lets a new transfer go first in the four
+// cycles from when it is pending on, which is at most six cycles later then. Nothing here waits for the network but
+// packets: without space for one, new transfers are kept, and answers taken.
 //
-// Here are the steps' order, tables and first two cycles; ni_transfer_submit has what comes before them, ni_transfer_step what they do, ni_transfer_ends
-// what comes behind.
+// Here are the steps' order, tables and first two cycles; ni_transfer_submit has what comes before them,
+// ni_transfer_step what they do, ni_transfer_ends what comes behind.
 module ni_transfers #(
   parameter int unsigned Contexts = 256,
   parameter int unsigned Channels = 256,
@@ -148,8 +154,8 @@ module ni_transfers #(
     .valid_o(submission_valid), .taken_i(submission_taken), .submission_o(submission), .peer_o(submission_peer),
     .context_o(submission_context), .release_i(release_channel), .released_serves_i(released_serves));
 
-  // --- Queues: channels that nobody has, those whose transfer is to begin a block, and blocks with packets to send. A channel, and a slot, is in a
-  // queue at most once.
+  // --- Queues: channels that nobody has, those whose transfer is to begin a block, and blocks with packets to send. A
+  // channel, and a slot, is in a queue at most once.
   logic spare_valid, begin_valid, emit_valid, spare_taken, begin_taken, emit_taken, begin_pushes_q, emit_pushes_q, begin_first;
   logic [SlotBits:0] emits_pushed, emits_pushed_q, emits_taken_q, begin_behind;
   channel_t spare, begin_channel, channel3_q, released;
@@ -158,7 +164,8 @@ module ni_transfers #(
   exanet_fifo #(.Width(ChannelBits), .Depth(Channels)) u_spare (
     .clk_i, .rst_ni, .write_i(release_channel || (clears && 32'(clear_q) < Channels)), .data_i(clears ? clear_q[ChannelBits-1:0] : released),
     .read_i(spare_taken), .valid_o(spare_valid), .data_o(spare));
-  // A channel that is to begin a block is behind all blocks that were queued before it, or with it: it goes when these have been taken.
+  // A channel that is to begin a block is behind all blocks that were queued before it, or with it: it goes when these
+  // have been taken.
   exanet_fifo_block #(.Width(SlotBits + 1 + ChannelBits), .Depth(Channels)) u_begin (
     .clk_i, .rst_ni, .write_i(begin_pushes_q), .data_i({emits_pushed, channel3_q}), .read_i(begin_taken), .keep_i(1'b0), .rewind_i(1'b0),
     .valid_o(begin_valid), .data_o({begin_behind, begin_channel}));
@@ -275,7 +282,8 @@ module ni_transfers #(
     end
   end
 
-  // --- Tables: what does not change while a transfer is under way, what does, blocks, and the window of PSNs of each node.
+  // --- Tables: what does not change while a transfer is under way, what does, blocks, and the window of PSNs of each
+  // node.
   typedef struct packed {
     transfer_order_t order;
     peer_t peer;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Translates addresses on one of the interface's ways to memory: 64 pages of protection domains are kept here, and ni_walk is asked for others.
+// Translates addresses on one of the interface's ways to memory: 64 pages of protection domains are kept here, and
+// ni_walk is asked for others.
 //
-// A client looks a page up in one cycle and knows the next; what is not here is known when it has been walked to. Pages are kept by their size, two at
-// each place: 32 of 4 KiB, 16 of 64 KiB, 16 of 2 MiB. What is not to be used (a page that is not there, or is not to be written) is not kept, so that a
-// kernel that changes its mind need not say so. Contract: from a look until it is known there is no other, and nothing is cleared.
+// A client looks a page up in one cycle and knows the next; what is not here is known when it has been walked to. Pages
+// are kept by their size, two at each place: 32 of 4 KiB, 16 of 64 KiB, 16 of 2 MiB. What is not to be used (a page
+// that is not there, or is not to be written) is not kept, so that a kernel that changes its mind need not say so.
+// Contract: from a look until it is known there is no other, and nothing is cleared.
 module ni_translate #(
   parameter bit Writes = 1'b0  // pages have to be writable
 ) (
@@ -85,8 +87,9 @@ module ni_translate #(
     end
   end
 
-  // A page has one size, so one of them hits; a kernel that changes a size without an invalidation gets one of both. An entry is compared in parts when it
-  // is looked at; whether it hits, and which one it is, is found behind that, where less is to be done in a cycle.
+  // A page has one size, so one of them hits; a kernel that changes a size without an invalidation gets one of both. An
+  // entry is compared in parts when it is looked at; whether it hits, and which one it is, is found behind that, where
+  // less is to be done in a cycle.
   always_comb begin
     frame_o = walked_frame_q;
     for (int unsigned s = 0; s < Sizes; s++) for (int unsigned w = 0; w < Ways; w++) if (hits[s][w]) frame_o = frames[s][w];

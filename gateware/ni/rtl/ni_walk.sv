@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks tables of pages in memory for those who translate (ni_translate), one page at a time, in turn; and keeps the faults that the kernel has yet to take.
+// Walks tables of pages in memory for those who translate (ni_translate), one page at a time, in turn; and keeps the
+// faults that the kernel has yet to take.
 //
-// A domain's first table is in a register. A table has 512 entries of 8 bytes (ni_page): the third one pages of 2 MiB or the fourth tables, that one pages
-// of 4 or 64 KiB. So four reads of memory find a page, three a large one. An entry that memory refuses to read is none.
+// A domain's first table is in a register. A table has 512 entries of 8 bytes (ni_page): the third one pages of 2 MiB
+// or the fourth tables, that one pages of 4 or 64 KiB. So four reads of memory find a page, three a large one. An entry
+// that memory refuses to read is none.
 //
-// A fault that finds the queue full is counted and forgotten: who has caused it asks again, as long as the transfer goes on.
+// A fault that finds the queue full is counted and forgotten: who has caused it asks again, as long as the transfer
+// goes on.
 module ni_walk #(
   parameter int unsigned Domains = 1024
 ) (

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A memory at an AXI4 write port of 128 bits: it answers a burst a fixed time after its last beat, in order; ready falls at random where that is wanted.
+// A memory at an AXI4 write port of 128 bits: it answers a burst a fixed time after its last beat, in order; ready
+// falls at random where that is wanted.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +49,8 @@ class AxiWrites {
     beat.strobe = strobe;
     beat.last = last;
   }
-  // What has come with its address goes to memory, a line each; a burst of which some line is refused does so from there on.
+  // What has come with its address goes to memory, a line each; a burst of which some line is refused does so from
+  // there on.
   template <typename Memory, typename See>
   void write(std::uint64_t cycle, Memory& memory, See see) {
     for (; !beats_.empty() && !bursts_.empty(); beats_.pop_front()) {

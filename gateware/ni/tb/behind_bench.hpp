@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verilated nodes whose processes keep messages behind transfers. Each message carries a token, by which the mailboxes say what came.
+// Verilated nodes whose processes keep messages behind transfers. Each message carries a token, by which the mailboxes
+// say what came.
 #pragma once
 
 #include <doctest/doctest.h>

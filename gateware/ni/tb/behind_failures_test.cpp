@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages that stay behind transfers, where something goes wrong: transfers, ends and mailboxes that fail, pages that are given to other domains, resets.
+// Messages that stay behind transfers, where something goes wrong: transfers, ends and mailboxes that fail, pages that
+// are given to other domains, resets.
 #include "gateware/ni/tb/behind_bench.hpp"
 
 using namespace exanet;

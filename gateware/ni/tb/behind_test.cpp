@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages that stay behind transfers, from processes' stores to mailboxes, words and status. Each is sent once, when its transfer has ended and memory
-// has answered bytes, fence and end. Nothing else touches it: transfers of other contexts, those that were refused, stores of any number.
+// Messages that stay behind transfers, from processes' stores to mailboxes, words and status. Each is sent once, when
+// its transfer has ended and memory has answered bytes, fence and end. Nothing else touches it: transfers of other
+// contexts, those that were refused, stores of any number.
 #include <algorithm>
 
 #include "gateware/ni/tb/behind_bench.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages that stay behind transfers, at each distance in time between a message's store and a transfer's end, and in drawn traffic, where packets are lost
-// and come late: each message comes once or fails, as its transfer does, and every slot is free again.
+// Messages that stay behind transfers, at each distance in time between a message's store and a transfer's end, and in
+// drawn traffic, where packets are lost and come late: each message comes once or fails, as its transfer does, and
+// every slot is free again.
 #include <algorithm>
 #include <random>
 
@@ -306,7 +307,8 @@ TEST_CASE("behind: a transfer that fails and names the slot of one that is queue
   }
 }
 
-// Campaigns: so many messages (EXANET_BEHIND) of each of so many seeds (EXANET_BEHIND_SEEDS) from one on (EXANET_BEHIND_SEED).
+// Campaigns: so many messages (EXANET_BEHIND) of each of so many seeds (EXANET_BEHIND_SEEDS) from one on
+// (EXANET_BEHIND_SEED).
 TEST_CASE("behind: drawn traffic") {
   const auto messages = static_cast<unsigned>(given("EXANET_BEHIND", in_full() ? 3000 : 600));
   const std::uint64_t first = given("EXANET_BEHIND_SEED", 1), seeds = given("EXANET_BEHIND_SEEDS", 4);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel changes amid traffic: mailboxes and pages that go from one domain to another, nodes whose numbers are cleared, tries, an interface that is
-// reset and not configured yet. Nobody gets what is another's, nothing is lost that was acknowledged, and everything ends.
+// What the kernel changes amid traffic: mailboxes and pages that go from one domain to another, nodes whose numbers are
+// cleared, tries, an interface that is reset and not configured yet. Nobody gets what is another's, nothing is lost
+// that was acknowledged, and everything ends.
 #include <deque>
 
 #include "gateware/ni/tb/behind_bench.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A link between two nodes that is cut while transfers are under way, and comes back: every word that enters it meanwhile is lost, in both directions.
+// A link between two nodes that is cut while transfers are under way, and comes back: every word that enters it
+// meanwhile is lost, in both directions.
 #include <doctest/doctest.h>
 
 #include "gateware/ni/tb/transfer_traffic.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may become of packets between a router and a network interface: lost, damaged, handed over twice, or late, behind others that came after them; and
-// a node that is cut off, for a while or for good. All of it is drawn from a seed and from the packet's number at its port, so the model of the same
-// packets meets the same.
+// What may become of packets between a router and a network interface: lost, damaged, handed over twice, or late,
+// behind others that came after them; and a node that is cut off, for a while or for good. All of it is drawn from a
+// seed and from the packet's number at its port, so the model of the same packets meets the same.
 #pragma once
 
 #include <algorithm>

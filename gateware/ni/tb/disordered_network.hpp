@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network of the model behind which packets are lost, damaged, doubled and late, as Disorder does it to those of Verilated nodes.
+// A network of the model behind which packets are lost, damaged, doubled and late, as Disorder does it to those of
+// Verilated nodes.
 #pragma once
 
 #include <memory>
@@ -10,7 +11,8 @@
 
 namespace exanet::gateware {
 
-// Stands between a network and the interfaces above. Contract: these give back the slots of all ports, and there are at most four.
+// Stands between a network and the interfaces above. Contract: these give back the slots of all ports, and there are at
+// most four.
 class DisorderedNetwork final : public Network {
  public:
   DisorderedNetwork(EventQueue& events, Time cycle, const DisorderConfig& config, std::size_t nodes, PacketSink above)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A second port of a memory, AXI4 of 128 bits for reads and for writes of any bytes. It answers in order, reads and writes each for themselves, a fixed
-// time after a burst's address or last beat; ready falls at random, and beats of a read pause, where that is wanted.
+// A second port of a memory, AXI4 of 128 bits for reads and for writes of any bytes. It answers in order, reads and
+// writes each for themselves, a fixed time after a burst's address or last beat; ready falls at random, and beats of a
+// read pause, where that is wanted.
 #pragma once
 
 #include "gateware/ni/tb/axi_memory.hpp"

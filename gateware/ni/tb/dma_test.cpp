@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames of a DMA engine through ni_dma_send and ni_dma_receive, at random rates. The modules' own assertions check the rules of the streams.
+// Frames of a DMA engine through ni_dma_send and ni_dma_receive, at random rates. The modules' own assertions check the
+// rules of the streams.
 #include <doctest/doctest.h>
 
 #include <array>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words that Verilated nodes write behind transfers: when they come, and that none comes before the bytes that it is behind, whatever is lost or refused.
+// Words that Verilated nodes write behind transfers: when they come, and that none comes before the bytes that it is
+// behind, whatever is lost or refused.
 #include <doctest/doctest.h>
 
 #include "gateware/ni/tb/transfer_traffic.hpp"
@@ -140,7 +141,8 @@ TEST_CASE("fences: puts of 64 bytes with one each") {
   CHECK(network.transfer_counts(0)[2] == 0);
 }
 
-// Two blocks and a fence, of which one packet, or one answer, is lost: nothing else is sent again but the fence that came too early.
+// Two blocks and a fence, of which one packet, or one answer, is lost: nothing else is sent again but the fence that
+// came too early.
 TEST_CASE("fences: a packet before one, it itself, or an answer is lost") {
   constexpr std::uint32_t kLength = 6000;
   constexpr std::size_t kPackets = 13;  // with the fence: 4096 and 1904 bytes

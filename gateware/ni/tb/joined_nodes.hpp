@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verilated nodes with two inter-tile ports, joined by lines in C++: as a ring; or four as a torus of two by two.
 //
-// A cycle's number is that of its clock edge at the end: a store is taken, and a word is on a port, in the cycle in which the edge at its end sees it.
+// A cycle's number is that of its clock edge at the end: a store is taken, and a word is on a port, in the cycle in
+// which the edge at its end sees it.
 #pragma once
 
 #include <algorithm>
@@ -94,8 +95,8 @@ void clock_nodes(std::vector<Node>& nodes, unsigned level) {
   }
 }
 
-// Such nodes and their clock. `Network` says by drive() what a node sees in a cycle, and by sample() what has come of it before the edge at
-// the cycle's end; `Node` has the stores that are to come.
+// Such nodes and their clock. `Network` says by drive() what a node sees in a cycle, and by sample() what has come of
+// it before the edge at the cycle's end; `Node` has the stores that are to come.
 template <typename Network, typename Node>
 class NodeNetwork {
  public:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores of the kernel while messages wait for a slow memory: none of them holds up what others store for as long as memory does.
+// Stores of the kernel while messages wait for a slow memory: none of them holds up what others store for as long as
+// memory does.
 #include <algorithm>
 #include <functional>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random messages between Verilated nodes, with what must become of each: delivered whole and once where a slot comes free without a reason, not at all where
-// it was refused, and only into a mailbox of the sender's domain.
+// Random messages between Verilated nodes, with what must become of each: delivered whole and once where a slot comes
+// free without a reason, not at all where it was refused, and only into a mailbox of the sender's domain.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,8 @@ struct TrafficConfig {
   unsigned least_bytes = 0, most_bytes = 64;
 };
 
-// Mailboxes 0 to 3 are open to domain 10 + mailbox; 4 is closed; the others have never been opened. Context c is of domain 10 + c % 4.
+// Mailboxes 0 to 3 are open to domain 10 + mailbox; 4 is closed; the others have never been opened. Context c is of
+// domain 10 + c % 4.
 class Traffic {
  public:
   static constexpr unsigned kDomains = 4, kClosedMailbox = 4;
@@ -191,7 +192,8 @@ class Traffic {
       const auto channel = static_cast<unsigned>(message->entry.channel());
       REQUIRE(channel < 4 * kContexts);
       Message& sent = nodes_[from].contexts[channel / 4].slots[channel % 4];
-      // The slot may have come free, but holds what it held until its context stores again; then the reader looked too late.
+      // The slot may have come free, but holds what it held until its context stores again; then the reader looked too
+      // late.
       CHECK(message->entry.pdid() == domain(m));
       if (config_.reads >= 1) {
         CHECK(sent.target == Target::kOpen);

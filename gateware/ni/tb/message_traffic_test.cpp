@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random messages between Verilated nodes, under load, with full mailboxes, wrong targets and bad lines: none is lost, doubled, changed, or written where it may
-// not be, and each that fails is reported.
+// Random messages between Verilated nodes, under load, with full mailboxes, wrong targets and bad lines: none is lost,
+// doubled, changed, or written where it may not be, and each that fails is reported.
 #include "gateware/ni/tb/message_traffic.hpp"
 
 #include <doctest/doctest.h>

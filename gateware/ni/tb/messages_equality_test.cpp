@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Are the Verilated network interfaces and the model of core/nic/messages the same, cycle by cycle?
 //
-// Processors of the Verilated nodes store messages at drawn times, and say how far they have read their mailboxes a drawn time after each entry. The
-// model is given each store in the cycle in which the bus has taken it, and has to come to the same: when each header is at its router, when each
-// entry is in memory and where, when each slot is answered and how, and what is counted.
+// Processors of the Verilated nodes store messages at drawn times, and say how far they have read their mailboxes a
+// drawn time after each entry. The model is given each store in the cycle in which the bus has taken it, and has to
+// come to the same: when each header is at its router, when each entry is in memory and where, when each slot is
+// answered and how, and what is counted.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -371,7 +372,8 @@ TEST_CASE("messages equality: answers lost again and again") {
                  .seed = ++seed});
 }
 
-// A message that was sent again is answered by its first packet while the second waits for its port: its slot takes no store until that has gone.
+// A message that was sent again is answered by its first packet while the second waits for its port: its slot takes no
+// store until that has gone.
 TEST_CASE("messages equality: stores to slots whose frames wait") {
   for (const std::uint64_t seed : {18300023u, 5000u, 5001u, 5002u})
     compare_whole({.nodes = 8,
@@ -387,7 +389,8 @@ TEST_CASE("messages equality: stores to slots whose frames wait") {
                    .seed = seed});
 }
 
-// Cases that are drawn, on seeds that no other case here has: EXANET_MESSAGES of them from EXANET_MESSAGES_SEED on, for a campaign.
+// Cases that are drawn, on seeds that no other case here has: EXANET_MESSAGES of them from EXANET_MESSAGES_SEED on, for
+// a campaign.
 TEST_CASE("messages equality: drawn cases") {
   const std::uint64_t messages = given("EXANET_MESSAGES", 700);
   std::uint64_t seed = given("EXANET_MESSAGES_SEED", 1'000'000), compared = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verilated nodes that send messages to each other: what is stored comes whole, into its mailbox, once, and every slot comes free again.
+// Verilated nodes that send messages to each other: what is stored comes whole, into its mailbox, once, and every slot
+// comes free again.
 #include <doctest/doctest.h>
 
 #include <map>

@@ -24,7 +24,8 @@ inline constexpr Time kCycle = Time::ps(6400);
 
 struct Happening {
   std::uint64_t cycle;
-  // 'h' header at the router, 'd' last word out of it, 's' last beat of a mailbox's entry, 'a' answer to a message, 'w' last beat of a transfer's burst
+  // 'h' header at the router, 'd' last word out of it, 's' last beat of a mailbox's entry, 'a' answer to a message, 'w'
+  // last beat of a transfer's burst
   char what;
   std::size_t node;
   std::uint64_t a, b;  // port; place, sender and number; slot and answer; line, and what an end says
@@ -35,7 +36,8 @@ inline std::ostream& operator<<(std::ostream& out, const Happening& h) {
   return out << h.cycle << ' ' << h.what << " node " << h.node << ' ' << std::hex << h.a << std::dec << ' ' << h.b;
 }
 
-// Once what sets the nodes up has been stored: nobody's stores have been taken, and all begin somewhere in the next cycles.
+// Once what sets the nodes up has been stored: nobody's stores have been taken, and all begin somewhere in the next
+// cycles.
 template <typename Network, typename Processor>
 void begin_processors(Network& network, std::vector<Processor>& processors, std::mt19937_64& random) {
   network.run_until_stored();

@@ -21,7 +21,8 @@ namespace exanet::gateware {
 
 inline constexpr unsigned kContexts = 16, kMailboxes = 32, kPeers = 64, kChannels = 64;  // as ni_node.sv has them
 
-// A store of the processor: up to 16 bytes of a line, offered in `cycle` or, if others are before it, when these have been taken.
+// A store of the processor: up to 16 bytes of a line, offered in `cycle` or, if others are before it, when these have
+// been taken.
 struct Store {
   std::uint64_t cycle;
   std::uint32_t address;  // of the line

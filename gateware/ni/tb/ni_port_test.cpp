@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verilated ni_ports: at the intra-tile ports of a Verilated router, with random frames at random rates, and one alone, whose packets are made and taken
-// apart by the C++ of the other tests.
+// Verilated ni_ports: at the intra-tile ports of a Verilated router, with random frames at random rates, and one alone,
+// whose packets are made and taken apart by the C++ of the other tests.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -72,7 +72,8 @@ std::vector<Beat> beats_of(const Frame& frame, std::mt19937_64& random) {
   return beats;
 }
 
-// A master and a slave at one ni_port, each ready or not with a probability. The model's own assertions check the rules of its streams.
+// A master and a slave at one ni_port, each ready or not with a probability. The model's own assertions check the rules
+// of its streams.
 class Port {
  public:
   Port(VerilatedContext& context, std::uint64_t seed) : model(std::make_unique<Vni_port>(&context)), random_(seed) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of pages of protection domains in a memory, as a kernel keeps them for ni_walk, and the port by which it reads them.
+// Tables of pages of protection domains in a memory, as a kernel keeps them for ni_walk, and the port by which it reads
+// them.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verilated nodes whose transfers name addresses of protection domains: pages of all sizes at both ends, faults that are reported, resolved and given up, and
-// revocation while transfers run.
+// Verilated nodes whose transfers name addresses of protection domains: pages of all sizes at both ends, faults that
+// are reported, resolved and given up, and revocation while transfers run.
 #include <doctest/doctest.h>
 
 #include "gateware/ni/tb/transfer_traffic.hpp"
@@ -346,8 +346,8 @@ TEST_CASE(
   CHECK(word_of(*network.node(1).memory, Pages::kFenceFrames) == 0);
 }
 
-// Memory refuses one of two blocks, and the answers that say so are lost, its own and the end's; the other one has found its page missing, and comes again
-// behind the end that names both.
+// Memory refuses one of two blocks, and the answers that say so are lost, its own and the end's; the other one has
+// found its page missing, and comes again behind the end that names both.
 TEST_CASE(
     "pages: of a read that memory refuses nothing comes behind its end, though a block of it waits for its page") {
   for (const bool refused_first : {false, true}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a transfer read or write what its domain may not? Nodes with several domains, whose pages are there, read-only or not at all, and are revoked and
-// put back meanwhile; transfers with addresses of their own domain and of others, across pages, some with fences. Each domain's memory holds bytes that say
-// whose they are.
+// Does a transfer read or write what its domain may not? Nodes with several domains, whose pages are there, read-only
+// or not at all, and are revoked and put back meanwhile; transfers with addresses of their own domain and of others,
+// across pages, some with fences. Each domain's memory holds bytes that say whose they are.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -172,7 +172,8 @@ class Protection {
     for (unsigned i = 0; i < 6; ++i) change(n, pick(kDomains), pick(kPages));
     net_.invalidate(n);
     const std::uint32_t wanted = ++nodes_[n].invalidations;
-    // It waits for up to 16 packets to get into the network, and so for receivers that walk to a page for each of theirs.
+    // It waits for up to 16 packets to get into the network, and so for receivers that walk to a page for each of
+    // theirs.
     const std::uint64_t begun = net_.cycle();
     while (net_.page_counts(n)[3] != wanted) REQUIRE(net_.cycle() - begun < 200'000);
     longest = std::max(longest, net_.cycle() - begun);

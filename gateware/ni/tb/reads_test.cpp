@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verilated nodes that read each other's memory: every byte where it is to go, none beside, and one end, whatever is lost, refused or busy.
+// Verilated nodes that read each other's memory: every byte where it is to go, none beside, and one end, whatever is
+// lost, refused or busy.
 #include <doctest/doctest.h>
 
 #include "gateware/ni/tb/transfer_traffic.hpp"
@@ -238,7 +239,8 @@ TEST_CASE(
   check_written(network, 1, kOwn, 0, kTarget + 0x100000, 6000);
 }
 
-// A reader that is not patient gives up while the other node still serves: late ends are nobody's, and what has the channel then goes its way.
+// A reader that is not patient gives up while the other node still serves: late ends are nobody's, and what has the
+// channel then goes its way.
 TEST_CASE("transfers: a read that is given up too early does not disturb what has its channel next") {
   NiNetwork network(2, {.memory = {.latency_cycles = 20}, .block_timeout = 1, .read_timeout = 1});
   open_all(network);

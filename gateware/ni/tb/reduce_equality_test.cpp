@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do the model's reductions (core/nic/reductions) take the cycles of the Verilated ones? Each packet into the router and out of it, and each end in memory,
-// in the same cycle, with what it says.
+// Do the model's reductions (core/nic/reductions) take the cycles of the Verilated ones? Each packet into the router
+// and out of it, and each end in memory, in the same cycle, with what it says.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -275,7 +275,8 @@ TEST_CASE("reductions equality: many trees, losses, and what fails") {
   CHECK(total_repeated > 0);
 }
 
-// Cases that are drawn, on seeds that no other case here has: EXANET_REDUCTIONS ends of them from EXANET_REDUCTIONS_SEED on, for a campaign.
+// Cases that are drawn, on seeds that no other case here has: EXANET_REDUCTIONS ends of them from
+// EXANET_REDUCTIONS_SEED on, for a campaign.
 TEST_CASE("reductions equality: drawn cases") {
   const std::uint64_t ends = given("EXANET_REDUCTIONS", 800);
   std::uint64_t seed = given("EXANET_REDUCTIONS_SEED", 1'000'000);

@@ -73,7 +73,8 @@ class Lanes {
   std::uint64_t checked_ = 0, wrong_ = 0;
 };
 
-// b becomes what nearly cancels a, or is half of its last bit away: where sums lose many bits, and where they are rounded.
+// b becomes what nearly cancels a, or is half of its last bit away: where sums lose many bits, and where they are
+// rounded.
 template <typename Bits>
 void near(Bytes& b, const Bytes& a, unsigned fraction_bits, std::mt19937_64& random) {
   for (std::size_t i = 0; i < 16; i += sizeof(Bits)) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verilated nodes with reduction unit, router and links, each with a processor that stores and loads, and a memory; and trees of them.
+// Verilated nodes with reduction unit, router and links, each with a processor that stores and loads, and a memory; and
+// trees of them.
 #pragma once
 
 #include <doctest/doctest.h>

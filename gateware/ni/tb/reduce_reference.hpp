@@ -77,7 +77,8 @@ inline void combine(ReduceType type, ReduceOperation operation, Bytes& a, const 
   }
 }
 
-// The bits of a float that is likely to be at an edge: a denormal, an infinity, a NaN, one whose fraction is all zeros or ones, near one of a few exponents.
+// The bits of a float that is likely to be at an edge: a denormal, an infinity, a NaN, one whose fraction is all zeros
+// or ones, near one of a few exponents.
 inline std::uint64_t odd_float(unsigned exponent_bits, unsigned fraction_bits, std::mt19937_64& random) {
   const std::uint64_t most = (std::uint64_t{1} << exponent_bits) - 1, ones = (std::uint64_t{1} << fraction_bits) - 1;
   const std::uint64_t near = most / 2 + random() % (2 * fraction_bits) - fraction_bits;

@@ -8,7 +8,8 @@
 
 namespace exanet::gateware {
 
-// A tree over all nodes in a drawn order, each below one that came before; processes at some of what is left of the branches, one at least at each leaf.
+// A tree over all nodes in a drawn order, each below one that came before; processes at some of what is left of the
+// branches, one at least at each leaf.
 inline Tree random_tree(std::size_t nodes, unsigned most_processes, std::mt19937_64& random) {
   Tree tree;
   std::vector<std::size_t> order(nodes);

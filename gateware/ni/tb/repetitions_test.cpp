@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages that are sent again, and old copies of them: is each there once, and reported as that, however many acknowledgements are lost and copies late?
+// Messages that are sent again, and old copies of them: is each there once, and reported as that, however many
+// acknowledgements are lost and copies late?
 #include <map>
 
 #include "gateware/ni/tb/behind_bench.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random transfers between Verilated nodes, with what must become of each: all bytes at their target, none beside them, none again once their owner has
-// been reported, and one end, which says why where memory or nobody at all was in the way.
+// Random transfers between Verilated nodes, with what must become of each: all bytes at their target, none beside them,
+// none again once their owner has been reported, and one end, which says why where memory or nobody at all was in the
+// way.
 #pragma once
 
 #include <map>
@@ -106,8 +107,8 @@ inline void open_all(NiNetwork& network) {
   network.run_until_stored();
 }
 
-// Cycles from a transfer's last store to the first read of memory, alone, in each phase of the sender's turns: steps of three cycles, and every sixteenth
-// a look for what is to be sent again.
+// Cycles from a transfer's last store to the first read of memory, alone, in each phase of the sender's turns: steps of
+// three cycles, and every sixteenth a look for what is to be sent again.
 inline std::vector<std::uint64_t> first_reads(NiNetwork& network) {
   constexpr std::uint64_t kPhases = 48, kQuiet = 10 * kPhases;
   std::vector<std::uint64_t> found;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random transfers between Verilated nodes, under load, with slow memory, memory that refuses, nodes that are not there and bad lines.
+// Random transfers between Verilated nodes, under load, with slow memory, memory that refuses, nodes that are not there
+// and bad lines.
 #include "gateware/ni/tb/transfer_traffic.hpp"
 
 #include <doctest/doctest.h>

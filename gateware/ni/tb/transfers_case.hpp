@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A case by which transfers of the Verilated network interfaces and of their model are compared, what is stored in it, the kernel of
-// its nodes, which maps pages and revokes some, and what came of it.
+// A case by which transfers of the Verilated network interfaces and of their model are compared, what is stored in it,
+// the kernel of its nodes, which maps pages and revokes some, and what came of it.
 //
 // All is drawn from the case's seed. Limits: pages of a domain are in frames of its own, one to one.
 #pragma once
@@ -190,8 +190,8 @@ class Kernel {
 
 struct Result {
   std::vector<Happening> happenings;
-  // packets sent, transfers ended, blocks repeated, answers stale; packets written, repeated, dropped, blocks answered; messages sent and stored;
-  // pages walked to, faults, invalidations
+  // packets sent, transfers ended, blocks repeated, answers stale; packets written, repeated, dropped, blocks answered;
+  // messages sent and stored; pages walked to, faults, invalidations
   std::array<std::uint64_t, 13> counts{};
   std::uint64_t busy = 0;  // requests of reads that were refused
   std::uint64_t whole = 0, reported = 0;  // transfers, where packets are lost and the like

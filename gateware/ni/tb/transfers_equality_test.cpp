@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Are transfers of the Verilated network interfaces, with messages beside them, and the model of core/nic/transfers the same, cycle by cycle?
+// Are transfers of the Verilated network interfaces, with messages beside them, and the model of core/nic/transfers the
+// same, cycle by cycle?
 //
-// Both have to come to the same: when each header is at its router, when each packet, each end and each entry is in memory and where, when each slot
-// is answered and how, and what is counted.
+// Both have to come to the same: when each header is at its router, when each packet, each end and each entry is in
+// memory and where, when each slot is answered and how, and what is counted.
 #include "gateware/ni/tb/transfers_equality.hpp"
 
 using namespace exanet;
@@ -116,7 +117,8 @@ TEST_CASE("transfers equality: repeated and given up") {
   MESSAGE("transfers: " << total_transfers << ", blocks repeated " << total_repeated << ", given up " << total_silent);
 }
 
-// Domains whose pages are of all sizes, some not there, some read-only, some of them late, and revoked while transfers run.
+// Domains whose pages are of all sizes, some not there, some read-only, some of them late, and revoked while transfers
+// run.
 TEST_CASE("transfers equality: pages") {
   std::uint64_t seed = 3000;
   for (const unsigned unmapped : {0u, 20u, 3u})
@@ -147,7 +149,8 @@ TEST_CASE("transfers equality: pages") {
                              << total_invalidations);
 }
 
-// Cases that are drawn, on seeds that no other case here has: EXANET_TRANSFERS of them from EXANET_TRANSFERS_SEED on, for a campaign.
+// Cases that are drawn, on seeds that no other case here has: EXANET_TRANSFERS of them from EXANET_TRANSFERS_SEED on,
+// for a campaign.
 TEST_CASE("transfers equality: drawn cases") {
   const std::uint64_t transfers = given("EXANET_TRANSFERS", 250);
   std::uint64_t seed = given("EXANET_TRANSFERS_SEED", 1'000'000), compared = 0;
@@ -259,7 +262,8 @@ TEST_CASE("transfers equality: messages that stay behind transfers, and go with 
   CHECK(total_reported > 0);
 }
 
-// A node writes a packet every 120 cycles, and gets more of its own: they wait, while their blocks are given up, and hundreds of others begin.
+// A node writes a packet every 120 cycles, and gets more of its own: they wait, while their blocks are given up, and
+// hundreds of others begin.
 TEST_CASE("transfers equality: packets that come when their blocks have long been given up") {
   total_reported = 0;
   Case c{.nodes = 2,
@@ -286,8 +290,8 @@ TEST_CASE("transfers equality: packets that come when their blocks have long bee
 
 namespace {
 
-// Packets lost, damaged, doubled and late, up to one in a hundred of each, and now and then many more; nodes that are cut off for a
-// millisecond, and for good.
+// Packets lost, damaged, doubled and late, up to one in a hundred of each, and now and then many more; nodes that are
+// cut off for a millisecond, and for good.
 Case disordered_case(std::uint64_t seed, bool few) {
   std::mt19937_64 random(seed);
   const auto pick = [&](const auto& from) { return from[random() % from.size()]; };

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a case on the Verilated network interfaces: processors of their nodes store transfers and messages at drawn times.
+// Runs a case on the Verilated network interfaces: processors of their nodes store transfers and messages at drawn
+// times.
 //
-// Every store is written down with the cycle in which the bus has taken it, and what happens with its cycle. Where packets are lost,
-// each transfer has to end once, and what has ended well has to be whole in memory. Limits: faults of what is sent are seen nowhere,
-// so a case ends when nothing has happened for long.
+// Every store is written down with the cycle in which the bus has taken it, and what happens with its cycle. Where
+// packets are lost, each transfer has to end once, and what has ended well has to be whole in memory. Limits: faults of
+// what is sent are seen nowhere, so a case ends when nothing has happened for long.
 #pragma once
 
 #include "gateware/ni/tb/transfers_case.hpp"

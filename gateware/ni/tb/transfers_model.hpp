@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a case on the model of the network interfaces: it is given each store in the cycle in which the bus has taken it.
+// Runs a case on the model of the network interfaces: it is given each store in the cycle in which the bus has taken
+// it.
 //
-// The network is the model of the router, whose packets are damaged, lost, doubled or late where those of the Verilated nodes are.
+// The network is the model of the router, whose packets are damaged, lost, doubled or late where those of the Verilated
+// nodes are.
 #pragma once
 
 #include "gateware/ni/tb/disordered_network.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verilated nodes that write into each other's memory: every byte where it is to go, none beside, the end reported once, whatever the addresses, lengths and
-// pauses of memory.
+// Verilated nodes that write into each other's memory: every byte where it is to go, none beside, the end reported
+// once, whatever the addresses, lengths and pauses of memory.
 #include <doctest/doctest.h>
 
 #include "gateware/ni/tb/transfer_traffic.hpp"
@@ -38,8 +38,8 @@ TEST_CASE("transfers: bytes of any address and number go to any address, whole, 
 
 namespace {
 
-// Transfers of a length from node 0 to another, or reads from there, so many at a time, each begun anew when it has ended. Returns the cycles of the headers of
-// their Writes where they come out of the network.
+// Transfers of a length from node 0 to another, or reads from there, so many at a time, each begun anew when it has
+// ended. Returns the cycles of the headers of their Writes where they come out of the network.
 std::vector<std::uint64_t> stream(NiNetwork& network, std::size_t to, std::uint32_t length, unsigned channels,
                                   unsigned transfers, bool reads = false) {
   open_all(network);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The registers of a node under a master that does what it likes. Proved: an answer on AXI4-Lite stays, unchanged, until the master takes it.
+// The registers of a node under a master that does what it likes. Proved: an answer on AXI4-Lite stays, unchanged,
+// until the master takes it.
 module registers_formal (
   input logic        clk_i,
   input logic        awvalid_i,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A watchdog of any period, and signs of life at any time. Proved: who gives them at most a period apart is never called faulty; who stops is, `period` + 2
-// cycles behind the last sign, and stays so until the next one; nobody is with period 0. Reached: a fault that heals, and one at the largest period.
+// A watchdog of any period, and signs of life at any time. Proved: who gives them at most a period apart is never
+// called faulty; who stops is, `period` + 2 cycles behind the last sign, and stays so until the next one; nobody is
+// with period 0. Reached: a fault that heals, and one at the largest period.
 module watchdog_formal #(
   parameter int unsigned PeriodBits = 4
 ) (

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of a line, 64 bits wide or 128, and what each of them is: the framing of gateware/link/rtl/link_tx.sv, followed from outside.
+// The words of a line, 64 bits wide or 128, and what each of them is: the framing of gateware/link/rtl/link_tx.sv,
+// followed from outside.
 #pragma once
 
 #include <array>
@@ -42,7 +43,8 @@ class Framing {
  public:
   static constexpr bool kWide = kLineBits<Word> == 128;
 
-  // Kind of the next word. A wide control word is its Start or Credit; kMagic is a word that announces and is nothing else.
+  // Kind of the next word. A wide control word is its Start or Credit; kMagic is a word that announces and is nothing
+  // else.
   LineWordKind next(const Word& word) {
     if (!open_) return control(word);
     const bool escape = kWide ? part(word, 0) == spec::kMagicWord && part(word, 1) == spec::kMagicWord

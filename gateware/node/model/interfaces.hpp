@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The network interfaces of a node, Verilated as one part (node_interfaces.sv), between two buses of stores, a memory and four intra-tile ports of its
-// router, which it drives from registers.
+// The network interfaces of a node, Verilated as one part (node_interfaces.sv), between two buses of stores, a memory
+// and four intra-tile ports of its router, which it drives from registers.
 //
-// It is at rest when nothing has come to it or out of it for kRest cycles, no message or transfer of its own is under way, and nothing from memory is pending. Then its
-// counters of scans alone go on, and it is not evaluated; before it is again, they are moved on.
+// It is at rest when nothing has come to it or out of it for kRest cycles, no message or transfer of its own is under
+// way, and nothing from memory is pending. Then its counters of scans alone go on, and it is not evaluated; before it
+// is again, they are moved on.
 #pragma once
 
 #include <array>
@@ -111,8 +112,8 @@ inline void NodeInterfaces::reset() {
   std::uint64_t cycles = 0;
   for (; !m.ready_o || cycles % kScans != 0; ++cycles) clock();
   for (std::uint64_t more = 0; more < kRest; ++more) clock();
-  // Scans are counted from when the tables are clear, and of reductions from the reset on: at cycle 0 all of them begin. The one of transfers that is due
-  // in that cycle is of the slot before the first.
+  // Scans are counted from when the tables are clear, and of reductions from the reset on: at cycle 0 all of them
+  // begin. The one of transfers that is due in that cycle is of the slot before the first.
   set_scans({0, 0, kSlots - 1, kRounds - 1, 0});
   still_ = kRest;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One direction of a link outside the gateware: transceivers and cable as a delay of whole cycles, with the transmitter's pauses, and what
-// went over it. Of faults those of core/network/line_faults.hpp; tests that want more use gateware/link/tb/transceiver.hpp.
+// One direction of a link outside the gateware: transceivers and cable as a delay of whole cycles, with the
+// transmitter's pauses, and what went over it. Of faults those of core/network/line_faults.hpp; tests that want more
+// use gateware/link/tb/transceiver.hpp.
 //
-// Its two ends may belong to two threads, the receiver's a cycle behind the transmitter's: put() of a cycle and take() of the one before it meet
-// in no member.
+// Its two ends may belong to two threads, the receiver's a cycle behind the transmitter's: put() of a cycle and take()
+// of the one before it meet in no member.
 #pragma once
 
 #include <bit>
@@ -82,8 +83,8 @@ class Line {
     if (kind == kStart || kind == kCredit) opening_ = 0;
   }
 
-  // The word that has just been counted, with one bit wrong where it is the one that a fault is in. Of payload that is one which does not equal Magic: what
-  // a receiver makes of a wrong bit there is not a mark alone.
+  // The word that has just been counted, with one bit wrong where it is the one that a fault is in. Of payload that is
+  // one which does not equal Magic: what a receiver makes of a wrong bit there is not a mark alone.
   Word disturbed(Word word) {
     if (kind_ == kStart) fault_ = faults.of(ends.from, ends.from_port, counts.packets - 1, false);
     const bool control = kind_ == kStart ? fault_ == LineFault::kControl

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node's memory as its interfaces meet it: every beat is taken as it is offered, answers and data come a fixed time later, in order. It holds nothing:
-// what is read follows from its address, so what is written can be held against that.
+// A node's memory as its interfaces meet it: every beat is taken as it is offered, answers and data come a fixed time
+// later, in order. It holds nothing: what is read follows from its address, so what is written can be held against
+// that.
 #pragma once
 
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The network interfaces of a node as one part: messages and transfers at three intra-tile ports of its router, reductions at the fourth, with what node
-// library sees of them. Buses take one store a cycle each; memory takes whatever it is offered, and answers on command.
+// The network interfaces of a node as one part: messages and transfers at three intra-tile ports of its router,
+// reductions at the fourth, with what node library sees of them. Buses take one store a cycle each; memory takes
+// whatever it is offered, and answers on command.
 module node_interfaces #(
   parameter int unsigned NodeBits = 0,
   parameter int unsigned IntraDepth = 4096,
@@ -34,11 +35,13 @@ module node_interfaces #(
   input  exanet_pkg::credit_t credit_i[4],
   input  exanet_pkg::flit_t   flit_i[4],
   output logic [3:0]          release_o,
-  // what is seen: tables are clear; a slot that is free for good, into the queue, or out of it; a read that is served from now on
+  // what is seen: tables are clear; a slot that is free for good, into the queue, or out of it; a read that is served
+  // from now on
   output logic                ready_o,
   output logic                freed_o,
   output logic [9:0]          freed_slot_o,
-  output logic                framed_o,  // a frame of a slot's message is to go, and (fetched) is out of the slot's memory
+  // a frame of a slot's message is to go, and (fetched) is out of the slot's memory
+  output logic                framed_o,
   output logic [9:0]          framed_slot_o,
   output logic                fetched_o,
   output logic [9:0]          fetched_slot_o,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network of Verilated nodes as a shared library: nodes out of Verilated parts, joined by lines, behind core/spec/node_library.h.
+// A network of Verilated nodes as a shared library: nodes out of Verilated parts, joined by lines, behind
+// core/spec/node_library.h.
 //
-// Every boundary of a node is registered, so within a cycle nodes do not depend on each other, and each thread steps its own. A thread puts its
-// nodes' words for the next cycle on their lines at the end of a cycle, so threads meet once a cycle.
+// Every boundary of a node is registered, so within a cycle nodes do not depend on each other, and each thread steps
+// its own. A thread puts its nodes' words for the next cycle on their lines at the end of a cycle, so threads meet once
+// a cycle.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -248,8 +250,8 @@ bool exanet_nodes::configure(std::uint32_t node, const exanet_store* stores, std
 }
 #endif
 
-// Words that the edge has brought to the outputs. The network interface takes every word, and gives the slot back with the last unless it is
-// held.
+// Words that the edge has brought to the outputs. The network interface takes every word, and gives the slot back with
+// the last unless it is held.
 void exanet_nodes::collect(std::uint32_t number, Share& share) {
   if (EXANET_INTERFACES) return;
   Node& node = nodes_[number];
@@ -271,7 +273,8 @@ void exanet_nodes::collect(std::uint32_t number, Share& share) {
   }
 }
 
-// The words that go out in a cycle, from the edge that begins it. Whether a word is offered does not depend on whether the line takes it.
+// The words that go out in a cycle, from the edge that begins it. Whether a word is offered does not depend on whether
+// the line takes it.
 void exanet_nodes::transmit(Node& node, std::uint64_t cycle) {
   for (unsigned p = 0; p < kInter; ++p) {
     if (node.out[p] == kNone) continue;

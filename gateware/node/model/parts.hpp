@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node out of parts that are Verilated one by one, the router and a link at each inter-tile port, wired as in gateware/node/rtl/exanet_node.sv.
-// What is idle is not evaluated, each part for itself.
+// A node out of parts that are Verilated one by one, the router and a link at each inter-tile port, wired as in
+// gateware/node/rtl/exanet_node.sv. What is idle is not evaluated, each part for itself.
 //
-// A part's outputs come from registers, but for a link's release_o, which follows tx_ready_i within the cycle. So a cycle is: settle() the links
-// whose tx_ready_i has changed, connect() all parts by what they drive, edge().
+// A part's outputs come from registers, but for a link's release_o, which follows tx_ready_i within the cycle. So a
+// cycle is: settle() the links whose tx_ready_i has changed, connect() all parts by what they drive, edge().
 //
-// A part is at rest when it has been driven with no word, credit or release for kRest cycles, and has driven none: further edges would leave it
-// as it is. A link that repeats credits (credit_interval_i) counts cycles, and is never idle; without, that register is off.
+// A part is at rest when it has been driven with no word, credit or release for kRest cycles, and has driven none:
+// further edges would leave it as it is. A link that repeats credits (credit_interval_i) counts cycles, and is never
+// idle; without, that register is off.
 #pragma once
 
 #include <memory>
@@ -27,8 +28,9 @@ namespace exanet::gateware {
 template <typename Model>
 class Part {
  public:
-  static constexpr unsigned kRest =
-      48;  // longer than the way of a word or credit through any part, and than a router takes to read out a packet that it discards
+  // Longer than the way of a word or credit through any part, and than a router takes to read out a packet that it
+  // discards.
+  static constexpr unsigned kRest = 48;
 
   explicit Part(VerilatedContext* context) : model_(std::make_unique<Model>(context, "part")) {}
 
@@ -39,8 +41,8 @@ class Part {
   void wake() { still_ = 0; }  // before an edge: something is driven into it
   void see(bool moving) { still_ = moving ? 0 : still_ + 1; }  // behind one: whether it drives something
 
-  // A rising edge of clk_i, with the inputs as they are. No register has the falling edge before it, so the model gets that the clock was low,
-  // and is evaluated once in place of twice.
+  // A rising edge of clk_i, with the inputs as they are. No register has the falling edge before it, so the model gets
+  // that the clock was low, and is evaluated once in place of twice.
   void edge() {
     model_->rootp->__Vtrigprevexpr___TOP__clk_i__0 = 0;
     model_->eval();
@@ -88,7 +90,8 @@ class NodeParts {
     return rest;
   }
 
-  // Before a cycle's edge: what the transceiver takes and brings, what the network interface brings and gives back. All of it lasts for one cycle.
+  // Before a cycle's edge: what the transceiver takes and brings, what the network interface brings and gives back. All
+  // of it lasts for one cycle.
   bool tx_valid(unsigned p) const { return links_[p]->tx_valid_o != 0; }
   Word tx_data(unsigned p) const { return line_word(links_[p]->tx_data_o); }
   void set_tx_ready(unsigned p, bool ready) {
@@ -110,7 +113,8 @@ class NodeParts {
     router_.wake();
   }
 
-  // Makes the edge in every part that is not at rest. `plugged`: ports with a line; at the others the first word waits for ever.
+  // Makes the edge in every part that is not at rest. `plugged`: ports with a line; at the others the first word waits
+  // for ever.
   void edge(unsigned plugged) {
     connect();
     if (!router_.at_rest()) {
@@ -148,7 +152,8 @@ class NodeParts {
   static constexpr unsigned kValidWord = 4;
   static constexpr std::uint32_t kValid = 1u << 3;  // of a flit's fifth word
 
-  // Both ways between the router and its links. What a part at rest drives is nothing, and was nothing when it was last copied.
+  // Both ways between the router and its links. What a part at rest drives is nothing, and was nothing when it was last
+  // copied.
   void connect() {
     const bool router_moves = !router_.at_rest();
     for (unsigned p = 0; p < kInter; ++p) {

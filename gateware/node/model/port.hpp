@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands at an intra-tile port in place of a network interface: packets made with every code in place on the way in, and taken
-// apart with every check on the way out. The payload is not the program's bytes, which move beside the network, but words that only this packet has.
+// Stands at an intra-tile port in place of a network interface: packets made with every code in place on the way in,
+// and taken apart with every check on the way out. The payload is not the program's bytes, which move beside the
+// network, but words that only this packet has.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,8 @@ inline std::uint32_t drawn_words(std::uint64_t id, unsigned words, unsigned coun
   return mask;
 }
 
-// Payload that only one packet has, but for halves that equal Magic: of no word both while there are enough words. How many of them it has travels
-// in the field of a process that nobody looks at.
+// Payload that only one packet has, but for halves that equal Magic: of no word both while there are enough words. How
+// many of them it has travels in the field of a process that nobody looks at.
 class Payload {
  public:
   Payload() = default;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that do the same thing at the same time, over and over: run() has each of them call work(thread) and returns when all have. Thread 0 is
-// the caller's own. Between two calls the others look for the next one for a while, then sleep.
+// Threads that do the same thing at the same time, over and over: run() has each of them call work(thread) and returns
+// when all have. Thread 0 is the caller's own. Between two calls the others look for the next one for a while, then
+// sleep.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a library of Verilated nodes for the compiler, which then knows what they do often (exanet/gateware/build.py): a grid of side two in each
-// dimension that the ports allow, from silence to links that are full. Exit status 1 when a packet is lost: then it was no traffic to learn from.
+// Runs a library of Verilated nodes for the compiler, which then knows what they do often (exanet/gateware/build.py): a
+// grid of side two in each dimension that the ports allow, from silence to links that are full. Exit status 1 when a
+// packet is lost: then it was no traffic to learn from.
 #include <cstdint>
 #include <cstdio>
 #include <random>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The network IP of one node: a router with a link at each inter-tile port. Intra-tile ports belong to network interfaces, the
-// tx and rx words to transceivers.
+// The network IP of one node: a router with a link at each inter-tile port. Intra-tile ports belong to network
+// interfaces, the tx and rx words to transceivers.
 module exanet_node #(
   parameter int unsigned InterPorts = 2,
   parameter int unsigned IntraPorts = 3,

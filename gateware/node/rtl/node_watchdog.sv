@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Watches somebody who has to give a sign of life in each period.
 //
-// Signs that are at most `period_i` cycles apart never make a fault; without one it is there `period_i` + 2 cycles behind the last one's cycle. It goes
-// with the next sign, or when the period is set to 0: nobody is watched then, and the count begins when that ends.
+// Signs that are at most `period_i` cycles apart never make a fault; without one it is there `period_i` + 2 cycles
+// behind the last one's cycle. It goes with the next sign, or when the period is set to 0: nobody is watched then, and
+// the count begins when that ends.
 module node_watchdog #(
   parameter int unsigned PeriodBits = 32
 ) (

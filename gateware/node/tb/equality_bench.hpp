@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives the Verilated nodes and the model of core/network/exanet the same packets at the same times behind the same calls (core/network/network.hpp), and
-// compares: for each packet the time at which its port takes it and the time at which its last word is delivered must be the same in both. The first
-// difference is printed with what went on around it.
+// Gives the Verilated nodes and the model of core/network/exanet the same packets at the same times behind the same
+// calls (core/network/network.hpp), and compares: for each packet the time at which its port takes it and the time at
+// which its last word is delivered must be the same in both. The first difference is printed with what went on around
+// it.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -161,7 +162,8 @@ inline std::vector<NodeId> nodes_of_box(const Case& c, NodeId src, NodeId box) {
   return nodes;
 }
 
-// At each intra-tile port packets of random length at random times; one in `priority_one_in` has priority, one in `multicast_one_in` goes to a box.
+// At each intra-tile port packets of random length at random times; one in `priority_one_in` has priority, one in
+// `multicast_one_in` goes to a box.
 inline std::vector<Offer> traffic(const Case& c) {
   std::mt19937_64 random(c.seed);
   NodeId nodes = c.nodes_each();
@@ -223,8 +225,9 @@ struct Fate {
   bool operator==(const Fate&) const = default;
 };
 
-// One network, with a queue of packets in front of each of its ports and classes. What space comes back at an instant is there for those who wait, before
-// others come at the same instant: which of the two classes gets the last space must not depend on the order of a network's events.
+// One network, with a queue of packets in front of each of its ports and classes. What space comes back at an instant
+// is there for those who wait, before others come at the same instant: which of the two classes gets the last space
+// must not depend on the order of a network's events.
 class Run {
  public:
   Run(const Case& c, const std::vector<Offer>& offers, const MakeNetwork& make)
@@ -372,8 +375,8 @@ inline std::string difference(const std::vector<Offer>& offers, const Run& gatew
 
 inline std::uint64_t total_packets = 0, total_copies = 0, total_discarded = 0, total_lost = 0, total_marked = 0;
 
-// Whether each packet has arrived once at each node that it was for, and nowhere else; but for those that were discarded, and copies that
-// disabled ports left out.
+// Whether each packet has arrived once at each node that it was for, and nowhere else; but for those that were
+// discarded, and copies that disabled ports left out.
 inline bool all_arrived(const Case& c, const std::vector<Offer>& offers, const Run& run) {
   std::uint64_t missing = 0;
   bool multicast = false;

@@ -23,8 +23,8 @@ TEST_CASE("equality: two nodes") {
       compare({.topology = {"mesh", {2}}, .load = load, .packets = 1000, .seed = 7, .line_cycles = line});
 }
 
-// Packets of 15 words from one port fill the space beyond a long line but for 2 words, and each credit makes them 17. A long packet from the other
-// port, offered when they do, goes in its turn all the same.
+// Packets of 15 words from one port fill the space beyond a long line but for 2 words, and each credit makes them 17. A
+// long packet from the other port, offered when they do, goes in its turn all the same.
 TEST_CASE("equality: short packets do not starve a long one") {
   constexpr std::size_t kShort = 300;
   const Case c{.topology = {"mesh", {2}}, .line_cycles = 700};
@@ -94,7 +94,8 @@ TEST_CASE("equality: random traffic on 64 nodes") {
   MESSAGE("packets compared: " << total_packets);
 }
 
-// 200 packets and more from each node of 4x4x4, without and with all that can be set. By hand: gateware_tests --no-skip -tc="equality: steady*"
+// 200 packets and more from each node of 4x4x4, without and with all that can be set. By hand: gateware_tests --no-skip
+// -tc="equality: steady*"
 TEST_CASE("equality: steady traffic on 64 nodes" * doctest::skip()) {
   std::uint64_t seed = 34'000;
   for (const double load : {0.3, 0.6, 1.0})
@@ -114,7 +115,8 @@ TEST_CASE("equality: steady traffic on 64 nodes" * doctest::skip()) {
   MESSAGE("packets compared: " << total_packets);
 }
 
-// The ExaNeSt blade: four QFDBs in a ring, lightly to beyond what the ring carries, as the prototype's lines are (32 words to a pause) and without pauses.
+// The ExaNeSt blade: four QFDBs in a ring, lightly to beyond what the ring carries, as the prototype's lines are (32
+// words to a pause) and without pauses.
 TEST_CASE("equality: a blade of four QFDBs" * doctest::skip(!EXANET_VARIANTS)) {
   std::uint64_t seed = 26'000;
   const TopologySpec blade{"qfdb-torus", {4, 1, 1}};
@@ -191,7 +193,8 @@ TEST_CASE("equality: long lines, loaded beyond what space allows") {
   MESSAGE("packets compared: " << total_packets);
 }
 
-// Half of the packets have priority: where space is short, which class it goes to shows, and so does who overtakes whom at the senders.
+// Half of the packets have priority: where space is short, which class it goes to shows, and so does who overtakes whom
+// at the senders.
 TEST_CASE("equality: as much priority as bulk") {
   std::uint64_t seed = 25'000;
   for (const TopologySpec& t : {TopologySpec{"mesh", {2}}, TopologySpec{"torus", {5}}, TopologySpec{"torus", {2, 2}},
@@ -212,7 +215,8 @@ TEST_CASE("equality: as much priority as bulk") {
   MESSAGE("packets compared: " << total_packets);
 }
 
-// Links of four lanes, a line word for each router word. The lines' own words cost less, so that the routers are what is short more often.
+// Links of four lanes, a line word for each router word. The lines' own words cost less, so that the routers are what
+// is short more often.
 TEST_CASE("equality: links of four lanes" * doctest::skip(!EXANET_VARIANTS)) {
   for (const unsigned bytes : {0u, 1u, 16u, 17u, 512u})
     compare({.topology = {"mesh", {2}},
@@ -273,8 +277,8 @@ TEST_CASE("equality: multicast" * doctest::skip(!EXANET_VARIANTS)) {
   MESSAGE("packets compared: " << total_packets << ", copies of multicast packets: " << total_copies);
 }
 
-// Idle links that wait until space for so many words has come back, and repeat what they have advertised, also between packets that follow each other
-// closely.
+// Idle links that wait until space for so many words has come back, and repeat what they have advertised, also between
+// packets that follow each other closely.
 TEST_CASE("equality: credits in time and in bulk") {
   std::uint64_t seed = 30'000;
   const std::pair<std::int64_t, std::int64_t> settings[] = {{0, 1},    {1, 3},      {33, 100},   {100, 17},
@@ -297,7 +301,8 @@ TEST_CASE("equality: credits in time and in bulk") {
   MESSAGE("packets compared: " << total_packets);
 }
 
-// Payload words that equal Magic take a line word more; a narrow line sends each half twice, a wide one a word whose lower half does.
+// Payload words that equal Magic take a line word more; a narrow line sends each half twice, a wide one a word whose
+// lower half does.
 TEST_CASE("equality: payload that equals Magic") {
   std::uint64_t seed = 31'000;
   for (const TopologySpec& t : {TopologySpec{"mesh", {2}}, TopologySpec{"torus", {5}}, TopologySpec{"torus", {4, 3}}})
@@ -328,7 +333,8 @@ TEST_CASE("equality: interfaces that stall") {
   MESSAGE("packets compared: " << total_packets);
 }
 
-// Wrong bits on the lines: packets that are lost or marked, credits that are not heard, and space that is given back when a report says what was sent.
+// Wrong bits on the lines: packets that are lost or marked, credits that are not heard, and space that is given back
+// when a report says what was sent.
 TEST_CASE("equality: wrong bits on the lines") {
   std::uint64_t seed = 33'000;
   for (const TopologySpec& t : {TopologySpec{"mesh", {2}}, TopologySpec{"torus", {5}}, TopologySpec{"torus", {4, 3}}})
@@ -387,7 +393,8 @@ TEST_CASE("equality: disabled ports") {
   MESSAGE("packets compared: " << total_packets << ", discarded: " << total_discarded);
 }
 
-// Cases that are drawn, on seeds that no other case here has: EXANET_EQUALITY_PACKETS of them from EXANET_EQUALITY_SEED on, for a campaign.
+// Cases that are drawn, on seeds that no other case here has: EXANET_EQUALITY_PACKETS of them from EXANET_EQUALITY_SEED
+// on, for a campaign.
 TEST_CASE("equality: drawn cases") {
   const std::uint64_t packets = gateware::given("EXANET_EQUALITY_PACKETS", 3'000);
   std::uint64_t seed = gateware::given("EXANET_EQUALITY_SEED", 1'000'000), compared = 0;

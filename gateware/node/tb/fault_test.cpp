@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fault campaign: two nodes, a link between them, packets in both directions, and every kind of damage on the line. Whatever happens there,
-// nothing hangs, no packet is taken for sound by anybody but its destination or with a bit changed or twice, every packet that does not arrive is
-// counted in a register, and afterwards the link has all its space again. EXANET_FAULT_PACKETS is how many damaged packets are
-// tried on each link, EXANET_FAULT_SEED where the seeds of the scenarios begin.
+// The fault campaign: two nodes, a link between them, packets in both directions, and every kind of damage on the line.
+// Whatever happens there, nothing hangs, no packet is taken for sound by anybody but its destination or with a bit
+// changed or twice, every packet that does not arrive is counted in a register, and afterwards the link has all its
+// space again. EXANET_FAULT_PACKETS is how many damaged packets are tried on each link, EXANET_FAULT_SEED where the
+// seeds of the scenarios begin.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -58,7 +59,8 @@ class Campaign {
     return count_;
   }
 
-  // All that was sent was handed on or given up, by the registers; modulo the totals' width, as a damaged word may pass for another one.
+  // All that was sent was handed on or given up, by the registers; modulo the totals' width, as a damaged word may pass
+  // for another one.
   bool accounted() {
     for (unsigned n = 0; n < 2; ++n) {
       const auto tx = network_.node(n).counters(0), rx = network_.node(1 - n).counters(0);
@@ -68,7 +70,8 @@ class Campaign {
     }
     return true;
   }
-  // The line carries on as on the first day: as many priority packets, which need leave no space, as its far pools hold go over to a receiver that takes none, and all are sound.
+  // The line carries on as on the first day: as many priority packets, which need leave no space, as its far pools hold
+  // go over to a receiver that takes none, and all are sound.
   bool recovered() {
     constexpr unsigned kPushed[] = {40, 100};
     for (unsigned from = 0; from < 2; ++from)
@@ -141,7 +144,8 @@ class Campaign {
           if (!sender.idle()) return false;
       return true;
     };
-    // A line that is down for 700 words is down for long when the link has nothing but a report each 256 cycles to send: 179,200 cycles, each way.
+    // A line that is down for 700 words is down for long when the link has nothing but a report each 256 cycles to
+    // send: 179,200 cycles, each way.
     for (unsigned waited = 0; !idle(); waited += 500) {
       if (waited > 500'000) {
         count_.hung = true;
@@ -262,7 +266,8 @@ void try_scenario(const Scenario& scenario, std::uint64_t damaged, std::uint64_t
   CHECK(campaign.recovered());
 }
 
-// One wrong bit on the line at a time, which is three behind the descrambler or some of a byte: no header passes for another one.
+// One wrong bit on the line at a time, which is three behind the descrambler or some of a byte: no header passes for
+// another one.
 template <typename Network>
 void try_wrong_bits(const char* link) {
   const std::uint64_t wanted = given("EXANET_FAULT_PACKETS", in_full() ? 20'000 : 1'000),
@@ -286,7 +291,8 @@ void try_wrong_bits(const char* link) {
   CHECK(campaign.recovered());
 }
 
-// All scenarios; when a number of packets is asked for, again with further seeds for as long as some are missing: at low rates few are damaged.
+// All scenarios; when a number of packets is asked for, again with further seeds for as long as some are missing: at
+// low rates few are damaged.
 template <typename Network>
 void try_all(const char* link) {
   const bool asked = std::getenv("EXANET_FAULT_PACKETS") != nullptr;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do the Verilated interfaces under software (core/nic/exanet), with their routers and links, end everything in the same picosecond as their models do?
+// Do the Verilated interfaces under software (core/nic/exanet), with their routers and links, end everything in the
+// same picosecond as their models do?
 //
-// Messages, transfers, reads and reductions are posted as programs post them, at drawn times, to the library of nodes that `exanet run --fabric gateware`
-// loads and to the models; every completion is compared.
+// Messages, transfers, reads and reductions are posted as programs post them, at drawn times, to the library of nodes
+// that `exanet run --fabric gateware` loads and to the models; every completion is compared.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -229,13 +230,15 @@ TEST_CASE("interfaces equality: reductions alone, on trees that are opened at on
   for (const std::int64_t opens : {0, 50'000}) compare({.posts = 0, .reductions = 8, .opens = opens});
 }
 
-// A node posts more at once than it has slots and channels; then nothing for a while, in which its interface is at rest.
+// A node posts more at once than it has slots and channels; then nothing for a while, in which its interface is at
+// rest.
 TEST_CASE("interfaces equality: all of them, with pauses, and more than there is space for") {
   compare({.topology = {"mesh", {2, 2}}, .posts = 300, .idle_one_in = 40, .hot_one_in = 3, .threads = 2, .seed = 2});
   compare({.topology = {"torus", {3}}, .posts = 800, .gap = 0, .most_bytes = 600, .reductions = 3, .seed = 3});
 }
 
-// Cases that are drawn, on seeds that no other case here has: EXANET_POSTS posts of them from EXANET_POSTS_SEED on, for a campaign.
+// Cases that are drawn, on seeds that no other case here has: EXANET_POSTS posts of them from EXANET_POSTS_SEED on, for
+// a campaign.
 TEST_CASE("interfaces equality: drawn cases") {
   const std::uint64_t posts = given("EXANET_POSTS", 600);
   std::uint64_t seed = given("EXANET_POSTS_SEED", 1'000'000), posted = 0;

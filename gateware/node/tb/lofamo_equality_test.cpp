@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Do Verilated nodes and the model of core/lofamo learn of faults in the same cycles?
 //
-// Eight IPs at the corners of a cube, driven by daemons that do what the model's do: each writes its watchdog, reads two registers, and sends facts by
-// priority packets. Faults, periods and phases are drawn; every fact that a daemon learns must be the same, in the same cycle. EXANET_LOFAMO_RUNS of
-// them from EXANET_LOFAMO_SEED on, for a campaign.
+// Eight IPs at the corners of a cube, driven by daemons that do what the model's do: each writes its watchdog, reads
+// two registers, and sends facts by priority packets. Faults, periods and phases are drawn; every fact that a daemon
+// learns must be the same, in the same cycle. EXANET_LOFAMO_RUNS of them from EXANET_LOFAMO_SEED on, for a campaign.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -67,7 +67,8 @@ class Gateware {
     }
     phases_.resize(kNodes);
     for (Phase& phase : phases_) phase.links.resize(2 * kDimensions);
-    // Until the interval that was written is in force in every link, behind that of the reset, and its control words have been seen.
+    // Until the interval that was written is in force in every link, behind that of the reset, and its control words
+    // have been seen.
     const Cycle settled = 256 + 2 * config.interval + 40;
     for (Cycle i = 0; i < settled; ++i) {
       for (unsigned n = 0; n < kNodes; ++n) network_.node(n).model->ni_beat_i = 1;

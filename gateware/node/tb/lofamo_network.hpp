@@ -57,7 +57,8 @@ class LofamoNetwork {
     unsigned held = 0;
   };
 
-  // Nodes at the corners of a square, a cube, or two ends of a line; node n's link d leads to the one whose number differs in bit d.
+  // Nodes at the corners of a square, a cube, or two ends of a line; node n's link d leads to the one whose number
+  // differs in bit d.
   LofamoNetwork(unsigned dimensions, unsigned line_cycles, unsigned interval, unsigned before_reset = 0) {
     if (before_reset != 0) {
       context_.randReset(2);

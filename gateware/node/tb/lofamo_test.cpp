@@ -119,7 +119,8 @@ TEST_CASE("lofamo: a network interface's fault, by its port or its register") {
 
 namespace {
 
-// Cycles from a period that is short to the neighbour's interrupt, with 512-byte packets on the link all the time or none.
+// Cycles from a period that is short to the neighbour's interrupt, with 512-byte packets on the link all the time or
+// none.
 unsigned cycles_to_neighbour(unsigned phase, bool traffic) {
   constexpr unsigned kPeriod = 700;
   LofamoNetwork network(1, kLine, kInterval);

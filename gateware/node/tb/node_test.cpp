@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verilated nodes joined by links: rates with credits, where a hop's time goes, and what becomes of packets on lines with wrong bits.
+// Verilated nodes joined by links: rates with credits, where a hop's time goes, and what becomes of packets on lines
+// with wrong bits.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -109,8 +110,9 @@ TEST_CASE_TEMPLATE("node: the lines carry nothing that was there before the rese
 }
 
 TEST_CASE("link: how long a line one virtual channel's 512 words keep full") {
-  // Time from a packet's grant to its credit's use, on a line of L cycles each way and with one sender: measured as the words in flight at
-  // which the rate falls. The space of 15 packets, which bulk may take of 16, must last for their round trip.
+  // Time from a packet's grant to its credit's use, on a line of L cycles each way and with one sender: measured as the
+  // words in flight at which the rate falls. The space of 15 packets, which bulk may take of 16, must last for their
+  // round trip.
   for (const unsigned latency : {200u, 400u, 500u, 600u, 1000u, 2000u}) {
     Pair pair{{.latency_cycles = latency}};
     pair.send(0, 0, 300, 512);
@@ -291,8 +293,9 @@ TEST_CASE_TEMPLATE("link: a neighbour hears of a node's health at once after the
   CHECK(pair.network.node(1).model->health_o[0] == 0x5a);
 }
 
-// Two senders beside the far port keep it busy, so bulk fills the pool behind the link and what is before it. A priority packet waits for the
-// words on its own wire, for two packets on the line (one on it, one in the link's buffer) and for one at the far port.
+// Two senders beside the far port keep it busy, so bulk fills the pool behind the link and what is before it. A
+// priority packet waits for the words on its own wire, for two packets on the line (one on it, one in the link's
+// buffer) and for one at the far port.
 TEST_CASE("node: a priority packet passes links, queues and pools full of bulk") {
   constexpr unsigned kLine = 45, kBulk = 400, kRouterPacket = 34, kLinkPacket = 70;
   VerilatedNetwork network({two_by_two(0, 0), two_by_two(1, 0)}, kThreshold, kInterval);

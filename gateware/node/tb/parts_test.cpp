@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is a node out of Verilated parts, of which what is idle is not evaluated, the node of gateware/node/rtl/exanet_node.sv? Both are driven with the
-// same words in every cycle and must drive the same ones.
+// Is a node out of Verilated parts, of which what is idle is not evaluated, the node of
+// gateware/node/rtl/exanet_node.sv? Both are driven with the same words in every cycle and must drive the same ones.
 #include "gateware/node/model/parts.hpp"
 
 #include <doctest/doctest.h>
@@ -22,7 +22,8 @@ namespace {
 constexpr unsigned kInter = NodeParts::kInter, kIntra = NodeParts::kIntra;
 using Word = NodeParts::Word;
 
-// Two nodes with two lines between them, so that packets go both ways round, twice: out of parts, and whole. The whole one's words go over the lines.
+// Two nodes with two lines between them, so that packets go both ways round, twice: out of parts, and whole. The whole
+// one's words go over the lines.
 class Both {
  public:
   explicit Both(unsigned latency) : lines_(2 * kInter, std::deque<Line>(latency)) {
@@ -126,7 +127,8 @@ class Both {
 
 }  // namespace
 
-// Bursts at random, then pauses of any length, in which parts fall asleep one by one; transmitters that take a word always, mostly, or now and then.
+// Bursts at random, then pauses of any length, in which parts fall asleep one by one; transmitters that take a word
+// always, mostly, or now and then.
 TEST_CASE("parts: a node out of parts drives what a whole one does") {
   std::mt19937_64 random(11);
   for (const unsigned latency : {0u, 1u, 20u})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links of four lanes, a line word for each router word: rates with credits, the time of a hop, the space that a long line needs, stuffing, and
-// what becomes of packets on lines with wrong bits.
+// Links of four lanes, a line word for each router word: rates with credits, the time of a hop, the space that a long
+// line needs, stuffing, and what becomes of packets on lines with wrong bits.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -45,7 +45,8 @@ TEST_CASE("wide link: both ways full") {
   }
 }
 
-// The link takes the next packet's grant two cycles after a Start, and its words come three later: five cycles, which 1 + 4 words fill.
+// The link takes the next packet's grant two cycles after a Start, and its words come three later: five cycles, which 1
+// + 4 words fill.
 TEST_CASE("wide link: the shortest packets") {
   for (const auto& [bytes, cycles] : std::map<unsigned, double>{{0, 5}, {16, 5}, {32, 5}, {48, 6}}) {
     Pair pair{{.latency_cycles = 5}};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ends of a channel on a line that loses whatever it likes, one of which is reset whenever it likes. Proved: a word is taken by neither end unless both
-// count from the same reset, so nothing from before one reaches the link behind it; words go after the flags that they follow; an end begins anew only while its
-// channel is down, and says so only when its link has done it. Times are short, and Quiet is more than the line's two cycles there and back.
+// Two ends of a channel on a line that loses whatever it likes, one of which is reset whenever it likes. Proved: a word
+// is taken by neither end unless both count from the same reset, so nothing from before one reaches the link behind it;
+// words go after the flags that they follow; an end begins anew only while its channel is down, and says so only when
+// its link has done it. Times are short, and Quiet is more than the line's two cycles there and back.
 module channel_formal #(
   parameter int unsigned Quiet = 10
 ) (

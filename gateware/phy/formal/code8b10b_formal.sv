@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// 8b/10b, characters one after the other, any data and the twelve control characters, at the disparity that those before have left. Proved: decoding gives back
-// what was encoded; ones and zeros differ by at most one behind each character, from half a one, and what a code says of that is so; no more than five bits alike follow each other; commas
-// are in K28.1 and K28.5, at their beginning, and nowhere else; one wrong bit in a character is no character at this disparity, or leaves another disparity
-// than the right one, so that the next character that is not even shows it. Of K28.7, which makes commas with its neighbours, only decoding is proved.
+// 8b/10b, characters one after the other, any data and the twelve control characters, at the disparity that those
+// before have left. Proved: decoding gives back what was encoded; ones and zeros differ by at most one behind each
+// character, from half a one, and what a code says of that is so; no more than five bits alike follow each other;
+// commas are in K28.1 and K28.5, at their beginning, and nowhere else; one wrong bit in a character is no character at
+// this disparity, or leaves another disparity than the right one, so that the next character that is not even shows it.
+// Of K28.7, which makes commas with its neighbours, only decoding is proved.
 module code8b10b_formal (
   input logic       clk_i,
   input logic       control_i,

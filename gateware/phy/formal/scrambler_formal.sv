@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scrambler and the descrambler of 64b/66b, each beginning in any state, on a line that turns bits. Proved: behind 58 bits without an error the
-// descrambler gives back what was scrambled, whatever either began with, and does so behind each error again; one wrong bit is three, itself and
-// those 39 and 58 bits later, and no other.
+// The scrambler and the descrambler of 64b/66b, each beginning in any state, on a line that turns bits. Proved: behind
+// 58 bits without an error the descrambler gives back what was scrambled, whatever either began with, and does so
+// behind each error again; one wrong bit is three, itself and those 39 and 58 bits later, and no other.
 module scrambler_formal (
   input logic        clk_i,
   input logic        block_i,    // a block goes

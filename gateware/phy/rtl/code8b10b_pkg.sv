@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code 8b/10b (IEEE 802.3 clause 36.2.4): eight bits and whether they are a control character, to ten bits that are as often one as zero on the line.
-// Characters are written a to j in reading order, as the standard's tables are; on a bus bit a, the first on the line, is bit 0.
+// The code 8b/10b (IEEE 802.3 clause 36.2.4): eight bits and whether they are a control character, to ten bits that are
+// as often one as zero on the line. Characters are written a to j in reading order, as the standard's tables are; on a
+// bus bit a, the first on the line, is bit 0.
 package code8b10b_pkg;
   typedef struct packed {
     logic       control;
@@ -103,7 +104,8 @@ package code8b10b_pkg;
     if (character.control) begin
       // A control character is the complement of itself at the other disparity.
       first = x == 5'd28 ? 6'b001111 : six(x);
-      // Behind its first six bits, of which four are one, the disparity is positive; even sixes of others would not be there.
+      // Behind its first six bits, of which four are one, the disparity is positive; even sixes of others would not be
+      // there.
       if (x != 5'd28) second = 4'b1000;
       else
         case (character.data[7:5])

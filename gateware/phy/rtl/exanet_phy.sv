@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands between a link and its transceivers: the line's code, the channel's bring-up, and FIFOs between the core's clock and those of the transceivers. The
-// code is 64b/66b on one lane with a bus of 64 bits, or, where Lanes is not 0, 8b/10b on so many lanes, each with its part of a word on the bus, ten bits for
-// eight; these share a recovered clock, as transceivers with elastic buffers give it out. Three clocks that have nothing to do with each other; nothing but
+// Stands between a link and its transceivers: the line's code, the channel's bring-up, and FIFOs between the core's
+// clock and those of the transceivers. The code is 64b/66b on one lane with a bus of 64 bits, or, where Lanes is not 0,
+// 8b/10b on so many lanes, each with its part of a word on the bus, ten bits for eight; these share a recovered clock,
+// as transceivers with elastic buffers give it out. Three clocks that have nothing to do with each other; nothing but
 // FIFOs, synchronisers of single bits and resets crosses between them.
 //
-// rst_ni acts at once in all three and is released in each by itself; for clk_i its release is the board's, as for the rest of the core.
+// rst_ni acts at once in all three and is released in each by itself; for clk_i its release is the board's, as for the
+// rest of the core.
 module exanet_phy #(
   parameter int unsigned LineBits = 64,  // of a word of the link: 64, or 128, which is for lanes of 8b/10b alone
   parameter int unsigned Lanes = 0,      // of 8b/10b: 2 or 4 of a word of 64 bits, 4 or 8 of one of 128
@@ -24,7 +26,8 @@ module exanet_phy #(
   input  logic                drained_i,
   output logic                restart_o,
   input  logic                clear_i,
-  output logic                overflow_o,  // a word that came from the line found no space: the core's clock is too slow
+  // a word that came from the line found no space: the core's clock is too slow
+  output logic                overflow_o,
   // transceiver
   input  logic                tx_clk_i,
   output logic [BusBits-1:0] tx_data_o,   // lane 0 lowest

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts lanes side by side that have come in up to Most words apart. Every one of the words that say `align` was sent on all lanes at once, more than 2 * Most
-// words behind the one before: the first that all lanes show says how long each has to wait. As a lane that is later still may have shown the one before, and as
-// their distances are drawn, four more have to come together on all lanes before the words are taken; and when four in a row have not, it is asked anew.
+// Puts lanes side by side that have come in up to Most words apart. Every one of the words that say `align` was sent on
+// all lanes at once, more than 2 * Most words behind the one before: the first that all lanes show says how long each
+// has to wait. As a lane that is later still may have shown the one before, and as their distances are drawn, four more
+// have to come together on all lanes before the words are taken; and when four in a row have not, it is asked anew.
 module lane_deskew #(
   parameter int unsigned Lanes = 4,
   parameter int unsigned Width = 37,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One lane of 8b/10b, receiving, in the recovered clock: finds the words among the bits of a transceiver's bus by the commas, which are in a word's first
-// character alone (pcs8b10b_tx), and decodes them. Five cycles.
+// One lane of 8b/10b, receiving, in the recovered clock: finds the words among the bits of a transceiver's bus by the
+// commas, which are in a word's first character alone (pcs8b10b_tx), and decodes them. Five cycles.
 //
-// A lane is in step behind four sound words that begin with a marker, none unsound among them. Words with a character that is none, or is not one at the
-// disparity of those before, and commas elsewhere count against it, and four sound words in a row make up for one of them: at four the lane is out of
-// step, and the next comma says anew where words begin.
+// A lane is in step behind four sound words that begin with a marker, none unsound among them. Words with a character
+// that is none, or is not one at the disparity of those before, and commas elsewhere count against it, and four sound
+// words in a row make up for one of them: at four the lane is out of step, and the next comma says anew where words
+// begin.
 module lane_rx #(
   parameter int unsigned Bytes = 4
 ) (

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One lane of 8b/10b, sending: the characters of a cycle, one after the other, to the bus of a transceiver that codes nothing. Two cycles.
+// One lane of 8b/10b, sending: the characters of a cycle, one after the other, to the bus of a transceiver that codes
+// nothing. Two cycles.
 module lane_tx #(
   parameter int unsigned Bytes = 4
 ) (

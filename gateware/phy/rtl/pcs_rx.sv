@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receiving half of 64b/66b, in the recovered clock: finds the blocks among the bits of a transceiver's bus, and descrambles them.
+// Receiving half of 64b/66b, in the recovered clock: finds the blocks among the bits of a transceiver's bus, and
+// descrambles them.
 //
-// Block lock is as in IEEE 802.3 clause 49: found after 64 sound headers in a row, a bit further on (slip) after each that is not; lost after 16 unsound
-// ones among 64. A block with an unsound header is dropped. A wrong bit on the line is three behind the descrambler.
+// Block lock is as in IEEE 802.3 clause 49: found after 64 sound headers in a row, a bit further on (slip) after each
+// that is not; lost after 16 unsound ones among 64. A block with an unsound header is dropped. A wrong bit on the line
+// is three behind the descrambler.
 //
 // A control block whose copies of the flags differ is dropped, too.
 module pcs_rx (

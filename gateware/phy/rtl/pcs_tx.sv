@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sending half of 64b/66b: a block a cycle, scrambled (x^58 + x^39 + 1) behind its two bits of header, on a transceiver's bus of 64 bits. Of 33 cycles one
-// takes no block: the 66 bits of the 32 others fill it. Where there is no word a control block with the flags of the last one goes out.
+// Sending half of 64b/66b: a block a cycle, scrambled (x^58 + x^39 + 1) behind its two bits of header, on a
+// transceiver's bus of 64 bits. Of 33 cycles one takes no block: the 66 bits of the 32 others fill it. Where there is
+// no word a control block with the flags of the last one goes out.
 module pcs_tx (
   input  logic        clk_i,
   input  logic        rst_ni,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the words that a line brings, in the recovered clock, those that the core is to have: all data, and flags when they have changed. While the channel is
-// down it gets, of those that have not changed, the ones that fall on one word in 16, too. So behind a channel that is up there are no more words than the far
-// core sent, however fast the line is, and a core that is a little slower keeps up.
+// Of the words that a line brings, in the recovered clock, those that the core is to have: all data, and flags when
+// they have changed. While the channel is down it gets, of those that have not changed, the ones that fall on one word
+// in 16, too. So behind a channel that is up there are no more words than the far core sent, however fast the line is,
+// and a core that is a little slower keeps up.
 module pcs_words (
   input  logic       clk_i,
   input  logic       rst_ni,

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings the channel of a link up, says when it is down, and has both ends begin anew when one of them was reset. In the core's clock.
+// Brings the channel of a link up, says when it is down, and has both ends begin anew when one of them was reset. In
+// the core's clock.
 //
-// Each end reports its flags to the other (phy_pkg), in the stream of words, whenever they change and every `Refresh` cycles, which are the gaps that make up for
-// clocks that differ. The channel is up while words come, both ends hear each other, and neither asks for a restart. While it is not, the link's words wait.
+// Each end reports its flags to the other (phy_pkg), in the stream of words, whenever they change and every `Refresh`
+// cycles, which are the gaps that make up for clocks that differ. The channel is up while words come, both ends hear
+// each other, and neither asks for a restart. While it is not, the link's words wait.
 //
-// An end out of a reset asks for a restart. The other one lets the packet that it is amid of go nowhere, takes back the space of all that it has sent and
-// begins its totals anew, and answers. Whoever asked takes no answer for `Quiet` cycles: what was under way before its reset is gone by then.
-// Space for new packets is free when the old ones have left: only then may the far end send (`clear`). That is what it would wait for anyway,
-// so no wait is added to those that routes are free of cycles for. A line that was lost without a reset goes on where it was: totals put right what is missing.
+// An end out of a reset asks for a restart. The other one lets the packet that it is amid of go nowhere, takes back the
+// space of all that it has sent and begins its totals anew, and answers. Whoever asked takes no answer for `Quiet`
+// cycles: what was under way before its reset is gone by then. Space for new packets is free when the old ones have
+// left: only then may the far end send (`clear`). That is what it would wait for anyway, so no wait is added to those
+// that routes are free of cycles for. A line that was lost without a reset goes on where it was: totals put right what
+// is missing.
 module phy_channel #(
   parameter int unsigned LineBits = 64,
   parameter int unsigned Refresh = 1024,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both ends of a line agree on behind the link: blocks of 64b/66b (IEEE 802.3 clause 49 has the synchronisation headers and the scrambler), and what
-// the ends report to each other in control blocks.
+// What both ends of a line agree on behind the link: blocks of 64b/66b (IEEE 802.3 clause 49 has the synchronisation
+// headers and the scrambler), and what the ends report to each other in control blocks.
 package phy_pkg;
   // Bit 0 is the first on the line.
   localparam logic [1:0] SyncData = 2'b10;
@@ -15,12 +15,14 @@ package phy_pkg;
     logic clear;    // holds no packets from before that
   } flags_t;
 
-  // A control block is sent whenever there is no word, and has seven copies of the flags: what a few wrong bits make of it is not taken for another one.
+  // A control block is sent whenever there is no word, and has seven copies of the flags: what a few wrong bits make of
+  // it is not taken for another one.
   function automatic logic [63:0] control_block(flags_t flags);
     return {{7{4'b0, flags}}, ControlType};
   endfunction
 
-  // x^58 + x^39 + 1. The state is what went over the line last, the newest bit highest: so a descrambler is in step behind 58 bits, whatever it began with.
+  // x^58 + x^39 + 1. The state is what went over the line last, the newest bit highest: so a descrambler is in step
+  // behind 58 bits, whatever it began with.
   function automatic logic [63:0] scramble(logic [57:0] state, logic [63:0] payload);
     logic [121:0] line;
     line = '0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both halves of a line of four lanes of 8b/10b against a coder by the tables of IEEE 802.3 clause 36, both columns: what the transmitter sends is those
-// characters; words are found wherever they begin on each lane and however far, up to seven words, lanes are apart; a lane goes out of step where docs/gateware.md
-// says; and one wrong bit in a word makes neither other flags nor flags of data.
+// Both halves of a line of four lanes of 8b/10b against a coder by the tables of IEEE 802.3 clause 36, both columns:
+// what the transmitter sends is those characters; words are found wherever they begin on each lane and however far, up
+// to seven words, lanes are apart; a lane goes out of step where docs/gateware.md says; and one wrong bit in a word
+// makes neither other flags nor flags of data.
 #include <doctest/doctest.h>
 
 #include <algorithm>

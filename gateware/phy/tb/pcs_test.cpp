@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both halves of 64b/66b against a model that goes bit by bit as IEEE 802.3 clause 49 says: the scrambler's bits are put right by a
-// descrambler that begins anywhere, and block lock comes behind 64 sound headers in a row and goes with 16 unsound ones of 64, wherever among
-// the bits the blocks begin.
+// Both halves of 64b/66b against a model that goes bit by bit as IEEE 802.3 clause 49 says: the scrambler's bits are
+// put right by a descrambler that begins anywhere, and block lock comes behind 64 sound headers in a row and goes with
+// 16 unsound ones of 64, wherever among the bits the blocks begin.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node with one link and one network interface, registers, and its transceivers' clocks: what the tests of gateware/phy drive.
+// A node with one link and one network interface, registers, and its transceivers' clocks: what the tests of
+// gateware/phy drive.
 module phy_node #(
   parameter int unsigned LineBits = 64,
   parameter int unsigned Lanes = 0,

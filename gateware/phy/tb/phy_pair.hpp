@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two nodes with a transceiver each, a cable between them, and six clocks: each node's core, its transmitter, and the receiver that follows the other's
-// transmitter with a phase of its own.
+// Two nodes with a transceiver each, a cable between them, and six clocks: each node's core, its transmitter, and the
+// receiver that follows the other's transmitter with a phase of its own.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two nodes over 64b/66b, or over four lanes of 8b/10b, each with clocks of its own: packets both ways, wrong bits, cables that are pulled and plugged, and resets of one side while traffic
-// runs. Nothing is delivered twice or changed, what is lost is counted, and the channel comes up and goes down within the times that docs/gateware.md states.
+// Two nodes over 64b/66b, or over four lanes of 8b/10b, each with clocks of its own: packets both ways, wrong bits,
+// cables that are pulled and plugged, and resets of one side while traffic runs. Nothing is delivered twice or changed,
+// what is lost is counted, and the channel comes up and goes down within the times that docs/gateware.md states.
 #include <algorithm>
 #include <string>
 
@@ -340,7 +341,8 @@ TEST_CASE_TEMPLATE("phy: one side is reset while traffic runs", Code, EXANET_LIN
       pair.run(1 + pair.random() % (seed % 2 ? 20 : 2000));  // shorter than the line and longer than it takes to notice
       std::uint64_t begin = pair.node(0).cycle;
       pair.start(1);
-      // The other side has noticed when it comes up again; a second reset in the middle of the first one's handshake comes to the same.
+      // The other side has noticed when it comes up again; a second reset in the middle of the first one's handshake
+      // comes to the same.
       if (seed % 3 == 0) {
         pair.run(pair.random() % (2 * kQuiet));
         pair.stop(1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One direction of a cable between transceivers, a lane or several: bits in the order of the line, whatever the words' borders are at the far end. Wrong bits are
-// those of the line, before a descrambler or a decoder makes more of them. A cable that is pulled brings noise; the next time it is plugged the borders lie
-// elsewhere, and so do the lanes.
+// One direction of a cable between transceivers, a lane or several: bits in the order of the line, whatever the words'
+// borders are at the far end. Wrong bits are those of the line, before a descrambler or a decoder makes more of them. A
+// cable that is pulled brings noise; the next time it is plugged the borders lie elsewhere, and so do the lanes.
 #pragma once
 
 #include <cstdint>

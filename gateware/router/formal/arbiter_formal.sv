@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arbiter starves nobody of a class, even where he can ask at times alone: a packet asks while there is space in its virtual channel, which a grant
-// to the same channel may take away for any time, and while no priority packet asks, if it is bulk. One who waits sees each other input of his class and
-// channel go at most twice before him, and, with Alone where there always is space and no other class, two of them once alone: the pointer stands behind who
-// went last, whenever packets come. With Links the first inputs are links and the others network interfaces, and either go first, drawn for each cycle as
-// an output may choose: then an input sees each other one of its own kind, class and channel go at most twice before it. Fixed priority is the lowest
-// input's, and promises nothing to the others. In the cycle behind a grant nobody asks.
+// The arbiter starves nobody of a class, even where he can ask at times alone: a packet asks while there is space in
+// its virtual channel, which a grant to the same channel may take away for any time, and while no priority packet asks,
+// if it is bulk. One who waits sees each other input of his class and channel go at most twice before him, and, with
+// Alone where there always is space and no other class, two of them once alone: the pointer stands behind who went
+// last, whenever packets come. With Links the first inputs are links and the others network interfaces, and either go
+// first, drawn for each cycle as an output may choose: then an input sees each other one of its own kind, class and
+// channel go at most twice before it. Fixed priority is the lowest input's, and promises nothing to the others. In the
+// cycle behind a grant nobody asks.
 module arbiter_formal #(
   parameter int unsigned Inputs = 5,
   parameter bit          Fixed = 1'b0,
@@ -63,7 +65,8 @@ module arbiter_formal #(
       passed_over <= passed_over + 1'b1;
   end
 
-  // Why it holds, for proofs by induction. The state is looked at as the dut has it when what it was last granted is counted.
+  // Why it holds, for proofs by induction. The state is looked at as the dut has it when what it was last granted is
+  // counted.
   logic [Inputs-1:0] due, behind, last;
   logic [4:0] others, may_pass;  // inputs of the watched one's kind but itself; grants to them before it is granted
   logic [Inputs-1:0] kind_q;
@@ -75,8 +78,8 @@ module arbiter_formal #(
   assign watched_q_vc = (vc_q[watched_class_q] & watched_q) != '0;
 
   if (Alone) begin : gen_alone
-    // Those who are due have all asked since. They go in the order from the pointer on; the watched one becomes due behind the last of them, and goes when the
-    // pointer comes to him.
+    // Those who are due have all asked since. They go in the order from the pointer on; the watched one becomes due
+    // behind the last of them, and goes when the pointer comes to him.
     always_comb begin
       may_pass = '0;
       for (int unsigned w = 0; w < Inputs; w++) begin
@@ -97,7 +100,8 @@ module arbiter_formal #(
       end
     end
   end else begin : gen_others
-    // Others who are due go once each, but those whose packet is of another channel, and once again when he has become due with them.
+    // Others who are due go once each, but those whose packet is of another channel, and once again when he has become
+    // due with them.
     always_comb begin
       may_pass = (due & watched_q) == '0 ? others : '0;
       for (int unsigned i = 0; i < Inputs; i++)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The outputs of any multicast packet that comes at one port, whatever the registers say, as long as they stay: it never goes back to where it came from,
-// nor by a disabled port; it is handed out once if it comes by a link, and not by the source. It takes dimensions in their order, straight on in one;
-// the upper channel never crosses the wrap-around link upwards, and the lower one never leaves the first node of a ring, and the other way round
-// downwards. Inside a QFDB it never goes from one link to another, and goes into the torus from node 0 alone, on the channel of the sign.
+// The outputs of any multicast packet that comes at one port, whatever the registers say, as long as they stay: it
+// never goes back to where it came from, nor by a disabled port; it is handed out once if it comes by a link, and not
+// by the source. It takes dimensions in their order, straight on in one; the upper channel never crosses the
+// wrap-around link upwards, and the lower one never leaves the first node of a ring, and the other way round downwards.
+// Inside a QFDB it never goes from one link to another, and goes into the torus from node 0 alone, on the channel of
+// the sign.
 module copies_formal #(
   parameter int unsigned InterPorts = 9,
   parameter int unsigned IntraPorts = 2,
@@ -53,7 +55,8 @@ module copies_formal #(
     end
   end
 
-  // Whether it may go on along a dimension upwards or downwards: it begins, goes straight on, or comes along one that is earlier in the order.
+  // Whether it may go on along a dimension upwards or downwards: it begins, goes straight on, or comes along one that
+  // is earlier in the order.
   logic [2:0] may_rise, may_fall, up, down, up_vc, down_vc, top, bottom;
   always_comb begin
     for (int unsigned d = 0; d < 3; d++) begin

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One FIFO of the router between a sender that keeps the credit rule and two outputs that grant whenever they like. Proved: a packet that is granted
-// comes out whole, in order and not mixed with another; a request stands until it is granted or the packet goes to the other output; each output
-// that a packet is for gets it once, and no other; the space given back, when it has gone to all, is what was taken, once; a packet that waits asks from the
-// second cycle of its header in the queue on, and one that is granted leaves at a word a cycle once it is whole there, so its output is held for its length.
+// One FIFO of the router between a sender that keeps the credit rule and two outputs that grant whenever they like.
+// Proved: a packet that is granted comes out whole, in order and not mixed with another; a request stands until it is
+// granted or the packet goes to the other output; each output that a packet is for gets it once, and no other; the
+// space given back, when it has gone to all, is what was taken, once; a packet that waits asks from the second cycle of
+// its header in the queue on, and one that is granted leaves at a word a cycle once it is whole there, so its output is
+// held for its length.
 module input_formal #(
   parameter bit          Multicast = 1'b0,
   parameter int unsigned PayloadDepth = 4,
@@ -103,8 +105,8 @@ module input_formal #(
     if (heads) had <= had | to;
   end
 
-  // How full each memory is, from the outside and by its pointers. These follow from nothing that is to be proved, but they are what makes the
-  // proof short.
+  // How full each memory is, from the outside and by its pointers. These follow from nothing that is to be proved, but
+  // they are what makes the proof short.
   logic [1:0] state;
   assign state = 2'(dut.state_q);
   logic [3:0] in_headers, in_payload, in_footers, packets, read_words;
@@ -116,7 +118,8 @@ module input_formal #(
   assign popped = (state == Payload || state == Footer) && dut.final_q;
   assign read_words = state == Payload ? 4'(dut.words_q) - 4'(dut.left_q) : state == Footer ? 4'(dut.words_q) : '0;
 
-  // Cycles before this one in which a packet was there that nobody has been granted, or in which the granted one was there whole.
+  // Cycles before this one in which a packet was there that nobody has been granted, or in which the granted one was
+  // there whole.
   logic waited = 1'b0, whole = 1'b0;
   always_ff @(posedge clk_i) begin
     waited <= rst_n && state == Idle && in_headers != '0;
@@ -150,7 +153,8 @@ module input_formal #(
     end
   end
 
-  // Reached: the marked packet has gone to all its outputs, behind another one; a packet without a route goes while another waits.
+  // Reached: the marked packet has gone to all its outputs, behind another one; a packet without a route goes while
+  // another waits.
   always_ff @(posedge clk_i) begin
     if (rst_n) begin
       OverBehind: cover (over && wanted == {Multicast, 1'b1} && due != '0);

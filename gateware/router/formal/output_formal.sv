@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One output between inputs that behave as input_formal proves of them, and a far end that gives space and slots back whenever it likes.
-// With Multicast a packet that asks may go to other outputs first: its words pass by, and then its input asks again or does not.
-// Proved: a granted packet goes through whole and is never interleaved with another; space and slots are conserved, so the far queues are
-// never sent more than their pool holds; where somebody may be granted, somebody is; bulk leaves space for the largest priority packet and does
-// not go where one can; with links first, of 16 grants in whose cycles the network interface could have gone, one is its.
+// One output between inputs that behave as input_formal proves of them, and a far end that gives space and slots back
+// whenever it likes. With Multicast a packet that asks may go to other outputs first: its words pass by, and then its
+// input asks again or does not. Proved: a granted packet goes through whole and is never interleaved with another;
+// space and slots are conserved, so the far queues are never sent more than their pool holds; where somebody may be
+// granted, somebody is; bulk leaves space for the largest priority packet and does not go where one can; with links
+// first, of 16 grants in whose cycles the network interface could have gone, one is its.
 module output_formal #(
   parameter bit          Multicast = 1'b0,
   parameter int unsigned Inputs = 3,  // of each class
@@ -30,7 +31,8 @@ module output_formal #(
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
-  // Inputs: a request stands until it is granted, and what it asks is still seen in the cycle of its header, the next one; then payload words and footer with gaps.
+  // Inputs: a request stands until it is granted, and what it asks is still seen in the cycle of its header, the next
+  // one; then payload words and footer with gaps.
   localparam int unsigned MostWords = 3;
   router_pkg::request_t request[2][Inputs];
   router_pkg::word_t word[2][Inputs];
@@ -86,7 +88,8 @@ module output_formal #(
     .clk_i, .rst_ni(rst_n), .fixed_i, .links_first_i, .request_i(request), .word_i(word), .ends_i(ending), .grant_o(grants),
     .credit_i(credit), .release_i(released), .flit_o(flit));
 
-  // The far end: what was granted and has not come back, of each class in each channel. A largest packet fits into what bulk has left.
+  // The far end: what was granted and has not come back, of each class in each channel. A largest packet fits into what
+  // bulk has left.
   logic [1:0][1:0][2:0] taken_words = '0, free_words;
   logic [1:0][1:0][1:0] taken_headers = '0, free_headers;
   logic [2:0] taken_slots = '0;
@@ -176,7 +179,8 @@ module output_formal #(
     end
   end
 
-  // Reached: a priority packet goes where bulk waits, far pools are full of headers, a packet is through with all its words.
+  // Reached: a priority packet goes where bulk waits, far pools are full of headers, a packet is through with all its
+  // words.
   always_ff @(posedge clk_i) begin
     if (rst_n) begin
       Overtakes: cover (granted && granted_class && bulk_waits);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The route of any packet that comes at one port, whatever the registers say, as long as they stay: it never goes back to where it came from, nor by a
-// disabled port, and it is handed out at its destination alone. Inside a QFDB it never goes from one link to another, goes into the torus from node 0 alone,
-// and has the channel of the sign: what core/topology/qfdb_torus.hpp needs to have no cycle of channels.
+// The route of any packet that comes at one port, whatever the registers say, as long as they stay: it never goes back
+// to where it came from, nor by a disabled port, and it is handed out at its destination alone. Inside a QFDB it never
+// goes from one link to another, goes into the torus from node 0 alone, and has the channel of the sign: what
+// core/topology/qfdb_torus.hpp needs to have no cycle of channels.
 module route_formal #(
   parameter int unsigned InterPorts = 9,
   parameter int unsigned IntraPorts = 2,

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // APErouter: dimension-order, virtual cut-through router with a full crossbar; a word of 128 bits a cycle and port.
 //
-// Ports are numbered inter-tile first. A header on the wire at one clock edge is on the output's wire four edges later in an empty router:
+// Ports are numbered inter-tile first. A header on the wire at one clock edge is on the output's wire four edges later
+// in an empty router:
 //   1 port register   2 route, write to the FIFO   3 request and grant   4 crossbar into the output register
-// Behind a port each virtual channel has two queues, of bulk and of priority packets, which draw on one pool of space: each is as deep as the pool.
-// Senders keep count of it: a port's receiver starts with PayloadDepth words and HeaderDepth headers in each virtual channel (intra-tile: IntraDepth
-// and IntraHeaders in channel 0) and gives them back through credit_o. Of bulk a sender leaves space for the largest priority packet.
-// With Qfdb ports 0 to 2 lead to the other nodes of its QFDB (router_route).
+// Behind a port each virtual channel has two queues, of bulk and of priority packets, which draw on one pool of space:
+// each is as deep as the pool. Senders keep count of it: a port's receiver starts with PayloadDepth words and
+// HeaderDepth headers in each virtual channel (intra-tile: IntraDepth and IntraHeaders in channel 0) and gives them
+// back through credit_o. Of bulk a sender leaves space for the largest priority packet. With Qfdb ports 0 to 2 lead to
+// the other nodes of its QFDB (router_route).
 // docs/microarchitecture.md has the rules.
 module exanet_router #(
   parameter int unsigned InterPorts = 2,

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Picks one of those who ask: a priority one where there is one; of a class the first of those who go first, else of the others (first_i); of these
-// who is due, the first one behind who was granted last, cyclically. With fixed_i it picks the lowest of the class.
+// Picks one of those who ask: a priority one where there is one; of a class the first of those who go first, else of
+// the others (first_i); of these who is due, the first one behind who was granted last, cyclically. With fixed_i it
+// picks the lowest of the class.
 //
-// Where nobody who might be picked is due, all of them become due. So everybody is served once before anybody is served twice, and one who could not
-// ask for want of space keeps his turn: a round robin pointer alone would have moved past him, and might do so each time. The pointer among the due has
-// those served alike whose packets come at different times: the lowest would go first in each round.
+// Where nobody who might be picked is due, all of them become due. So everybody is served once before anybody is served
+// twice, and one who could not ask for want of space keeps his turn: a round robin pointer alone would have moved past
+// him, and might do so each time. The pointer among the due has those served alike whose packets come at different
+// times: the lowest would go first in each round.
 //
 // Who is due is kept for each class, the pointer is one: a class never competes with the other in one pick.
 //
-// Who goes before whom follows from registers, and is there before the requests are: then a request is granted unless one of those before it is there.
-// What a grant changes is worked out in the cycle behind it, from a register that holds who might have been picked. Contract: in that cycle nobody asks.
+// Who goes before whom follows from registers, and is there before the requests are: then a request is granted unless
+// one of those before it is there. What a grant changes is worked out in the cycle behind it, from a register that
+// holds who might have been picked. Contract: in that cycle nobody asks.
 module router_arbiter #(
   parameter int unsigned Inputs = 7
 ) (
@@ -26,8 +29,8 @@ module router_arbiter #(
   logic class_d, class_q;
 
   assign class_d = request_i[1] != '0;
-  // Who is picked before input `i`: lower ones among those alike, or later ones where the pointer stands before this one; then who is due; then who
-  // goes first.
+  // Who is picked before input `i`: lower ones among those alike, or later ones where the pointer stands before this
+  // one; then who is due; then who goes first.
   function automatic logic [Inputs-1:0] ahead(int unsigned i, logic fixed, logic [Inputs-1:0] behind, logic [Inputs-1:0] dues,
                                               logic [Inputs-1:0] first);
     logic [Inputs-1:0] lower, alike, later;
@@ -47,7 +50,8 @@ module router_arbiter #(
   end
 
   assign ranked = request_i[class_d];
-  // Whoever is granted in a cycle has nobody before him, and all who might have been picked in his place are in his class, and first if he is.
+  // Whoever is granted in a cycle has nobody before him, and all who might have been picked in his place are in his
+  // class, and first if he is.
   assign due = (pick_q & due_q[class_q]) != '0 ? due_q[class_q] : due_q[class_q] | pick_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

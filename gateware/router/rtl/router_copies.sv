@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outputs of a multicast packet, and its virtual channel behind each: a tree in dimension order that needs no table (docs/adr/0013-multicast.md).
+// Outputs of a multicast packet, and its virtual channel behind each: a tree in dimension order that needs no table
+// (docs/adr/0013-multicast.md).
 //
-// Its destinations are a box around its source: dcid holds for each dimension how many hops away from the source copies go, up and down, half way round
-// a ring at most. A packet that comes along a dimension goes straight on while it is not that far from its source, and starts out both ways in each
-// dimension that comes later in the order; one from a network interface starts out in all. So each node of the box is come to by one way alone. All but
-// the source hand it out. In machines of QFDBs all four nodes of a QFDB belong to a box that holds it: the source sends to the three others, a packet
-// that comes by the torus goes to the three others as well, one that comes to node 0 by a link inside the QFDB into the torus.
+// Its destinations are a box around its source: dcid holds for each dimension how many hops away from the source copies
+// go, up and down, half way round a ring at most. A packet that comes along a dimension goes straight on while it is
+// not that far from its source, and starts out both ways in each dimension that comes later in the order; one from a
+// network interface starts out in all. So each node of the box is come to by one way alone. All but the source hand it
+// out. In machines of QFDBs all four nodes of a QFDB belong to a box that holds it: the source sends to the three
+// others, a packet that comes by the torus goes to the three others as well, one that comes to node 0 by a link inside
+// the QFDB into the torus.
 //
-// The virtual channel along a dimension is that of a packet to one node (router_route), the last one to which the copies go there.
+// The virtual channel along a dimension is that of a packet to one node (router_route), the last one to which the
+// copies go there.
 //
-// Ports that are disabled or not there are left out, and with them what lies behind. A packet is discarded when no output is left, when its source is
-// outside of the machine, and as long as the router is not enabled.
+// Ports that are disabled or not there are left out, and with them what lies behind. A packet is discarded when no
+// output is left, when its source is outside of the machine, and as long as the router is not enabled.
 module router_copies #(
   parameter int unsigned InterPorts = 2,
   parameter int unsigned IntraPorts = 3,
@@ -59,12 +63,14 @@ module router_copies #(
       assign most_up = reach < way.most_plus ? reach : way.most_plus;
       assign most_down = reach < way.most_minus ? reach : way.most_minus;
       assign on = (!Qfdb || qfdb_node_i == '0) && way.ordered;
-      // It starts where its source is, whatever a sender wrote: else its channel might change on the way, and close a cycle.
+      // It starts where its source is, whatever a sender wrote: else its channel might change on the way, and close a
+      // cycle.
       assign up = ((starts && above == '0) || rising) && above < 9'(most_up);
       assign down = ((starts && below == '0) || falling) && below < 9'(most_down);
       assign plus[d] = on && up && way.plus_there && !way.plus_disabled && !way.top;
       assign minus[d] = on && down && way.minus_there && !way.minus_disabled && !way.bottom;
-      // Whether the last node is above this one: upwards unless the wrap-around link is still to come, downwards if it is.
+      // Whether the last node is above this one: upwards unless the wrap-around link is still to come, downwards if it
+      // is.
       assign plus_vc[d] = !way.wraps || way.here < source || 9'(source) + 9'(most_up) < way.side;
       assign minus_vc[d] = way.wraps && way.here <= source && most_down > source;
     end else begin : gen_unused

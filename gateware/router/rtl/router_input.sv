@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// One queue of the router: takes the words of one class in one virtual channel of a port, asks for the front packet's output, and hands its words out.
+// One queue of the router: takes the words of one class in one virtual channel of a port, asks for the front packet's
+// output, and hands its words out.
 //
-// Headers, payloads and footers have their own memories, so the next header is seen while the packet before it is still leaving, and its
-// grant falls into the cycle of that packet's last word: packets follow each other without a gap. Once granted a packet leaves at a word a
-// cycle, as fast as its words are in; the output reserved space for all of it, so it is never stopped.
+// Headers, payloads and footers have their own memories, so the next header is seen while the packet before it is still
+// leaving, and its grant falls into the cycle of that packet's last word: packets follow each other without a gap. Once
+// granted a packet leaves at a word a cycle, as fast as its words are in; the output reserved space for all of it, so
+// it is never stopped.
 //
-// With Multicast a packet may ask for several outputs at once. Each grants when it can. Those that do in one cycle get the packet's words together; if
-// some are left, it stays, is read again from its header, and asks for these as soon as its last word is out. It gives its space back when the
-// last copy has left.
+// With Multicast a packet may ask for several outputs at once. Each grants when it can. Those that do in one cycle get
+// the packet's words together; if some are left, it stays, is read again from its header, and asks for these as soon as
+// its last word is out. It gives its space back when the last copy has left.
 module router_input #(
   parameter int unsigned Ports = router_pkg::MaxPorts,
   parameter bit          Multicast = 1'b0,
@@ -126,7 +128,8 @@ module router_input #(
     if (granted_i || discard) state_d = Header;
   end
 
-  // A footer is read in the first cycle in which the words before it have been read and it is in: so a cycle before that says that it will be.
+  // A footer is read in the first cycle in which the words before it have been read and it is in: so a cycle before
+  // that says that it will be.
   logic footer_next;
   assign footer_next = (state_q == Header && front.words == '0) || (data_read && left_q == 6'd1) || (state_q == Footer && !last_q);
   assign ends_o = footer_next && (foot_valid || (write_i && flit_i.tail));

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// One output: grants it to a whole packet at a time, counts the space behind it, and carries the packet's words to the port.
+// One output: grants it to a whole packet at a time, counts the space behind it, and carries the packet's words to the
+// port.
 //
-// A grant takes a slot of the consumer behind the port (given back by release_i when the packet has moved on there) and, towards a link, space for
-// the packet in the far FIFOs. So the words of a granted packet are never stopped, and a packet holds no output while it waits for space.
+// A grant takes a slot of the consumer behind the port (given back by release_i when the packet has moved on there)
+// and, towards a link, space for the packet in the far FIFOs. So the words of a granted packet are never stopped, and a
+// packet holds no output while it waits for space.
 //
-// Two classes, bulk and priority, share the far end's pool of each virtual channel, and each has queues of its own at both ends. Where a priority
-// packet can go no bulk packet does, and bulk leaves space for the largest priority packet: so bulk that waits never holds priority up.
-// There has to be space for the largest packet, whatever this one's length: else short ones would go whenever a long one of the same channel waits.
+// Two classes, bulk and priority, share the far end's pool of each virtual channel, and each has queues of its own at
+// both ends. Where a priority packet can go no bulk packet does, and bulk leaves space for the largest priority packet:
+// so bulk that waits never holds priority up. There has to be space for the largest packet, whatever this one's length:
+// else short ones would go whenever a long one of the same channel waits.
 //
-// All inputs are served in turn or, with links_first_i, packets from links go before those of network interfaces: who is on the way frees space where
-// he comes from, who enters takes it. But after MostPassed grants to links in which an interface could have gone, one of theirs goes first.
+// All inputs are served in turn or, with links_first_i, packets from links go before those of network interfaces: who
+// is on the way frees space where he comes from, who enters takes it. But after MostPassed grants to links in which an
+// interface could have gone, one of theirs goes first.
 module router_output #(
   parameter int unsigned Inputs = 7,
   parameter int unsigned LinkInputs = 4,  // the first ones; the others are network interfaces
@@ -40,7 +44,8 @@ module router_output #(
   logic busy_q, idle_q, idle_d, slot_q, fresh_q, vc, vc_q, granted, class_q, class_d;
   logic [SelectBits-1:0] select_q, select_d;
   logic [SlotBits-1:0] slots_q, slots_d;
-  // As wide as the totals that a link carries: then a total that was taken from a damaged word is put right by the next one, whatever it was.
+  // As wide as the totals that a link carries: then a total that was taken from a damaged word is put right by the next
+  // one, whatever it was.
   logic [10:0] words_q[2];
   logic [6:0] headers_q[2];
   logic [5:0] taken;
@@ -50,8 +55,9 @@ module router_output #(
   logic own_q;
   logic [3:0] passed_q;
 
-  // What a request meets is in registers, which hold in a cycle what follows from all that was known in the one before: whether the output can be granted
-  // (idle: no packet, or its last word, is in the crossbar), whether the consumer has a slot, and for whom there is space.
+  // What a request meets is in registers, which hold in a cycle what follows from all that was known in the one before:
+  // whether the output can be granted (idle: no packet, or its last word, is in the crossbar), whether the consumer has
+  // a slot, and for whom there is space.
   always_comb begin
     asks = '0;
     if (idle_q && slot_q)
@@ -144,7 +150,8 @@ module router_output #(
     end
   end
 
-  // The header leaves with the channel of its next link. The code is linear, so its check bits change by those of that one bit.
+  // The header leaves with the channel of its next link. The code is linear, so its check bits change by those of that
+  // one bit.
   localparam exanet_pkg::header_t VcBit = '{vc: 1'b1, default: '0};
   localparam logic [119:0] VcData = VcBit[119:0];
   localparam exanet_pkg::header_t VcFlip = '{vc: 1'b1, ecc: exanet_code_pkg::header_ecc(VcData), default: '0};

@@ -25,7 +25,8 @@ package router_pkg;
     logic [7:0]      here;
     logic [8:0]      side;
     logic            wraps;
-    logic [1:0][8:0] above;  // coordinates above here and below this are upwards; the second one where half way round is
+    // coordinates above here and below this are upwards; the second one where half way round is
+    logic [1:0][8:0] above;
     logic [1:0][8:0] below;  // the same of coordinates below here
     logic [3:0]      plus_port;
     logic [3:0]      minus_port;

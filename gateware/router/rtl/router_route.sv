@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Output, virtual channel and length of a packet from its header: dimension order, virtual channel by the sign of the offset.
+// Output, virtual channel and length of a packet from its header: dimension order, virtual channel by the sign of the
+// offset.
 //
-// The rule is that of core/topology/dimension_order.hpp, which says why it cannot deadlock. A packet that comes along the dimension in which it
-// goes on goes straight on: without disabled ports that is the rule's own way, and with them it never turns back. Where a packet enters a ring
-// by way of a disabled port it goes the other way round, and all the way. A channel is still left at the wrap-around link alone, so the argument holds
+// The rule is that of core/topology/dimension_order.hpp, which says why it cannot deadlock. A packet that comes along
+// the dimension in which it goes on goes straight on: without disabled ports that is the rule's own way, and with them
+// it never turns back. Where a packet enters a ring by way of a disabled port it goes the other way round, and all the
+// way. A channel is still left at the wrap-around link alone, so the argument holds
 // (gateware/router/tb/disabled_test.cpp looks at the channels of rings and tori without one or two links).
 //
-// With Qfdb a node is one of the four of a QFDB (core/topology/qfdb_torus.hpp), and the coordinates are those of the QFDB. Ports 0 to 2 lead to the three
-// others in ascending order. A packet for another QFDB goes to node 0, whose further ports are those of the torus; one for this QFDB goes to its node. The
-// virtual channel inside a QFDB follows the sign as well. No packet goes from one link inside a QFDB to another: so a link into a QFDB is followed by
-// one inside it at most, and one inside it by links of the torus alone.
+// With Qfdb a node is one of the four of a QFDB (core/topology/qfdb_torus.hpp), and the coordinates are those of the
+// QFDB. Ports 0 to 2 lead to the three others in ascending order. A packet for another QFDB goes to node 0, whose
+// further ports are those of the torus; one for this QFDB goes to its node. The virtual channel inside a QFDB follows
+// the sign as well. No packet goes from one link inside a QFDB to another: so a link into a QFDB is followed by one
+// inside it at most, and one inside it by links of the torus alone.
 //
-// A packet has no route, and is discarded by its input, where all ports that it may take are disabled or not there, where its destination is outside
-// of the machine, where it would turn back, and as long as the router is not enabled.
+// A packet has no route, and is discarded by its input, where all ports that it may take are disabled or not there,
+// where its destination is outside of the machine, where it would turn back, and as long as the router is not enabled.
 module router_route #(
   parameter int unsigned InterPorts = 2,
   parameter int unsigned IntraPorts = 3,
   parameter int unsigned Dimensions = 1,
   parameter bit          Qfdb = 1'b0,
-  parameter int unsigned XBits = 8,  // split of the destination's 22 bits, the node of the QFDB and then the first dimension lowest
+  // split of the destination's 22 bits, the node of the QFDB and then the first dimension lowest
+  parameter int unsigned XBits = 8,
   parameter int unsigned YBits = 7,
   parameter int unsigned Port = 0,  // at which the packet comes
   localparam int unsigned PortBits = $clog2(InterPorts + IntraPorts)
@@ -46,14 +50,16 @@ module router_route #(
   logic [1:0] intra, node;  // of its QFDB
   logic parity;
 
-  // A packet exactly half way round goes up when the lowest bits of here and of the destination's other coordinates, its node among them, have an even sum.
+  // A packet exactly half way round goes up when the lowest bits of here and of the destination's other coordinates,
+  // its node among them, have an even sum.
   assign node = header_i.dcid[1:0];
   assign parity = there[0][0] ^ there[1][0] ^ there[2][0] ^ (Qfdb && node[0]);
 
   for (genvar d = 0; d < 3; d++) begin : gen_dimension
     if (d < Dimensions) begin : gen_used
       router_pkg::way_t way;
-      logic half, up, round, plus, rising, falling, use_plus;  // rising: the packet comes from below; falling: from above
+      // rising: the packet comes from below; falling: from above
+      logic half, up, round, plus, rising, falling, use_plus;
       assign way = ways_i[d];
       assign there[d] = 8'(header_i.dcid[Shift[d]+:Bits[d]]);
       assign differs[d] = there[d] != way.here;
@@ -77,7 +83,8 @@ module router_route #(
     end
   end
 
-  // On in the QFDB's mesh. A packet for another QFDB goes to node 0, from each of the others by port 0 and on the lower channel.
+  // On in the QFDB's mesh. A packet for another QFDB goes to node 0, from each of the others by port 0 and on the lower
+  // channel.
   logic mesh, mesh_vc, mesh_goes, higher;
   logic [1:0] mesh_port;
   assign higher = node > qfdb_node_i;

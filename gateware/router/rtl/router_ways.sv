@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Works out of a router's configuration what router_route compares a destination with, so that no arithmetic lies between a header and its route.
+// Works out of a router's configuration what router_route compares a destination with, so that no arithmetic lies
+// between a header and its route.
 //
-// Of the coordinates in a dimension, those above here up to half a ring away are upwards, and those below here that are nearer the other way round. Where
-// a packet goes that is exactly half way round, router_route decides: hence two bounds of each.
+// Of the coordinates in a dimension, those above here up to half a ring away are upwards, and those below here that are
+// nearer the other way round. Where a packet goes that is exactly half way round, router_route decides: hence two
+// bounds of each.
 module router_ways #(
   parameter int unsigned InterPorts = 2,
   parameter int unsigned FirstPort = 0  // of those that lead on in a dimension
@@ -22,7 +24,8 @@ module router_ways #(
     return 32'(port) < InterPorts && 32'(port) + 1 > FirstPort;
   endfunction
 
-  // A port as it is compared with the one at which a packet comes, in three bits where they are enough: one that is not there is like none that is.
+  // A port as it is compared with the one at which a packet comes, in three bits where they are enough: one that is not
+  // there is like none that is.
   function automatic logic [3:0] known(logic [3:0] port);
     if (32'(port) >= InterPorts) return InterPorts < 8 ? 4'd7 : 4'd15;
     return InterPorts < 8 ? {1'b0, port[2:0]} : port;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Disabled ports: packets go round them, or are discarded and counted, and none goes to and fro. The Verilated routers do what the rule in C++
-// says, and that rule closes no cycle of channels on rings, tori and machines of QFDBs without some of their links.
+// Disabled ports: packets go round them, or are discarded and counted, and none goes to and fro. The Verilated routers
+// do what the rule in C++ says, and that rule closes no cycle of channels on rings, tori and machines of QFDBs without
+// some of their links.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -19,8 +20,8 @@ using namespace exanet::gateware;
 
 namespace {
 
-// Registers of each node of a grid, or of a torus of QFDBs: port 2d upwards in dimension d, 2d + 1 downwards, behind those inside a QFDB; last dimension
-// first.
+// Registers of each node of a grid, or of a torus of QFDBs: port 2d upwards in dimension d, 2d + 1 downwards, behind
+// those inside a QFDB; last dimension first.
 std::vector<spec::RouterConfig> registers_of(const std::vector<std::uint32_t>& shape, bool wraps, bool qfdb = false) {
   const std::uint32_t each = qfdb ? spec::kQfdbNodes : 1;
   std::uint32_t nodes = each;

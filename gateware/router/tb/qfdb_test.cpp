@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does a router of a QFDB take every packet where the rule in C++ says, at every port, whatever its registers say?
 //
-// One router with three ports inside its QFDB, six of the torus and one intra-tile port. Registers and destinations are drawn, sound and unsound:
-// places outside of the machine, ports that are disabled or none of a torus, dimensions that wrap and do not.
+// One router with three ports inside its QFDB, six of the torus and one intra-tile port. Registers and destinations are
+// drawn, sound and unsound: places outside of the machine, ports that are disabled or none of a torus, dimensions that
+// wrap and do not.
 #include <doctest/doctest.h>
 
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verilated routers, one class for every node, wired in C++: what one router has on its output wires in a cycle is on the input wires of
-// the next in the same cycle. Each node has a sender and a receiver at each intra-tile port.
+// Verilated routers, one class for every node, wired in C++: what one router has on its output wires in a cycle is on
+// the input wires of the next in the same cycle. Each node has a sender and a receiver at each intra-tile port.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The router as gateware/place.py places it: whole, but for the data that it carries, of which the first CarriedBits of a word are brought out; memory and
-// crossbar of the others are left out with them. What decides, and a header's change on its way out, is all there.
+// The router as gateware/place.py places it: whole, but for the data that it carries, of which the first CarriedBits of
+// a word are brought out; memory and crossbar of the others are left out with them. What decides, and a header's change
+// on its way out, is all there.
 module router_place #(
   parameter int unsigned InterPorts = 2,
   parameter int unsigned IntraPorts = 3,

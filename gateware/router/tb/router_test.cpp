@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One Verilated router of three intra-tile and two inter-tile ports, and four of them as a 2x2 mesh: rates, latency, order, integrity.
+// One Verilated router of three intra-tile and two inter-tile ports, and four of them as a 2x2 mesh: rates, latency,
+// order, integrity.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -98,8 +99,9 @@ TEST_CASE("router: a packet of high priority goes before those that wait") {
   CHECK(arrived - asked <= 34 + 4 + 1);
 }
 
-// Two senders beside the far port keep its output busy, so bulk from here fills the pool of the link's channel, the pool of its own port, and waits
-// in front of it. A priority packet on the same way waits for the packet on each wire that it comes to, and for nothing else.
+// Two senders beside the far port keep its output busy, so bulk from here fills the pool of the link's channel, the
+// pool of its own port, and waits in front of it. A priority packet on the same way waits for the packet on each wire
+// that it comes to, and for nothing else.
 TEST_CASE("router: a priority packet passes queues and pools full of bulk") {
   RouterNetwork network{std::vector{two_by_two(0, 0), two_by_two(1, 0)}};
   network.connect({0, 0}, {1, 0});
@@ -222,8 +224,9 @@ TEST_CASE("routers: a 2x2 mesh delivers everything, in order, uncorrupted") {
 }
 
 TEST_CASE("routers: full rings drain, with the traffic that would close the cycle of waiting on one channel") {
-  // The busiest links of the ring of 7 carry 2400 packets of 34 words, as each takes packets of eight senders a round: 81,600 cycles. With links first
-  // not much more is needed; where all inputs are served alike, packets on the way stand behind those that enter.
+  // The busiest links of the ring of 7 carry 2400 packets of 34 words, as each takes packets of eight senders a round:
+  // 81,600 cycles. With links first not much more is needed; where all inputs are served alike, packets on the way
+  // stand behind those that enter.
   struct Ring {
     unsigned side;
     bool links_first;

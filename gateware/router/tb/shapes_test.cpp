@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routers of other shapes: 2 + 3, 3 + 2 and 6 + 1 inter-tile and intra-tile ports, one router alone. Each input reaches each output, alone in
-// four cycles, and all at once in every permutation at a word a cycle.
+// Routers of other shapes: 2 + 3, 3 + 2 and 6 + 1 inter-tile and intra-tile ports, one router alone. Each input reaches
+// each output, alone in four cycles, and all at once in every permutation at a word a cycle.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -19,7 +19,8 @@ using namespace exanet::gateware;
 
 namespace {
 
-// In the middle of a mesh of three nodes a side. Port 2d leads upwards in dimension d and port 2d + 1 downwards, as far as there are ports.
+// In the middle of a mesh of three nodes a side. Port 2d leads upwards in dimension d and port 2d + 1 downwards, as far
+// as there are ports.
 template <typename Model, unsigned Inter, unsigned Intra, unsigned Dimensions>
 class Shape {
  public:
