@@ -106,6 +106,7 @@ void FlowSimulator::release(FlowId id) {
   network_.route(flow.src, flow.dst, route_);
   if (!network_.works(route_)) {
     drop_end(id);
+    moving_[id].since = now_;
     Sender& sender = senders_[sender_of(id)];
     if (sender.moving == kNothing && sender.waiting == kNothing) sender = Sender();
     return arrive(id, now_, Status::kLinkDown);
@@ -146,6 +147,7 @@ void FlowSimulator::finish(FlowId id, Time drained) {
   rounded_bits_ += bits_of(sharing_.rate(id), Time::ps(1));  // ends are rounded up to picoseconds
   sharing_.remove(id);
   const Time arrival = drained + network_.latency(route_);
+  moving_[id].since = drained;
   leave_sender(id);  // which may release others, by routes of their own
   arrive(id, arrival);
 }
@@ -158,6 +160,7 @@ void FlowSimulator::lose(FlowId id) {
   lost_bits_ += moved;
   sharing_.remove(id);
   drop_end(id);
+  moving_[id].since = now_;
   leave_sender(id);
   arrive(id, now_, Status::kLinkDown);
 }

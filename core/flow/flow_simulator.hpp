@@ -25,6 +25,8 @@ class FlowSimulator final : public Flows {
   FlowSimulator(const FlowNetwork& network, Time grain);
 
   bool step(Time limit) override;  // one event and all within its grain
+  // When the flow's last bit has left its sender, or the flow was lost. Contract: it has finished, and is not forgotten.
+  Time left_sender(FlowId flow) const { return moving_[flow].since; }
   Time next() const;  // of the next step; Time::never() where there is none
   double moved_bits(FlowId flow) const override;
   std::vector<double> use_bits() const override;
@@ -38,7 +40,7 @@ class FlowSimulator final : public Flows {
   struct Moving {
     double left_bits =
         0;  // at `since`; of one that waits in its sender: what must have left it before, since the sender was last idle
-    Time since;
+    Time since;  // of one that has finished: when its last bit has left the sender
   };
   struct Sender {
     FlowId moving = kNothing;  // the first of a list
