@@ -4,7 +4,7 @@
 //
 // Contract: a rank begins a step by begin_step(), posts its messages, and ends by doorbell(); all at the queue's present time, which is the same
 // for the three. arrived() comes once for each message, from the queue, when its receiver may go on with it. busy() is true while
-// awaited messages of the rank have not left its interface, or its processor works on them; resumed() says, from the queue, that this is over.
+// its interface still has to send more of the rank's awaited messages than its FIFO holds, or its processor works on them; resumed() says, from the queue, that this is over.
 #pragma once
 
 #include <cstdint>
