@@ -21,6 +21,16 @@ double mean_ns(std::uint64_t sum_ps, std::uint64_t count) {
   return count == 0 ? 0 : static_cast<double>(sum_ps) / static_cast<double>(count) * 1e-3;
 }
 
+// In overload latency grows by the time for which nobody serves what is offered. Near a limit it also rises and falls with
+// queues that are as long as the window: so little growth says nothing.
+constexpr double kLeastExcess = 0.02;  // of the window
+
+// Packets come at random, as many as the sender's link carries, or more: its queue grows without a bound, whatever the
+// network. A window does not show it where it is too short.
+bool fills_sources(const OpenLoopConfig& config) {
+  return config.load > 1 || (config.load == 1 && !config.bernoulli && config.burst == 0);
+}
+
 }  // namespace
 
 // Turns what has been counted into statistics.
@@ -73,8 +83,10 @@ OpenLoopResult OpenLoop::State::summarize() {
     if (source.is_first() && source.dst != kNoNode) shares.push_back(static_cast<double>(t.accepted[source.node]));
   r.fairness = jain(shares);
   // Where a few senders have more than is taken from them, all others hide it in the sum; the queues of those few show in the mean latency.
-  const bool grows = s.config.settle && rises(as_doubles(t.batch_ps), as_doubles(t.batch_packets));
-  r.saturated = r.created > 0 && (r.measured < r.created || r.accepted_load < 0.9 * r.offered_load || grows);
+  const bool grows =
+      s.config.settle && rises(as_doubles(t.batch_ps), as_doubles(t.batch_packets), kLeastExcess * window_ps);
+  r.saturated = r.created > 0 &&
+                (r.measured < r.created || r.accepted_load < 0.9 * r.offered_load || grows || fills_sources(s.config));
   r.settled = !s.config.settle || !r.saturated;
   for (const Part& part : s.parts) r.events += part.queue.processed();
   r.memory_bytes = s.fabric.memory_bytes();

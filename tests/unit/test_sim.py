@@ -80,6 +80,18 @@ def test_the_verdict_is_right_on_either_side_of_known_limits() -> None:
     assert len(wrong) <= 0.01 * runs, wrong
 
 
+def test_the_verdict_at_load_1_does_not_depend_on_the_window() -> None:
+    """A sender whose link has no time to spare has a queue that grows without bound, be the window ever so short."""
+    for window_us in (5, 20, 80, 160):
+        for load, verdict in ((0.7, False), (1, True), (1.1, True)):
+            for seed in (21, 22):
+                spec = sim.TrafficSpec("permutation", measure_ps=window_us * 10**6, seed=seed)
+                point = sim.simulate("torus-2x2x2", offered=load, spec=spec)
+                assert point["saturated"] is verdict, (window_us, load, seed)
+    spec = sim.TrafficSpec("permutation", measure_ps=40 * 10**6, seed=21, arrivals="bernoulli")
+    assert not sim.simulate("torus-2x2x2", offered=1, spec=spec)["saturated"], "a packet in each packet time: no queue"
+
+
 def test_an_interval_of_too_few_packets_is_unknown(tmp_path: Path) -> None:
     options = ["-m", "torus-2x2x2", "--load", "0.01,0.5", "--warm-up", "1 us", "--measure", "20 us", "-o", str(tmp_path / "r")]
     shown = CliRunner().invoke(cli.app, ["sim", *options], catch_exceptions=False)
