@@ -216,7 +216,7 @@ class Dragonfly final : public HostedTopology {
     if (link / global_ == member) return static_cast<std::uint16_t>(group_ - 1 + link % global_);
     return local_port(member, link / global_);
   }
-  // Tells links of one switch to the same group apart.
+  // Distinguishes links of one switch to the same group.
   std::string copy_name(std::uint32_t here, std::uint16_t port) const {
     if (links_each_ == 1) return "";
     const std::uint32_t link = here % group_ * global_ + (port - (group_ - 1));

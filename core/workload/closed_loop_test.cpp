@@ -177,7 +177,8 @@ TEST_CASE("every program runs to its end, and an incast takes as long as its las
   CHECK(r.finished.us_double() == near(15 * 256 * 38 * 6.4e-3, 0.01));
 }
 
-TEST_CASE("a rank sends the messages of its steps one after the other: collectives on one switch take their closed form") {
+TEST_CASE(
+    "a rank sends the messages of its steps one after the other: collectives on one switch take their closed form") {
   constexpr std::uint64_t kBytes = 1 << 16;
   const double vector_us = 256 * 38 * 6.4e-3;  // packets of 38 words of 6.4 ns
   // Vectors or blocks that the slowest rank sends, or receives, one after the other; and rounds, each with a latency.
