@@ -55,7 +55,7 @@ TEST_CASE("arrangements lead to the groups of their definitions") {
 }
 
 TEST_CASE("each two groups have as many links as their shape divides, in every arrangement") {
-  // The last one is as Frontier's groups: 32 switches with 16 endpoints, 74 groups.
+  // The last one is of Frontier's size: 74 groups of 32 switches with 16 endpoints.
   const std::vector<std::vector<std::uint32_t>> shapes = {{2, 4, 2, 9}, {2, 4, 2, 5}, {1, 4, 3, 3},    {1, 2, 4, 2},
                                                           {1, 3, 3, 6}, {1, 5, 3, 8}, {16, 32, 10, 74}};
   for (const auto& shape : shapes)

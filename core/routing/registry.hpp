@@ -33,7 +33,8 @@ const std::vector<RoutingKind>& routing_kinds();
 // Names of those with a Routing.
 std::vector<std::string> routing_names();
 
-// `name` may have a figure, where the routing takes one. Throws ConfigError, saying what to do, on an unknown name or figure, or one that is not made for this topology. `topology` outlives it.
+// `name` may have a figure, where the routing takes one. Throws ConfigError, saying what to do, on an unknown name or
+// figure, or one that is not made for this topology. `topology` outlives it.
 std::unique_ptr<Routing> make_routing(const std::string& name, const Topology& topology);
 
 }  // namespace exanet

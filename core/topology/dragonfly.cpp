@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dragonfly (Kim, Dally, Scott and Abts 2008): groups of `a` switches in a full mesh, each switch with `p` endpoints and `h` links to other
-// groups, and one link between each two of the a*h + 1 groups. The shape [h] is the balanced one, p = h and a = 2h (h = 3: 342 endpoints,
-// h = 13: 114,582); the shape [p, a, h] any other. In the shape [p, a, h, g] there are g groups, and the a*h links of a group are divided
-// equally among the g - 1 others, as machines are built that are smaller than the largest dragonfly of their switches (Slingshot). What is
-// left of the division are ports without a link.
+// Dragonfly (Kim, Dally, Scott and Abts 2008): groups of `a` switches in a full mesh, each switch with `p` endpoints
+// and `h` links to other groups, and one link between each two of the a*h + 1 groups. The shape [h] is the balanced
+// one, p = h and a = 2h (h = 3: 342 endpoints, h = 13: 114,582); the shape [p, a, h] any other. In the shape [p, a, h,
+// g] there are g groups, and the a*h links of a group are divided equally among the g - 1 others, as machines are built
+// that are smaller than the largest dragonfly of their switches (Slingshot). What is left of the division are ports
+// without a link.
 //
-// Group G's links to other groups are counted through its switches. The first g - 1 lead to one group each, and so do the next ones: links
-// between two groups are spread over their switches. In which order is the arrangement. absolute: groups 0, 1, ... without G (Kim's;
-// "consecutive" of Hastings and others 2015). relative: G + 1, G + 2, ... ("relative" of SST's merlin). palmtree: G - 1, G - 2, ... (Camarero
-// and others 2014). circulant: G + 1, G - 1, G + 2, ... (Hastings and others; "circulant" of SST's merlin).
+// Group G's links to other groups are counted through its switches. The first g - 1 lead to one group each, and so do
+// the next ones: links between two groups are spread over their switches. In which order is the arrangement. absolute:
+// groups 0, 1, ... without G (Kim's; "consecutive" of Hastings and others 2015). relative: G + 1, G + 2, ...
+// ("relative" of SST's merlin). palmtree: G - 1, G - 2, ... (Camarero and others 2014). circulant: G + 1, G - 1, G + 2,
+// ... (Hastings and others; "circulant" of SST's merlin).
 //
-// Routing is minimal: over the link to the destination's group with the fewest links inside both groups, of several such links that of the
-// switches' numbers. Links inside the source's group use virtual channel 0, those inside the destination's channel 1, links between groups
-// channel 0: each way climbs (local 0, global 0, local 1), so there is no cycle, whichever of these links is taken at each switch. A way over
-// two global links is sometimes shorter in links; it is not taken.
+// Routing is minimal: over the link to the destination's group with the fewest links inside both groups, of several
+// such links that of the switches' numbers. Links inside the source's group use virtual channel 0, those inside the
+// destination's channel 1, links between groups channel 0: each way climbs (local 0, global 0, local 1), so there is no
+// cycle, whichever of these links is taken at each switch. A way over two global links is sometimes shorter in links;
+// it is not taken.
 //
 // A packet to a group of nodes (docs/adr/0018-multicast-groups.md) goes from its source's switch to all switches of its
 // group that have members or a link to a group that has, by channel 0; from there over each such link, once; and in the
-// other groups to the switches that have members, by channel 1. So copies climb as well, by the same channels. Only where each link
-// leads to another group.
+// other groups to the switches that have members, by channel 1. So copies climb as well, by the same channels. Only
+// where each link leads to another group.
 #include <algorithm>
 #include <array>
 #include <utility>

@@ -2,9 +2,9 @@
 // Carries the messages of jobs at flow level, in step with the event queue in which the jobs' ranks go on: flows move
 // up to the next event, and an arrival is an event. Rates are max-min fair; of an interface's messages those of one
 // step move together, and one that is handed over later begins behind what already stands in the router's FIFO
-// (FlowSimulator). A rank is busy until its endpoint's FIFOs hold
-// all that is left of its step's awaited messages. A flow that is lost with a link is a message that has failed. Links count what arrives, by the route
-// that the topology has then.
+// (FlowSimulator). A rank is busy until its endpoint's FIFOs hold all that is left of its step's awaited messages. A
+// flow that is lost with a link is a message that has failed. Links count what arrives, by the route that the topology
+// has then.
 #include <algorithm>
 
 #include "core/flow/flow_simulator.hpp"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries the messages of jobs' ranks: packets from interfaces without costs (packet_transport.cpp), flows (flow_transport.cpp), or the
-// message library of core/protocol over interfaces with costs (library_transport.cpp).
+// Carries the messages of jobs' ranks: packets from interfaces without costs (packet_transport.cpp), flows
+// (flow_transport.cpp), or the message library of core/protocol over interfaces with costs (library_transport.cpp).
 //
-// Contract: a rank begins a step by begin_step(), posts its messages, and ends by doorbell(); all at the queue's present time, which is the same
-// for the three. arrived() comes once for each message, from the queue, when its receiver may go on with it. busy() is true while
-// its interface still has to send more of the rank's awaited messages than its FIFO holds, or its processor works on them; resumed() says, from the queue, that this is over.
+// Contract: a rank begins a step by begin_step(), posts its messages, and ends by doorbell(); all at the queue's
+// present time, which is the same for the three. arrived() comes once for each message, from the queue, when its
+// receiver may go on with it. busy() is true while its interface still has to send more of the rank's awaited messages
+// than its FIFO holds, or its processor works on them; resumed() says, from the queue, that this is over.
 #pragma once
 
 #include <cstdint>
