@@ -33,6 +33,7 @@ FlowSimulator::FlowSimulator(const FlowNetwork& network, Time grain)
       grain_(grain),
       sharing_(network.resource_count()),
       senders_(network.sender_count()),
+      watched_(network.sender_count()),
       used_bits_(network.resource_count()) {
   if (grain < Time::ps(1))
     throw ConfigError("grain_ps", "the grain in which events are taken together is at least 1 ps");
@@ -106,8 +107,8 @@ void FlowSimulator::release(FlowId id) {
   network_.route(flow.src, flow.dst, route_);
   if (!network_.works(route_)) {
     drop_end(id);
-    Sender& sender = senders_[sender_of(id)];
-    if (sender.moving == kNothing && sender.waiting == kNothing) sender = Sender();
+    const std::uint32_t number = sender_of(id);
+    if (senders_[number].moving == kNothing && senders_[number].waiting == kNothing) idle(number);
     return arrive(id, now_, Status::kLinkDown);
   }
   sharing_.add(id, route_);
@@ -187,12 +188,20 @@ void FlowSimulator::leave_sender(FlowId id) {
   while (*link != id) link = &next_of_sender_[*link];
   *link = std::exchange(next_of_sender_[id], kNothing);
   if (sender.waiting == kNothing) {
-    if (sender.moving == kNothing) sender = Sender();
+    if (sender.moving == kNothing)
+      idle(number);
+    else if (watched_[number])
+      stirred_.push_back(number);
   } else if (sender.moving == kNothing) {
     release_due(number);
   } else {
     stirred_.push_back(number);
   }
+}
+
+void FlowSimulator::idle(std::uint32_t number) {
+  senders_[number] = Sender();
+  if (watched_[number]) vacancies_.push_back({number, now_});
 }
 
 // Since it was last idle.
@@ -217,20 +226,23 @@ void FlowSimulator::reschedule() {
     EXANET_CHECK(rate > 0, "a flow has come to a stand", now_.ps(), change.flow, rate);
     rates_ += rate - change.before;
     set_end(change.flow, now_ + time_for(flow.left_bits, rate));
-    if (const std::uint32_t number = sender_of(change.flow); senders_[number].waiting != kNothing)
+    if (const std::uint32_t number = sender_of(change.flow); senders_[number].waiting != kNothing || watched_[number])
       stirred_.push_back(number);
   }
   for (const std::uint32_t number : stirred_) aim(number);
   stirred_.clear();
 }
 
-// When the first that waits in the sender may go.
+// When the first that waits in the sender may go, and when the sender's FIFO holds all that is left.
 void FlowSimulator::aim(std::uint32_t number) {
   Sender& sender = senders_[number];
-  if (sender.waiting == kNothing || std::exchange(sender.aimed, events_) == events_) return;
+  if ((sender.waiting == kNothing && !watched_[number]) || std::exchange(sender.aimed, events_) == events_) return;
   Rate rate = 0;
   for (FlowId id = sender.moving; id != kNothing; id = next_of_sender_[id]) rate += sharing_.rate(id);
-  set_end(sender.waiting, now_ + time_for(std::max(0.0, moving_[sender.waiting].left_bits - sent_bits(sender)), rate));
+  const double sent = sent_bits(sender), beyond = sender.bits - sent - network_.sender_bits();
+  if (sender.waiting != kNothing)
+    set_end(sender.waiting, now_ + time_for(std::max(0.0, moving_[sender.waiting].left_bits - sent), rate));
+  if (watched_[number]) vacancies_.push_back({number, beyond > kDustBits ? now_ + time_for(beyond, rate) : now_});
 }
 
 double FlowSimulator::moved_bits(FlowId id) const {
@@ -308,7 +320,7 @@ void FlowSimulator::sift_down(std::uint32_t at) {
 
 std::uint64_t FlowSimulator::memory_bytes() const {
   return base_memory_bytes() + sharing_.memory_bytes() + moving_.capacity() * sizeof(Moving) +
-         ends_.capacity() * sizeof(Due) + senders_.capacity() * sizeof(Sender) +
+         ends_.capacity() * sizeof(Due) + senders_.capacity() * sizeof(Sender) + watched_.capacity() +
          used_bits_.capacity() * sizeof(double) +
          (end_place_.capacity() + next_of_sender_.capacity() + stirred_.capacity()) * sizeof(std::uint32_t);
 }

@@ -13,6 +13,7 @@
 // others; a message's way through the network adds a latency at its end.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "core/flow/flows.hpp"
@@ -25,6 +26,16 @@ class FlowSimulator final : public Flows {
   FlowSimulator(const FlowNetwork& network, Time grain);
 
   bool step(Time limit) override;  // one event and all within its grain
+  // Reports, from now on, when all that this sender (FlowNetwork::sender_of) still has to send fits its FIFO: its owner
+  // may then write over the rest.
+  void watch(std::uint32_t sender, bool on) { watched_[sender] = on; }
+  struct Vacancy {
+    std::uint32_t sender;
+    Time at;  // unless rates change before: then the sender is reported again
+  };
+  std::vector<Vacancy> take_vacancies() {
+    return std::exchange(vacancies_, {});
+  }  // of watched senders, since the last call
   Time next() const;  // of the next step; Time::never() where there is none
   double moved_bits(FlowId flow) const override;
   std::vector<double> use_bits() const override;
@@ -69,6 +80,7 @@ class FlowSimulator final : public Flows {
   void advance_to(Time at);
   void reschedule();
   void aim(std::uint32_t sender);
+  void idle(std::uint32_t sender);
   double left_now(FlowId flow, Rate rate) const;
   // The ends of flows: a heap in which an end can be moved.
   void set_end(FlowId flow, Time at);
@@ -82,6 +94,8 @@ class FlowSimulator final : public Flows {
   std::vector<Moving> moving_;  // by flow
   std::vector<Sender> senders_;  // by FlowNetwork::sender_of
   std::vector<FlowId> next_of_sender_;  // by flow: in one of its sender's lists
+  std::vector<std::uint8_t> watched_;  // the same
+  std::vector<Vacancy> vacancies_;
   std::vector<std::uint32_t> stirred_;  // senders for which something else than rates has changed in this step
   std::vector<Due> ends_;  // and when the first that waits in a sender may go
   std::vector<std::uint32_t> end_place_;  // of a flow in ends_

@@ -38,9 +38,10 @@ enum class Policy { kValiant, kUgalLocal, kUgalGlobal, kProgressive };
 
 class Legs final : public Routing {
  public:
-  Legs(const Topology& topology, Policy policy)
+  Legs(const Topology& topology, Policy policy, std::uint32_t threshold)
       : topology_(topology),
         policy_(policy),
+        threshold_(threshold),
         switched_(topology.switched()),
         channels_(topology.virtual_channels()),
         last_class_(policy == Policy::kProgressive || (policy != Policy::kValiant && channels_ * 3 <= 8) ? 2 : 1) {
@@ -133,7 +134,7 @@ class Legs final : public Routing {
     Route own;
     NodeId at = r.at;
     walk(at, r.dst, true, class_of(stay), own);
-    const std::uint64_t bias = std::uint64_t{kBias} * r.payload_words * own.length;
+    const std::uint64_t bias = std::uint64_t{threshold_} * r.payload_words * own.length;
     std::uint32_t most = 0;
     for (const Link& link : own.known) most = std::max(most, view.queued_words(link.at, link.hop.port));
     for (std::uint64_t attempt = 0; attempt < kAttempts && std::uint64_t{most} * own.length > bias; ++attempt) {
@@ -169,11 +170,10 @@ class Legs final : public Routing {
   }
 
   static constexpr std::uint64_t kAttempts = 4;  // intermediates looked at (Besta and Hoefler 2014)
-  static constexpr std::uint32_t kBias =
-      4;  // packets on the own route's first link that are no queue: as many as a link of the prototype has under way
 
   const Topology& topology_;
   Policy policy_;
+  std::uint64_t threshold_;  // packets on the own route's first link that are no queue
   bool switched_;
   std::uint32_t channels_;
   std::uint32_t last_class_;
@@ -226,9 +226,16 @@ std::vector<Channel> Legs::find_cycle(const CheckProgress& progress) const {
   return graph.find_cycle();
 }
 
+constexpr std::uint32_t kThreshold = 4;  // as many packets as a link of the prototype has under way
+
 template <Policy kPolicy>
 std::unique_ptr<Routing> make(const Topology& topology) {
-  return std::make_unique<Legs>(topology, kPolicy);
+  return std::make_unique<Legs>(topology, kPolicy, kThreshold);
+}
+
+template <Policy kPolicy>
+std::unique_ptr<Routing> make_with(const Topology& topology, std::uint32_t threshold) {
+  return std::make_unique<Legs>(topology, kPolicy, threshold);
 }
 
 }  // namespace
@@ -242,15 +249,15 @@ RoutingKind ugal_local() {
   return {"ugal-l",
           "the topology's own, or one over a random endpoint's router where that one's queue is shorter for its "
           "length, decided at the first router",
-          make<Policy::kUgalLocal>};
+          make<Policy::kUgalLocal>, false, make_with<Policy::kUgalLocal>};
 }
 RoutingKind ugal_global() {
   return {"ugal-g", "as ugal-l, with the fullest queue on each route, which no router could know",
-          make<Policy::kUgalGlobal>};
+          make<Policy::kUgalGlobal>, false, make_with<Policy::kUgalGlobal>};
 }
 RoutingKind progressive() {
   return {"par", "as ugal-l, decided again at each further router as long as the packet has stayed in its group",
-          make<Policy::kProgressive>};
+          make<Policy::kProgressive>, false, make_with<Policy::kProgressive>};
 }
 
 }  // namespace routings

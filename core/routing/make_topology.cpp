@@ -89,6 +89,8 @@ std::unique_ptr<Topology> routed(std::unique_ptr<Topology> topology, const Topol
 }  // namespace
 
 std::unique_ptr<Topology> make_topology(const TopologySpec& spec) {
+  require(spec.arrangement.empty() || spec.kind == "dragonfly", "topology.arrangement",
+          "links between groups have an arrangement on a dragonfly: take 'arrangement' out");
   const char* shape = spec.kind == "graph" ? "topology.graph" : "topology.shape";
   std::unique_ptr<Topology> topology = blaming(shape, [&] { return make_plain_topology(spec); });
   if (spec.link_kinds.empty()) return routed(std::move(topology), spec);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/routing/registry.hpp"
 
+#include <charconv>
+
 #include "core/config/error.hpp"
 
 namespace exanet {
@@ -32,11 +34,31 @@ std::vector<std::string> routing_names() {
   return names;
 }
 
+namespace {
+
+constexpr std::uint32_t kMostFigure = 1'000'000;
+
+// What stands behind the colon of a routing's name.
+std::uint32_t figure_of(const std::string& name, std::size_t colon) {
+  std::uint32_t figure = 0;
+  const char *const first = name.data() + colon + 1, *const last = name.data() + name.size();
+  const auto [end, error] = std::from_chars(first, last, figure);
+  if (error != std::errc() || end != last || figure > kMostFigure)
+    throw ConfigError("topology.routing", "the threshold of \"" + name + "\" is no number of packets from 0 to " +
+                                              std::to_string(kMostFigure) + ", as in " + name.substr(0, colon) + ":8");
+  return figure;
+}
+
+}  // namespace
+
 std::unique_ptr<Routing> make_routing(const std::string& name, const Topology& topology) {
+  const std::size_t colon = name.find(':');
   std::string known = std::string(kMinimal) + ", " + kUpDown;
   for (const RoutingKind& kind : routing_kinds()) {
     if (kind.make == nullptr) continue;
     if (name == kind.name) return kind.make(topology);
+    if (kind.make_with != nullptr && colon != std::string::npos && name.substr(0, colon) == kind.name)
+      return kind.make_with(topology, figure_of(name, colon));
     known.append(", ").append(kind.name);
   }
   throw ConfigError("topology.routing", "there is no routing \"" + name + "\": use one of " + known);

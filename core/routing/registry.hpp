@@ -23,6 +23,8 @@ struct RoutingKind {
   std::unique_ptr<Routing> (*make)(const Topology& topology);
   bool chooses =
       false;  // among several ports of the topology, at each router: routes round what has failed then have them, too
+  // With a figure behind the name, as in "ugal-l:8"; none: it takes no figure.
+  std::unique_ptr<Routing> (*make_with)(const Topology& topology, std::uint32_t figure) = nullptr;
 };
 
 // Those that a topology brings itself first.
@@ -31,7 +33,8 @@ const std::vector<RoutingKind>& routing_kinds();
 // Names of those with a Routing.
 std::vector<std::string> routing_names();
 
-// Throws ConfigError, saying what to do, on an unknown name, or one that is not made for this topology. `topology` outlives it.
+// `name` may have a figure, where the routing takes one. Throws ConfigError, saying what to do, on an unknown name or
+// figure, or one that is not made for this topology. `topology` outlives it.
 std::unique_ptr<Routing> make_routing(const std::string& name, const Topology& topology);
 
 }  // namespace exanet

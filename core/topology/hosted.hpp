@@ -25,6 +25,7 @@ class HostedTopology : public Topology {
     const std::uint32_t here = node - endpoints_;
     if (port < hosts_) return {here * hosts_ + port, 0};
     const PortRef far = beyond(here, static_cast<std::uint16_t>(port - hosts_));
+    if (far.node == kNoNode) return far;
     return {endpoints_ + far.node, static_cast<std::uint16_t>(hosts_ + far.port)};
   }
 

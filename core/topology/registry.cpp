@@ -23,7 +23,9 @@ const std::vector<TopologyKind>& topology_kinds() {
 }
 
 TopologySpec spec_of(const TopologyKind& kind, const TopologySample& sample) {
-  return {kind.name, sample.shape, sample.order, sample.graph};
+  TopologySpec spec{kind.name, sample.shape, sample.order, sample.graph};
+  spec.arrangement = sample.arrangement;
+  return spec;
 }
 
 std::unique_ptr<Topology> make_plain_topology(const TopologySpec& spec) {

@@ -17,6 +17,7 @@ struct TopologySample {
   std::vector<std::uint32_t> shape;
   std::vector<std::uint32_t> order = {};
   GraphSpec graph = {};
+  std::string arrangement = {};
 };
 
 struct TopologyKind {

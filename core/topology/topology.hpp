@@ -137,6 +137,7 @@ struct TopologySpec {
       false;  // routes follow states of links, where the routing is one of tables or of the topology's own. Not a key of machine files
   std::vector<std::pair<NodeId, std::uint32_t>> disabled =
       {};  // node and port; packets that would take them take another way, or are discarded: disabled_ports.hpp. Not a key of machine files
+  std::string arrangement = {};  // of a dragonfly's links between groups; "": absolute (dragonfly.cpp)
 };
 
 template <typename V>
@@ -157,6 +158,7 @@ void visit(TopologySpec& c, V&& v) {
   v("graph", c.graph, kOptional);
   v("link_kinds", c.link_kinds, kOptional);
   v("rails", c.rails, kOptional);
+  v("arrangement", c.arrangement, kOptional);
 }
 
 }  // namespace exanet

@@ -192,7 +192,7 @@ struct ClosedLoop::State final : TransportListener {
     ++results[ranks[from].job].messages;
     results[ranks[from].job].bytes += bytes;
     ++under_way;
-    transport->post({from, to, step, bytes, config.jobs[ranks[from].job].priority, m});
+    transport->post({from, to, step, bytes, config.jobs[ranks[from].job].priority, m, awaited && !is_reply});
   }
 
   void resumed(std::uint32_t rank, Time now) override {

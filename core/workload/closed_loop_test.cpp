@@ -7,6 +7,9 @@
 #include <map>
 #include <set>
 #include <stdexcept>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "core/config/error.hpp"
 #include "core/network/exanet/exanet_harness.hpp"
@@ -172,6 +175,56 @@ TEST_CASE("every program runs to its end, and an incast takes as long as its las
   // 15 senders, 64 KiB each: 256 packets of 38 words of 6.4 ns (64 bit) over one link.
   const ClosedLoopResult r = finish({"fat-tree", {4, 4}}, {{{"incast", 16, 65536, Time(), 1}, 1}});
   CHECK(r.finished.us_double() == near(15 * 256 * 38 * 6.4e-3, 0.01));
+}
+
+TEST_CASE(
+    "a rank sends the messages of its steps one after the other: collectives on one switch take their closed form") {
+  constexpr std::uint64_t kBytes = 1 << 16;
+  const double vector_us = 256 * 38 * 6.4e-3;  // packets of 38 words of 6.4 ns
+  // Vectors or blocks that the slowest rank sends, or receives, one after the other; and rounds, each with a latency.
+  const std::vector<std::tuple<std::string, double, double>> forms = {
+      {"broadcast", 4, 4},
+      {"reduce", 4, 4},
+      {"allreduce-tree", 8, 8},
+      {"allreduce-doubling", 4, 4},
+      {"allreduce-ring", 30.0 / 16, 30},
+      {"allreduce-rabenseifner", 30.0 / 16, 8},
+      {"allgather-ring", 15, 15},
+      {"allgather-bruck", 15, 4},
+      {"alltoall", 15, 1},
+      {"alltoall-pairwise", 15, 15},
+      {"alltoall-bruck", 4 * 8, 4},
+  };
+  const TopologySpec one_switch{"fat-tree", {16}};
+  for (const bool flow_level : {false, true}) {
+    const auto us = [&](const std::string& name, std::uint64_t bytes, std::uint64_t rounds) {
+      ClosedLoopConfig config{{{{name, 16, bytes, Time(), 1}, rounds}}, "linear", 1, 256};
+      config.flow_level = flow_level;
+      ClosedLoop loop(one_switch, testing::fabric_for(one_switch), config);
+      REQUIRE(loop.run());
+      return loop.result().finished.us_double();
+    };
+    const double latency_us = us("barrier", 0, 1) / 4;
+    CHECK(latency_us < 1);
+    for (const auto& [name, vectors, latencies] : forms)
+      for (const std::uint64_t rounds : {1, 3}) {
+        CAPTURE(flow_level);
+        CAPTURE(name);
+        CAPTURE(rounds);
+        // A rank that only sends in the last steps of a round begins the next one earlier: at most this long.
+        const double form = vectors * vector_us + latencies * latency_us;
+        const double took = us(name, kBytes, rounds);
+        CHECK(took < 1.02 * form * static_cast<double>(rounds));
+        if (rounds == 1) CHECK(took == near(form, 0.02));
+      }
+  }
+}
+
+TEST_CASE("nobody waits for flows to leave") {
+  // 40 flows of each rank, 1 us apart: all have begun long before the first of many have left.
+  const ClosedLoopResult r = finish({"fat-tree", {16}}, {{{"hadoop", 16, 0, Time::us(1), 1}, 40}});
+  CHECK(r.jobs[0].first_finished < Time::us(100));
+  CHECK(r.finished > Time::us(1000));
 }
 
 TEST_CASE("a message that the network loses ends the simulation of a job, which says when") {

@@ -2,8 +2,9 @@
 // Carries the messages of jobs at flow level, in step with the event queue in which the jobs' ranks go on: flows move
 // up to the next event, and an arrival is an event. Rates are max-min fair; of an interface's messages those of one
 // step move together, and one that is handed over later begins behind what already stands in the router's FIFO
-// (FlowSimulator). A flow that is lost with a link is a message that has failed. Links count what arrives, by the route
-// that the topology has then.
+// (FlowSimulator). A rank is busy until its endpoint's FIFOs hold all that is left of its step's awaited messages. A
+// flow that is lost with a link is a message that has failed. Links count what arrives, by the route that the topology
+// has then.
 #include <algorithm>
 
 #include "core/flow/flow_simulator.hpp"
@@ -26,22 +27,29 @@ class FlowTransport final : public MessageTransport, private FaultTarget {
         listener_(setup.listener),
         packet_bytes_(setup.packet_bytes),
         next_start_(setup.topology.endpoint_count()),
+        leaving_(setup.endpoints.size()),
+        watches_(network_.sender_count()),
         stats_(network_.link_count()) {
     event_ = queue_.add_handler([](void* self, Time now, std::uint32_t flow,
                                    std::uint64_t) { static_cast<FlowTransport*>(self)->arrive(flow, now); },
                                 this);
+    on_vacancy_ = queue_.add_handler([](void* self, Time now, std::uint32_t sender,
+                                        std::uint64_t) { static_cast<FlowTransport*>(self)->vacate(sender, now); },
+                                     this);
   }
 
   void post(const RankMessage& m) override {
     const NodeId src = endpoints_[m.from];
     flows_.add(src, endpoints_[m.to], m.bytes, max(max(queue_.now(), flows_.now()), next_start_[src]));
     sent_.push_back({src, endpoints_[m.to], m.bytes, m.id});
+    if (m.awaited) watch(network_.sender_of(src, endpoints_[m.to]), m.from);
   }
   // Messages sent from now on, be it at the same time, are behind those sent before.
   void doorbell(std::uint32_t rank) override {
     Time& next = next_start_[endpoints_[rank]];
     next = max(max(queue_.now(), flows_.now()), next) + Time::ps(1);
   }
+  bool busy(std::uint32_t rank) const override { return leaving_[rank] > 0; }
   void advance() override;
   void check_done() const override {
     EXANET_CHECK(flows_.done(), "flows have not arrived", flows_.now().ps(), flows_.finished_count(), sent_.size());
@@ -57,6 +65,11 @@ class FlowTransport final : public MessageTransport, private FaultTarget {
     std::uint64_t bytes;
     std::uint32_t message;
   };
+  struct Watch {  // of a sender for which a rank waits
+    bool on = false;
+    std::uint32_t rank = 0;
+    Time due = Time::never();  // as far as is known
+  };
 
   // Flows stand where the queue does: advance() has taken them to its next event.
   void set_link(PortRef link, bool up, Time) override {
@@ -66,6 +79,8 @@ class FlowTransport final : public MessageTransport, private FaultTarget {
   }
   Time schedule_arrivals();
   void arrive(FlowId flow, Time now);
+  void watch(std::uint32_t sender, std::uint32_t rank);
+  void vacate(std::uint32_t sender, Time now);
 
   const Topology& topology_;
   FlowNetwork network_;
@@ -74,9 +89,11 @@ class FlowTransport final : public MessageTransport, private FaultTarget {
   const std::vector<NodeId> endpoints_;
   TransportListener& listener_;
   std::uint16_t packet_bytes_;
-  std::uint32_t event_ = 0;
+  std::uint32_t event_ = 0, on_vacancy_ = 0;
   std::vector<Sent> sent_;  // by flow
   std::vector<Time> next_start_;  // by endpoint: of what it sends next, at the earliest
+  std::vector<std::uint32_t> leaving_;  // by rank: senders for which it waits
+  std::vector<Watch> watches_;  // by sender
   std::vector<LinkStats> stats_;  // by resource
   std::vector<ResourceId> path_;
   std::uint64_t packets_ = 0, packet_hops_ = 0;
@@ -97,7 +114,28 @@ Time FlowTransport::schedule_arrivals() {
     queue_.schedule(at, event_, flow);
     first = min(first, at);
   }
+  for (const auto& [sender, at] : flows_.take_vacancies()) {
+    watches_[sender].due = at;
+    queue_.schedule(at, on_vacancy_, sender);
+    first = min(first, at);
+  }
   return first;
+}
+
+void FlowTransport::watch(std::uint32_t sender, std::uint32_t rank) {
+  if (watches_[sender].on) return;
+  watches_[sender] = {true, rank, Time::never()};
+  flows_.watch(sender, true);
+  ++leaving_[rank];
+}
+
+// Rates may have changed since this event was scheduled: another one is due then.
+void FlowTransport::vacate(std::uint32_t sender, Time now) {
+  Watch& watch = watches_[sender];
+  if (!watch.on || watch.due != now) return;
+  watch.on = false;
+  flows_.watch(sender, false);
+  if (--leaving_[watch.rank] == 0) listener_.resumed(watch.rank, now);
 }
 
 void FlowTransport::arrive(FlowId flow, Time now) {

@@ -124,8 +124,10 @@ void summarize(const MessageConfig& config, const MessagePlan& plan, const Messa
   r.offered_load = burst ? 1 : offered / link_bytes;
   r.offered_gbps = burst ? network.endpoint_rate_bps() * r.senders * 1e-9 : offered * 8e-9 / window_s;
   r.fairness = jain(rates);
-  // Of drawn sizes a few messages may hold a large share of the bytes, which the window's end cuts.
-  r.saturated = !burst && (r.measured < r.created || (config.sizes.empty() && r.accepted_load < 0.9 * r.offered_load));
+  // From load 1 on, queues of senders grow without a bound, which a short window does not show. Of drawn sizes a few
+  // messages may hold a large share of the bytes, which the window's end cuts.
+  const bool takes_less = config.sizes.empty() && r.accepted_load < 0.9 * r.offered_load;
+  r.saturated = !burst && (config.load >= 1 || r.measured < r.created || takes_less);
 }
 
 }  // namespace exanet

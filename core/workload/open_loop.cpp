@@ -75,6 +75,7 @@ OpenLoop::State::State(const TopologySpec& spec, const NetworkConfig& fabric_con
   if (!c.faults.empty()) faults.emplace(fabric, *topology, plan_of(c.faults, *topology), c.faults.reaction);
   for (Part& part : parts) {
     part.tally.accepted.resize(topology->endpoint_count());
+    part.tally.flows.resize(topology->endpoint_count());
     part.arrival = part.queue.add_handler(
         [](void* self, Time now, std::uint32_t source, std::uint64_t) { static_cast<Part*>(self)->offer(source, now); },
         &part);
@@ -188,6 +189,7 @@ void OpenLoop::State::Part::advance(Source& source) {
   const State& s = *all;
   if (s.in_window(source.next)) {
     ++tally.of_priority[source.own].created;
+    ++tally.flows.of(source.node, source.dst).created;
     if (source.sampled < s.samples_each && source.node % s.sample_stride == 0) {
       ++source.sampled, ++tally.samples;
       tally.zero_load_ps += static_cast<std::uint64_t>(
@@ -231,6 +233,7 @@ void OpenLoop::State::Part::delivered(const Packet& packet, Time injected_at, Ti
   tally.fingerprints -= fingerprint(packet);
   if (s.in_window(tail)) {
     ++tally.accepted[packet.src];
+    ++tally.flows.of(packet.src, packet.dst).delivered;
     ++tally.of_priority[packet.priority].delivered;
   }
   const Time created = Time::ps(static_cast<std::int64_t>(packet.user));
@@ -239,6 +242,10 @@ void OpenLoop::State::Part::delivered(const Packet& packet, Time injected_at, Ti
   if (!s.fabric.keeps_order()) overtaking.arrived(packet, created, tail, measured);
   if (!measured) return;
   tally.measure(tally.of_priority[packet.priority], created, tail - created, tail - injected_at, s.begin, s.end);
+  FlowTally& flow = tally.flows.of(packet.src, packet.dst);
+  ++flow.measured;
+  flow.latency_ps += static_cast<std::uint64_t>((tail - created).ps());
+  flow.most = max(flow.most, tail - created);
 }
 
 void OpenLoop::State::Part::lost(const Packet& packet) {

@@ -64,6 +64,14 @@ struct PriorityResult {
   Histogram latency;
 };
 
+// The packets of one source, or of one pair, in the window; statistics as in OpenLoopResult.
+struct FlowResult {
+  NodeId src = kNoNode, dst = kNoNode;  // dst: kNoNode where it is of all destinations
+  std::uint64_t created = 0, accepted = 0, measured = 0;
+  double latency_ns = 0;
+  Time most;
+};
+
 struct OpenLoopResult {
   std::uint32_t senders = 0;
   double offered_load = 0,
@@ -80,6 +88,7 @@ struct OpenLoopResult {
   Time least, most;
   Histogram latency;
   std::vector<PriorityResult> of_priority;  // from 0 on: one, or two if there is a share of priority 1
+  std::vector<FlowResult> of_source, of_pair;  // that have created any; pairs of up to 256 endpoints
   double mean_hops = 0;  // links, over all packets of the run
   double overtaken = 0;  // share of the measured that came after one created later for the same pair and class
   Time latest;  // the longest time by which one did

@@ -21,6 +21,39 @@ double mean_ns(std::uint64_t sum_ps, std::uint64_t count) {
   return count == 0 ? 0 : static_cast<double>(sum_ps) / static_cast<double>(count) * 1e-3;
 }
 
+// Those that have created packets, or whose packets have arrived in the window.
+std::vector<FlowResult> rows_of(const std::vector<FlowTally>& flows, std::size_t stride, bool by_pair) {
+  std::vector<FlowResult> rows;
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    const FlowTally& f = flows[i];
+    if (f.created + f.delivered == 0) continue;
+    const auto src = static_cast<NodeId>(i / stride), dst = by_pair ? static_cast<NodeId>(i % stride) : kNoNode;
+    rows.push_back({src, dst, f.created, f.delivered, f.measured, mean_ns(f.latency_ps, f.measured), f.most});
+  }
+  return rows;
+}
+
+void summarize_flows(const FlowTallies& tallies, OpenLoopResult& r) {
+  if (!tallies.by_pair) {
+    r.of_source = rows_of(tallies.flows, 1, false);
+    return;
+  }
+  r.of_pair = rows_of(tallies.flows, tallies.stride, true);
+  std::vector<FlowTally> sources(tallies.flows.size() / std::max<std::size_t>(tallies.stride, 1));
+  for (std::size_t i = 0; i < tallies.flows.size(); ++i) sources[i / tallies.stride].add(tallies.flows[i]);
+  r.of_source = rows_of(sources, 1, false);
+}
+
+// In overload latency grows by the time for which nobody serves what is offered. Near a limit it also rises and falls with
+// queues that are as long as the window: so little growth says nothing.
+constexpr double kLeastExcess = 0.02;  // of the window
+
+// Packets come at random, as many as the sender's link carries, or more: its queue grows without a bound, whatever the
+// network. A window does not show it where it is too short.
+bool fills_sources(const OpenLoopConfig& config) {
+  return config.load > 1 || (config.load == 1 && !config.bernoulli && config.burst == 0);
+}
+
 }  // namespace
 
 // Turns what has been counted into statistics.
@@ -68,13 +101,19 @@ OpenLoopResult OpenLoop::State::summarize() {
   r.packets = t.delivered;
   r.packet_hops = s.fabric.packet_hops();
   if (r.packets > 0) r.mean_hops = static_cast<double>(r.packet_hops) / static_cast<double>(r.packets);
+  FlowTallies flows = s.parts.front().tally.flows;
+  for (std::size_t part = 1; part < s.parts.size(); ++part)
+    for (std::size_t i = 0; i < flows.flows.size(); ++i) flows.flows[i].add(s.parts[part].tally.flows.flows[i]);
+  summarize_flows(flows, r);
   std::vector<double> shares;
   for (const Source& source : s.sources)
     if (source.is_first() && source.dst != kNoNode) shares.push_back(static_cast<double>(t.accepted[source.node]));
   r.fairness = jain(shares);
   // Where a few senders have more than is taken from them, all others hide it in the sum; the queues of those few show in the mean latency.
-  const bool grows = s.config.settle && rises(as_doubles(t.batch_ps), as_doubles(t.batch_packets));
-  r.saturated = r.created > 0 && (r.measured < r.created || r.accepted_load < 0.9 * r.offered_load || grows);
+  const bool grows =
+      s.config.settle && rises(as_doubles(t.batch_ps), as_doubles(t.batch_packets), kLeastExcess * window_ps);
+  r.saturated = r.created > 0 &&
+                (r.measured < r.created || r.accepted_load < 0.9 * r.offered_load || grows || fills_sources(s.config));
   r.settled = !s.config.settle || !r.saturated;
   for (const Part& part : s.parts) r.events += part.queue.processed();
   r.memory_bytes = s.fabric.memory_bytes();

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs of communication: what the ranks of a job send each other, and what each of them waits for before it goes on.
+// Programs of communication: what the ranks of a job send each other, and what each of them waits for before it goes
+// on.
 //
-// Problem: applications and collectives are chains of dependencies, and what counts is when the last rank has finished. Model: every rank
-// goes through the same number of steps. In a step it computes, hands all messages of the step to its network interface at
-// once, and waits until the messages that the program says have come to it in that step, and the replies to its own, are there. Messages
-// may come early: each belongs to a step of its receiver. A program is computed, not stored: its functions are pure, so ten thousand ranks
-// of a ring cost no more than ten. Limits: with ideal interfaces sends
-// cost the sender no time and are never waited for.
+// Problem: applications and collectives are chains of dependencies, and what counts is when the last rank has finished.
+// Model: every rank goes through the same number of steps. In a step it computes, hands all messages of the step to its
+// network interface at once, and waits until the messages that the program says have come to it in that step, and the
+// replies to its own, are there, and its own awaited messages have left its interface. Messages may come early: each
+// belongs to a step of its receiver. A program is computed, not stored: its functions are pure, so ten thousand ranks
+// of a ring cost no more than ten. Limits: with ideal interfaces sends cost the sender's processor no time.
 //
-// Contract: for each rank and step, the messages that others send there in that step are as many as receives() says (closed_loop_test checks
-// it for every program and many numbers of ranks).
+// Contract: for each rank and step, the messages that others send there in that step are as many as receives() says
+// (closed_loop_test checks it for every program and many numbers of ranks).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ struct Sending {
   std::uint64_t bytes;
   std::uint64_t reply_bytes =
       0;  // above 0: the receiver's interface answers at once with so many, and the sender waits for it
-  bool awaited = true;  // false: the receiver does not wait for it, and receives() does not count it
+  bool awaited = true;  // false: neither end waits for it, and receives() does not count it
 };
 
 struct ProgramSpec {

@@ -54,7 +54,7 @@ std::optional<double> half_interval(const std::array<double, kBatches>& sums,
   return kStudent95 * std::sqrt(squares / (kBatches - 1) / kBatches);
 }
 
-bool rises(const std::array<double, kBatches>& sums, const std::array<double, kBatches>& counts) {
+bool rises(const std::array<double, kBatches>& sums, const std::array<double, kBatches>& counts, double least) {
   constexpr double kMiddle = (kBatches - 1) / 2.0;
   constexpr double kSpread = kBatches * (kBatches * kBatches - 1) / 12.0;  // sum of squared distances from the middle
   double mean = 0, slope = 0, squares = 0;
@@ -65,7 +65,8 @@ bool rises(const std::array<double, kBatches>& sums, const std::array<double, kB
   }
   for (std::size_t i = 0; i < kBatches; ++i)
     squares += std::pow(sums[i] / counts[i] - mean - slope * (static_cast<double>(i) - kMiddle), 2);
-  return slope * kBatches > kLeastRise * mean && slope > kSureRise * std::sqrt(squares / (kBatches - 2) / kSpread);
+  return slope * kBatches > std::max(kLeastRise * mean, least) &&
+         slope > kSureRise * std::sqrt(squares / (kBatches - 2) / kSpread);
 }
 
 double jain(const std::vector<double>& shares) {

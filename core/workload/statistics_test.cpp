@@ -107,6 +107,8 @@ TEST_CASE("what grows through the window rises; what only varies, or grows by li
   CHECK_FALSE(grown(2, 0.01));
   CHECK_FALSE(grown(2, -0.1));
   grown(2, 0.1);
+  CHECK(rises(sums, counts, 0.9));  // they grow by 1
+  CHECK_FALSE(rises(sums, counts, 1.1));
   counts[4] = 0;
   CHECK_FALSE(rises(sums, counts));
 }

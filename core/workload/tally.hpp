@@ -29,6 +29,34 @@ struct ClassTally {
   }
 };
 
+// Packets of one source, or from one endpoint to another; numbers as in ClassTally.
+struct FlowTally {
+  std::uint64_t created = 0, delivered = 0, measured = 0, latency_ps = 0;
+  Time most;  // latency of the measured ones
+
+  void add(const FlowTally& o) {
+    created += o.created, delivered += o.delivered, measured += o.measured, latency_ps += o.latency_ps;
+    most = max(most, o.most);
+  }
+};
+
+// By source, or by source and destination where there are at most kMostPairs of these. A network of more has as many
+// pairs as packets, and a table of them would take more memory than the network.
+struct FlowTallies {
+  static constexpr std::uint64_t kMostPairs = 1 << 16;
+
+  void resize(std::uint32_t endpoints) {
+    by_pair = std::uint64_t{endpoints} * endpoints <= kMostPairs;
+    stride = by_pair ? endpoints : 1;
+    flows.resize(std::size_t{endpoints} * stride);
+  }
+  FlowTally& of(std::uint32_t src, std::uint32_t dst) { return flows[src * stride + (by_pair ? dst : 0)]; }
+
+  std::vector<FlowTally> flows;
+  std::size_t stride = 1;
+  bool by_pair = false;
+};
+
 struct Tally {
   std::uint64_t injected = 0, delivered = 0, fingerprints = 0;  // of the whole run
   std::uint64_t in_window_injected = 0, measured = 0;  // created in the window: taken by the network, delivered
@@ -39,6 +67,7 @@ struct Tally {
   std::array<std::uint64_t, kBatches> batch_ps{}, batch_packets{};
   std::uint64_t early_ps = 0, early = 0;  // of what was delivered before the window: latency, packets
   std::vector<std::uint32_t> accepted;  // by source: delivered here in the window
+  FlowTallies flows;  // not added by add(), which is called often
 
   void add(const Tally& o) {
     injected += o.injected, delivered += o.delivered, fingerprints += o.fingerprints;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Python face of synthetic traffic, and what a machine's description needs to know of a topology.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/network/registry.hpp"
@@ -48,6 +49,8 @@ class Traffic {
     d["memory_bytes"] = r.memory_bytes;
     d["latency"] = histogram(r.latency);
     d["links"] = links(r.links);
+    d["sources"] = flows(r.of_source, false);
+    if (!r.of_pair.empty()) d["pairs"] = flows(r.of_pair, true);
     nb::list classes;
     for (const PriorityResult& of : r.of_priority) classes.append(row(of));
     d["classes"] = classes;
@@ -59,6 +62,20 @@ class Traffic {
   }
 
  private:
+  // Rows of sources or pairs as columns. The latency of those of which nothing has arrived is not a number.
+  nb::dict flows(const std::vector<FlowResult>& rows, bool pairs) const {
+    const auto or_nan = [](const FlowResult& f, double value) { return f.measured > 0 ? value : std::nan(""); };
+    nb::dict d;
+    d["source"] = column(rows, [](const FlowResult& f) { return f.src; });
+    if (pairs) d["destination"] = column(rows, [](const FlowResult& f) { return f.dst; });
+    d["created"] = column(rows, [](const FlowResult& f) { return f.created; });
+    d["accepted"] = column(rows, [](const FlowResult& f) { return f.accepted; });
+    d["measured"] = column(rows, [](const FlowResult& f) { return f.measured; });
+    d["latency_ns"] = column(rows, [&](const FlowResult& f) { return or_nan(f, f.latency_ns); });
+    d["latency_most_ns"] = column(rows, [&](const FlowResult& f) { return or_nan(f, ns(f.most)); });
+    return d;
+  }
+
   static nb::dict row(const PriorityResult& of) {
     nb::dict d;
     d["created"] = of.created;

@@ -186,7 +186,7 @@ def load(name_or_path: str | Path, changes: Mapping[str, Located] | None = None,
 
 
 _PLAIN = (
-    "topology.kind", "topology.order", "topology.routing", "topology.failed", "name", "description",
+    "topology.kind", "topology.order", "topology.routing", "topology.arrangement", "topology.failed", "name", "description",
     "router.arbitration", "router.vc_allocation", "ni.messages", "ni.transfers", "ni.reductions",
     "router.switch.queues", "router.switch.arbitration", "router.switch.flow_control", "router.switch.buffer",
 )  # fmt: skip

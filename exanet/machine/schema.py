@@ -99,7 +99,8 @@ class Topology(Strict):
     shape: Shape = Field(
         description="Extent in each dimension: groups for a qfdb-torus, nodes for a mesh or torus; for a fat-tree the children of a switch "
         "by level, endpoints first; for a k-ary-n-tree [k, n]; for an xgft those, then the parents of what is beneath each level; for a "
-        "dragonfly [h], or [endpoints a switch, switches a group, links of a switch to other groups]; for a qfdb-dragonfly "
+        "dragonfly [h], or [endpoints a switch, switches a group, links of a switch to other groups], or these and the number of groups; "
+        "for a qfdb-dragonfly "
         "[QFDBs a mezzanine, links of a QFDB to other "
         "mezzanines]; for a megafly [endpoints a leaf, leaves a group, spines a group, links of a spine to other groups]; for a slim-fly "
         "[q] or [q, endpoints a switch]; for a hyperx [endpoints a switch, side, side, ...]; for a flattened-butterfly [k, n]; for a "
@@ -118,8 +119,15 @@ class Topology(Strict):
     routing: Text | None = Field(
         default=None,
         description="A routing other than the topology's own: up-down, valiant, ugal-l, ugal-g, par, adaptive; random and spray for a fat "
-        "tree, graph, jellyfish or slim fly, shortest for a graph (docs/simulate.md). If it needs more virtual channels than the router "
+        "tree, graph, jellyfish, slim fly or a dragonfly with several links between groups, shortest for a graph (docs/simulate.md). "
+        "ugal-l, ugal-g and par take a threshold in packets, e.g. ugal-l:8 (default 4). If it needs more virtual channels than the router "
         "has, the router gets them, and its FIFOs are divided among them.",
+    )
+    arrangement: Text | None = Field(
+        default=None,
+        description="For a dragonfly: the groups to which the links of a group lead, in the order of its switches. absolute: the first "
+        "group, the second one, and so on, without its own; relative: the next ones; palmtree: the ones before; circulant: the next one, "
+        "the one before, the next but one, and so on. Default: absolute.",
     )
     rails: Count | None = Field(
         default=None,
@@ -412,6 +420,8 @@ def topology_of(model: MachineFile) -> dict[str, Any]:
         out["order"] = list(topology.order)
     if topology.routing is not None:
         out["routing"] = topology.routing
+    if topology.arrangement is not None:
+        out["arrangement"] = topology.arrangement
     if topology.failed:
         out["failed"] = list(topology.failed)
     if topology.rails is not None:

@@ -20,9 +20,9 @@ from exanet.sim.spec import ARRIVALS, TrafficSpec, of_messages
 COSTS = ("cpu_s", "longest_cpu_s", "events", "memory_bytes")
 """Cost of a point: two repeats of a run, or runs with other numbers of threads, need not agree in these."""
 
-TABLES = ("latency", "links", "classes", "sizes", "energy")
-"""Parts of a point that are tables: classes with priorities, sizes where messages' are drawn, energy if the machine
-says what it draws."""
+TABLES = ("latency", "links", "sources", "pairs", "classes", "sizes", "energy")
+"""Parts of a point that are tables: sources and pairs of packets (pairs of up to 256 endpoints), classes with
+priorities, sizes where messages' are drawn, energy if the machine says what it draws."""
 
 CLASSES = ("bulk", "priority")
 
@@ -130,3 +130,8 @@ def _with_use(point: dict[str, Any]) -> dict[str, Any]:
 def figures(point: dict[str, Any]) -> dict[str, Any]:
     """The row of a point: all its single figures that the simulation alone determines."""
     return {key: value for key, value in point.items() if key not in (*TABLES, *_WATCHED, *COSTS)}
+
+
+def senders(point: dict[str, Any]) -> dict[str, Any]:
+    """The tables of a point that say who sent: of sources, and of pairs where there is one."""
+    return {name: point[name] for name in ("sources", "pairs") if name in point}

@@ -16,7 +16,7 @@ from exanet.machine import Machine
 from exanet.progress import share_done
 from exanet.sim import matrix, tables
 from exanet.sim import results as sim_results
-from exanet.sim.points import figures, simulate
+from exanet.sim.points import figures, senders, simulate
 from exanet.sim.spec import TrafficSpec
 
 Show = Callable[[Machine, TrafficSpec, Sequence[dict[str, Any]], float, Path], None]
@@ -68,7 +68,7 @@ def run(
     if as_json:
         print(json.dumps([figures(point) for point in points], indent=2))
     elif not quiet:
-        show(described, spec, [figures(point) for point in points], sum(point["cpu_s"] for point in points), directory)
+        show(described, spec, [figures(point) | senders(point) for point in points], sum(point["cpu_s"] for point in points), directory)
         tables.show_parts(points)
 
 

@@ -31,6 +31,49 @@ def most_accepted(rows: Sequence[dict[str, Any]]) -> str:
     return f"The most accepted is {best['accepted_load']:.3f}, {best['accepted_gbps']:.1f} Gb/s, at load {best['load']:g}; {where}."
 
 
+_VICTIM = 2
+"""A sender is a victim if its packets take so many times the mean latency of all, or longer."""
+
+_SHOWN_VICTIMS = 3
+
+
+def victims(point: dict[str, Any]) -> tuple[int, list[str]]:
+    """How many senders have packets that take twice the mean latency of all or longer, and a line about each of the
+    three that have the longest.
+
+    Of networks with a table of pairs, the line names the sender's slowest destination.
+    """
+    sources, mean = point.get("sources"), point["latency_ns"]
+    if not sources or not mean:
+        return 0, []
+    import numpy as np
+
+    slow = np.flatnonzero(np.nan_to_num(sources["latency_ns"]) >= _VICTIM * mean)
+    first = slow[np.argsort(-sources["latency_ns"][slow], kind="stable")][:_SHOWN_VICTIMS]
+    lines = []
+    for index in first:
+        node, took = int(sources["source"][index]), float(sources["latency_ns"][index])
+        text = f"node {node}: {time_text(took * 1e3)} in the mean, {took / mean:.1f} times that of all"
+        if "pairs" in point:
+            own = np.flatnonzero(point["pairs"]["source"] == node)
+            worst = own[int(np.argmax(np.nan_to_num(point["pairs"]["latency_ns"][own])))]
+            text += f"; the slowest to node {int(point['pairs']['destination'][worst])}"
+        lines.append(text)
+    return len(slow), lines
+
+
+def _show_victims(console: Console, rows: Sequence[dict[str, Any]]) -> None:
+    """Of the highest load at which there are any."""
+    for row in sorted(rows, key=lambda row: -float(row["load"])):
+        number, lines = victims(row)
+        if number:
+            some = f"{number} of {row['senders']} senders"
+            console.print(f"\nAt load {row['load']:g}, packets of {some} take {_VICTIM} times the mean latency or longer:")
+            for text in lines:
+                console.print(f"  {text}")
+            return
+
+
 def show_packets(described: Machine, spec: TrafficSpec, rows: Sequence[dict[str, Any]], cpu_s: float, directory: Path) -> None:
     """A line for each load; `rows` as in points.parquet."""
     table = terminal.table(
@@ -49,6 +92,7 @@ def show_packets(described: Machine, spec: TrafficSpec, rows: Sequence[dict[str,
     console.print(f"[bold]{escape(spec.traffic)}[/] traffic on [bold]{described.name}[/]{escape(described.label)}, {senders}\n")
     console.print(table)
     _show_most(console, rows)
+    _show_victims(console, rows)
     if any(row["overtaken"] for row in rows):
         worst = max(rows, key=lambda row: float(row["overtaken"]))
         console.print(

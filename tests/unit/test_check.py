@@ -57,6 +57,18 @@ def test_another_topology_routing_and_failures() -> None:
     assert not point["saturated"]
 
 
+def test_a_dragonfly_of_fewer_groups_in_another_arrangement_with_another_threshold(tmp_path: Path) -> None:
+    file = tmp_path / "m.yaml"
+    text = "extends: dragonfly-342\nname: m\ntopology: {kind: dragonfly, shape: [2, 4, 2, 5], arrangement: NAME, routing: 'ugal-l:8'}\n"
+    file.write_text(text.replace("NAME", "palmtree"))
+    assert machine.load(str(file)).resolve()["topology"]["arrangement"] == "palmtree"
+    data = json.loads(run("check", str(file), "--json").stdout)
+    assert (data["free_of_deadlock"], data["links"]) == (True, 5 * (8 + 4 * 3 // 2) * 2 + 5 * 8)
+    file.write_text(text.replace("NAME", "palm"))
+    with pytest.raises(InputError, match=r"m.yaml:3:\d+: error: .* use one of absolute, relative, palmtree, circulant"):
+        machine.load(str(file))
+
+
 def test_ugal_carries_what_minimal_routing_cannot() -> None:
     minimal, ugal = (
         sim.simulate(

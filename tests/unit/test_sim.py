@@ -80,6 +80,50 @@ def test_the_verdict_is_right_on_either_side_of_known_limits() -> None:
     assert len(wrong) <= 0.01 * runs, wrong
 
 
+def test_the_verdict_at_load_1_does_not_depend_on_the_window() -> None:
+    """A sender whose link has no time to spare has a queue that grows without bound, be the window ever so short."""
+    for window_us in (5, 20, 80, 160):
+        for load, verdict in ((0.7, False), (1, True), (1.1, True)):
+            for seed in (21, 22):
+                spec = sim.TrafficSpec("permutation", measure_ps=window_us * 10**6, seed=seed)
+                point = sim.simulate("torus-2x2x2", offered=load, spec=spec)
+                assert point["saturated"] is verdict, (window_us, load, seed)
+    spec = sim.TrafficSpec("permutation", measure_ps=40 * 10**6, seed=21, arrivals="bernoulli")
+    assert not sim.simulate("torus-2x2x2", offered=1, spec=spec)["saturated"], "a packet in each packet time: no queue"
+
+
+def test_sources_and_pairs_add_up_and_are_the_same_on_any_number_of_threads() -> None:
+    mesh = sim.variant("torus-2x2x2", "mesh:8", None, ())
+    spec = sim.TrafficSpec("uniform", measure_ps=40 * 10**6, seed=31, packet_bytes=64)
+    point, threaded = (sim.simulate(mesh, offered=0.2, spec=spec, threads=threads) for threads in (1, 2))
+    sources, pairs = (pl.DataFrame(point[name]) for name in ("sources", "pairs"))
+    assert sources["source"].to_list() == list(range(8)) and len(pairs) == 56
+    for column in ("created", "accepted", "measured"):
+        assert sources[column].sum() == pairs[column].sum() == point[column]
+    summed = pairs.group_by("source").agg(pl.col("created").sum()).sort("source")
+    assert summed["created"].to_list() == sources["created"].to_list()
+    mean = (pairs["latency_ns"] * pairs["measured"]).sum() / pairs["measured"].sum()
+    assert mean == pytest.approx(point["latency_ns"], rel=1e-9)
+    assert pairs["latency_most_ns"].max() == pytest.approx(point["latency_most_ns"], rel=1e-12)
+    for name in ("sources", "pairs"):
+        assert pl.DataFrame(point[name]).equals(pl.DataFrame(threaded[name])), name
+    assert "pairs" not in sim.simulate("hyperx-512", offered=0.05, spec=sim.TrafficSpec(measure_ps=10**6))
+
+
+def test_senders_at_the_ends_of_a_row_are_its_victims_and_are_named(tmp_path: Path) -> None:
+    """In complement traffic on a row, packets from its ends pass all links of its middle, and merge at each router."""
+    options = ["-m", "torus-2x2x2", "--topology", "mesh:8", "--traffic", "complement", "--measure", "100 us"]
+    shown = CliRunner().invoke(cli.app, ["sim", *options, "--load", "0.1,0.3", "-o", str(tmp_path / "r")], catch_exceptions=False)
+    assert re.search(r"At load 0\.3, packets of \d of 8 senders take 2 times the mean latency or longer", shown.stdout)
+    slow = pl.read_parquet(tmp_path / "r/sources.parquet").filter(pl.col("load") == 0.3).sort("latency_ns", descending=True)
+    first = slow["source"][0]
+    assert first in (0, 1, 6, 7)
+    assert f"node {first}: " in shown.stdout and f"the slowest to node {7 - first}" in shown.stdout
+    assert set(pl.read_parquet(tmp_path / "r/pairs.parquet")["load"]) == {0.1, 0.3}
+    calm = CliRunner().invoke(cli.app, ["sim", *options, "--load", "0.1", "-o", str(tmp_path / "s")], catch_exceptions=False)
+    assert "times the mean latency" not in calm.stdout
+
+
 def test_an_interval_of_too_few_packets_is_unknown(tmp_path: Path) -> None:
     options = ["-m", "torus-2x2x2", "--load", "0.01,0.5", "--warm-up", "1 us", "--measure", "20 us", "-o", str(tmp_path / "r")]
     shown = CliRunner().invoke(cli.app, ["sim", *options], catch_exceptions=False)
@@ -314,7 +358,7 @@ def test_files_are_the_same_for_any_number_of_threads(tmp_path: Path) -> None:
     for threads in (1, 2, 3):
         assert run(tmp_path / str(threads), "--threads", str(threads), "--warm-up", "auto").exit_code == 0
     names = sorted(path.name for path in (tmp_path / "1").iterdir() if path.name != "run.json")
-    assert len(names) == 7
+    assert len(names) == 9
     for threads in (2, 3):
         for name in names:
             assert (tmp_path / str(threads) / name).read_bytes() == (tmp_path / "1" / name).read_bytes(), name

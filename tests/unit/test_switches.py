@@ -172,3 +172,22 @@ def test_switches_can_be_varied_and_are_no_gateware() -> None:
 
     assert any("not input-queued switches" in problem for problem in _problems(machine.load("exanest-tor").resolve()))
     assert json.dumps(fifo.resolve())
+
+
+def test_spraying_long_packets_is_limited_by_heads_of_queues(tmp_path: Path) -> None:
+    """Heads that draw the same link block what is behind them in one FIFO an input; a queue for each output helps, a
+    shorter round trip of credits does not."""
+
+    def accepted(queues: str, latency: str) -> float:
+        file = tmp_path / "m.yaml"
+        arbitration = "islip, iterations: 2" if queues == "virtual-output" else "round-robin"
+        switch = f"queues: {queues}, arbitration: {arbitration}, flow_control: credits, classes: 1, speed_up: 100 %, output_fifo: 520 words"
+        router = f"kind: input-queued, max_payload: 4096 B, inter_fifo: 4096 words, virtual_channels: 1, switch: {{{switch}}}"
+        shape = f"topology: {{shape: [8, 8]}}\nlinks: {{link: {{latency: {latency}}}}}\n"
+        file.write_text(f"extends: fat-tree-1024\nname: m\n{shape}router: {{{router}}}\n")
+        spec = sim.TrafficSpec("permutation", message_bytes=1_000_000, packet_bytes=4096, seed=5)
+        return float(sim.simulate(sim.variant(str(file), None, "spray", []), offered=0, spec=spec)["accepted_load"])
+
+    fifo = accepted("fifo", "242.1 ns")
+    assert accepted("fifo", "0 ns") == pytest.approx(fifo, rel=0.1)
+    assert accepted("virtual-output", "242.1 ns") > 1.3 * fifo

@@ -86,7 +86,10 @@ void IdealNic::took(Queue& queue, NodeId node, std::uint32_t bytes) {
   if (m.next != kNone || m.injected) {
     queue.first = m.next;
     m.next = kNone;
-    if (m.injected) return;
+    if (m.injected) {
+      if (injected_ != nullptr) injected_(injected_context_, m.user);
+      return;
+    }
     messages_[queue.last].next = id;
     queue.last = id;
   }

@@ -38,6 +38,12 @@ class IdealNic final : public Nic {
   }
   void post(const IdealMessage& message) { enqueue(message, kTransfer); }
   void doorbell(NodeId node) override;
+  // Is called when the network has taken a message's last packet, with its user word; also from post's doorbell().
+  using Injected = void (*)(void* context, std::uint64_t user);
+  void on_injected(Injected injected, void* context) {
+    injected_ = injected;
+    injected_context_ = context;
+  }
   // Something posted there, to go by the same ports as a message to `dst`, has not been injected altogether.
   bool waiting(NodeId node, NodeId dst) const { return queues_[queue_of(node, dst)].first != kNone; }
 
@@ -80,6 +86,8 @@ class IdealNic final : public Nic {
   NicListener& listener_;
   std::uint32_t packet_bytes_;
   std::unique_ptr<Network> network_;
+  Injected injected_ = nullptr;
+  void* injected_context_ = nullptr;
   bool in_turn_;  // messages complete in the order in which they were posted by themselves
   InjectionPorts ports_;
   std::vector<Queue> queues_;  // by node, and number of its queue
