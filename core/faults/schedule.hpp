@@ -94,6 +94,15 @@ void visit(FaultRecord& r, V&& v) {
   v("reliability", r.reliability);
 }
 
+// A state of links that a plan reaches, and when it does so first.
+struct FaultState {
+  Time at;
+  LinkStates links;
+};
+
+// Each state once, the whole machine's first; changes at one time make one state.
+std::vector<FaultState> reached_states(const FaultPlan& plan, const Topology& shape);
+
 // Throws ConfigError with every event that names nothing, by `faults.events.NUMBER`.
 FaultPlan plan_of(const FaultSchedule& schedule, const Topology& shape);
 

@@ -39,7 +39,8 @@ struct NiConfig {
   std::uint32_t tries =
       0;  // in the gateware's cycles: repetitions of a message or block until it is given up; 0: for ever
   Reliability reliability = Reliability::kNone;
-  Time retransmission_timeout = Time::ns(100'000);  // of kEndToEnd: the first one, which doubles with each repetition ...
+  Time retransmission_timeout =
+      Time::ns(100'000);  // of kEndToEnd: the first one, which doubles with each repetition ...
   std::uint32_t retransmission_tries = 8;  // ... and repetitions of a packet until it is given up
   Costs messages = Costs::kTimes;
   Costs transfers = Costs::kTimes;

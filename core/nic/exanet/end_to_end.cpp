@@ -28,10 +28,9 @@ EndToEnd::EndToEnd(NicContext& context, std::size_t nodes, const PacketSink& eng
              [](void* self, NodeId node, Time now) { static_cast<EndToEnd*>(self)->flush(node, now); }) {
   on_look_ = context.events.add_handler(
       [](void* self, Time now, std::uint32_t, std::uint64_t) { static_cast<EndToEnd*>(self)->look(now); }, this);
-  on_own_ =
-      context.events.add_handler([](void* self, Time now, std::uint32_t node,
-                                    std::uint64_t) { static_cast<EndToEnd*>(self)->clock_.request(node, now); },
-                                 this);
+  on_own_ = context.events.add_handler([](void* self, Time now, std::uint32_t node,
+                                          std::uint64_t) { static_cast<EndToEnd*>(self)->clock_.request(node, now); },
+                                       this);
 }
 
 PacketSink EndToEnd::sink() {

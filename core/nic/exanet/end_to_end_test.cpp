@@ -142,7 +142,8 @@ TEST_CASE("end to end: one lost packet costs one timeout, and the second loss tw
   CHECK(takes(3) - takes(2) == kTimeout * 4);
 }
 
-TEST_CASE("end to end: what cannot come fails once, at both ends, within the time of its tries; what goes elsewhere comes") {
+TEST_CASE(
+    "end to end: what cannot come fails once, at both ends, within the time of its tries; what goes elsewhere comes") {
   Bench b([](const Packet& packet) { return packet.dst == 3; });
   for (std::uint64_t user = 0; user < 80; ++user) b.message(user % 2 == 0 ? 3 : 2, user);
   for (std::uint64_t user = 0; user < 40; ++user) b.write(user % 2 == 0 ? 3 : 2, user * 100, user);

@@ -188,7 +188,8 @@ ExanetNic::ExanetNic(const NicSetup& setup)
         *network_, setup.topology, setup.network.router, policy,
         [this](NodeId node, std::uint32_t rail) { return rdma_.unsent(rails_->interface_of(node, rail)); });
   context_.rails = setup.topology.rails();
-  context_.keeps_order = context_.network->keeps_order() && !context_.network->may_lose() && !(rails_ && policy.spreads);
+  context_.keeps_order =
+      context_.network->keeps_order() && !context_.network->may_lose() && !(rails_ && policy.spreads);
   if (pacing_kind(setup.config.pacing).make != nullptr) set_pacing(setup);
   on_reduction_ = setup.events.add_handler(
       [](void* self, Time now, std::uint32_t status, std::uint64_t user) {
