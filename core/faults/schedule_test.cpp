@@ -54,13 +54,13 @@ TEST_CASE("schedules of faults: each event that names nothing is a problem of it
 TEST_CASE("schedules of faults: each state of links is reached once, that of several changes at one time as one") {
   const auto shape = make_topology({"torus", {4, 4}});
   FaultSchedule schedule;
-  schedule.events = {{"links:1:3", Time::us(1), false, false, {}},
-                     {"links:1:5", Time::us(1), false, false, {}},
+  schedule.events = {{"(0,0) X+", Time::us(1), false, false, {}},
+                     {"(1,1) Y+", Time::us(1), false, false, {}},
                      {"links:1:7", Time::us(2), false, true, {0.5, 0, 9}},  // no state of its own
-                     {"links:1:3", Time::us(3), true, false, {}},
-                     {"links:1:3", Time::us(4), false, false, {}},  // that of 1 us again
-                     {"links:1:5", Time::us(5), true, false, {}},
-                     {"links:1:3", Time::us(5), true, false, {}}};  // the whole machine again
+                     {"(0,0) X+", Time::us(3), true, false, {}},
+                     {"(0,0) X+", Time::us(4), false, false, {}},  // that of 1 us again
+                     {"(1,1) Y+", Time::us(5), true, false, {}},
+                     {"(0,0) X+", Time::us(5), true, false, {}}};  // the whole machine again
   const FaultPlan plan = plan_of(schedule, *shape);
   const std::vector<FaultState> states = reached_states(plan, *shape);
   REQUIRE(states.size() == 3);

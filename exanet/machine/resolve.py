@@ -59,8 +59,8 @@ def resolve(model: MachineFile) -> dict[str, Any]:
 
 
 def with_channels(router: Mapping[str, Any], channels: int) -> dict[str, Any]:
-    """A resolved router with so many virtual channels, the new ones with FIFOs of their own: what the others have of the
-    FIFOs stays as it is."""
+    """A resolved router with so many virtual channels, the new ones with FIFOs of their own: the others keep what they
+    have."""
     own = router["virtual_channels"]
     shares = own * (router["switch"]["classes"] if router.get("switch") else 1)
     out = {**router, "virtual_channels": channels}

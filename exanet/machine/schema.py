@@ -286,9 +286,9 @@ class NetworkInterface(Strict):
     )
     reliability: Annotated[str, _choice("ni.reliability")] | None = Field(
         default=None,
-        description="With `messages: times`: whether interfaces hide what the network loses. none: the first lost packet fails its operation, "
-        "the default. end-to-end: each packet has a sequence number and is acknowledged; without an acknowledgement it is sent again, and what "
-        "comes again is dropped. Of nodes with one rail.",
+        description="With `messages: times`: whether interfaces hide what the network loses. none: the first lost packet fails its "
+        "operation, the default. end-to-end: each packet has a sequence number and is acknowledged; without an acknowledgement it is "
+        "sent again, and what comes again is dropped. Of nodes with one rail.",
     )
     retransmission_timeout: Time | None = Field(
         default=None,

@@ -2,8 +2,9 @@
 """Plans a sweep: a grid over machines, constants of their descriptions, traffic, loads and seeds.
 
 Every field of `exanet.sim.TrafficSpec` is an axis, by its name; so are `machine`, `faults` (files of faults, or none),
-`load`, and, under `vary`, any constant of a machine file by its dotted name. A sweep over jobs has those of `JobsSpec` in their place, one over traces
-those of `TracesSpec`. The runs are all combinations, the load fastest, or as many as `sample` draws of them.
+`load`, and, under `vary`, any constant of a machine file by its dotted name. A sweep over jobs has those of `JobsSpec`
+in their place, one over traces those of `TracesSpec`. The runs are all combinations, the load fastest, or as many as
+`sample` draws of them.
 """
 
 from __future__ import annotations
@@ -423,8 +424,9 @@ def _runs(
         packets = picked.get("level", "packet") != "flow"
         which = (packets, *(_text(picked[name]) for name in (*named, *varied)))
         if which not in machines:
+            changes = {name: picked[name] for name in varied}
             try:
-                machines[which] = _resolve({name: picked[name] for name in named}, {name: picked[name] for name in varied}, packets, folders)
+                machines[which] = _resolve({name: picked[name] for name in named}, changes, packets, folders)
             except InputError as error:
                 problems |= dict.fromkeys(error.messages)
                 machines[which] = None

@@ -176,7 +176,10 @@ LATE = "events:\n  - {at: 900 ms, down: links:1:1}\n"
 @pytest.mark.parametrize("name", ["exanest", "torus-512", "fat-tree-64", "dragonfly-342", "bxi-256"])
 @pytest.mark.parametrize(
     "command",
-    [("load", "--load", "0.9", "--warm-up", "1 us", "--measure", "4 us"), ("jobs", "--job", "alltoall:ranks=24,bytes=1KiB", "--nic", "exanet")],
+    [
+        ("load", "--load", "0.9", "--warm-up", "1 us", "--measure", "4 us"),
+        ("jobs", "--job", "alltoall:ranks=24,bytes=1KiB", "--nic", "exanet"),
+    ],
     ids=["load", "job"],
 )
 def test_until_the_first_fault_times_are_those_without(tmp_path: Path, name: str, command: tuple[str, ...]) -> None:
@@ -198,7 +201,8 @@ def test_routes_are_proved_in_each_state_of_links(tmp_path: Path, name: str, sta
     """The third event makes a state of the first one's again, and a lossy link makes none."""
     text = (
         "events:\n  - {at: 1 us, down: links:1:1, for: 4 us}\n  - {at: 2 us, down: links:2:5, for: 1 us}\n"
-        "  - {at: 8 us, down: links:1:1, for: 1 us}\n  - {at: 9 us, lossy: links:1:1, lost_packets: 0.5}\n  - {at: 10 us, down: nodes:1:1}\n"
+        "  - {at: 8 us, down: links:1:1, for: 1 us}\n  - {at: 9 us, lossy: links:1:1, lost_packets: 0.5}\n"
+        "  - {at: 10 us, down: nodes:1:1}\n"
     )
     done = run("check", name, "--faults", written(tmp_path, text), "--json")
     assert done.exit_code == 0, done.output

@@ -60,12 +60,12 @@ bool EndToEnd::inject(const Packet& packet) {
   const std::uint32_t at = place(packet.src, packet.intra_port, packet.priority);
   Port& port = ports_[at];
   if (port.blocked || !port.own.empty()) {
-    port.refused = true;
+    port.waiting = true;
     return false;
   }
   Pair& pair = pair_of(packet);
   if (pair.window.is_full()) {
-    pair.refused.push_back(at);
+    pair.waiting.push_back(at);
     return false;
   }
   const std::uint32_t index = unanswered_.take();
@@ -75,7 +75,7 @@ bool EndToEnd::inject(const Packet& packet) {
   below.user = word_of(index);
   if (!network_->inject(below)) {
     unanswered_.free(index);
-    port.blocked = port.refused = true;
+    port.blocked = port.waiting = true;
     return false;
   }
   const Time now = context_.events.now();
@@ -170,10 +170,10 @@ void EndToEnd::close(std::uint32_t index) {
   pair.window.put_back(record.number);
   record.sending = 0;
   unanswered_.free(index);
-  if (pair.refused.empty() || pair.window.is_full()) return;
+  if (pair.waiting.empty() || pair.window.is_full()) return;
   const Time now = context_.events.now();
-  for (const std::uint32_t at : std::exchange(pair.refused, {})) {
-    ports_[at].refused = true;
+  for (const std::uint32_t at : std::exchange(pair.waiting, {})) {
+    ports_[at].waiting = true;
     context_.events.schedule(now, on_own_, at / 2 / ports_of_node_);
   }
 }
@@ -210,11 +210,11 @@ void EndToEnd::flush_port(std::uint32_t at, Time now) {
     ++statistics_.retransmissions;
     sent(static_cast<std::uint32_t>(packet.user), now);
   }
-  if (!port.blocked && port.refused) ask_again(at, now);
+  if (!port.blocked && port.waiting) ask_again(at, now);
 }
 
 void EndToEnd::ask_again(std::uint32_t at, Time now) {
-  ports_[at].refused = false;
+  ports_[at].waiting = false;
   const std::uint32_t port = at / 2;
   engines_.ready(engines_.self, port / ports_of_node_, static_cast<std::uint8_t>(port % ports_of_node_),
                  static_cast<std::uint8_t>(at % 2), now);

@@ -67,13 +67,13 @@ class EndToEnd final : public Network {
   };
   struct Pair {
     Window window;
-    std::vector<std::uint32_t> refused = {};  // ports that wait for it
+    std::vector<std::uint32_t> waiting = {};  // ports that wait for it
   };
   // An intra-tile port and class of a node.
   struct Port {
     std::deque<Packet> own = {};  // acknowledgements, or what goes again
     bool blocked = false;  // by the network
-    bool refused = false;  // an engine is to be asked again
+    bool waiting = false;  // an engine is to be asked again
   };
 
   std::uint32_t place(NodeId node, std::uint8_t port, std::uint8_t priority) const {

@@ -172,16 +172,16 @@ TEST_CASE("end to end: where answers alone are lost, what has come stays, and so
   }
 }
 
-TEST_CASE("end to end: what it cannot be built with is refused") {
-  const auto refused = [](auto change) {
+TEST_CASE("end to end: what it cannot be built with is rejected") {
+  const auto rejected = [](auto change) {
     NiConfig ni = that_retransmits();
     change(ni);
     RouterConfig router = testing::published_fabric().router;
     router.intra_ports = 4;
     CHECK_THROWS_AS(checked(ni, router), ConfigError);
   };
-  refused([](NiConfig& ni) { ni.messages = NiConfig::Costs::kGateware; });
-  refused([](NiConfig& ni) { ni.retransmission_tries = 0; });
-  refused([](NiConfig& ni) { ni.retransmission_tries = 16; });
-  refused([](NiConfig& ni) { ni.retransmission_timeout = Time(); });
+  rejected([](NiConfig& ni) { ni.messages = NiConfig::Costs::kGateware; });
+  rejected([](NiConfig& ni) { ni.retransmission_tries = 0; });
+  rejected([](NiConfig& ni) { ni.retransmission_tries = 16; });
+  rejected([](NiConfig& ni) { ni.retransmission_timeout = Time(); });
 }
