@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/faults/schedule.hpp"
 
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -32,6 +33,26 @@ FaultPlan plan_of(const FaultSchedule& schedule, const Topology& shape) {
   if (!problems.empty()) throw ConfigError(std::move(problems));
   for (const DrawnFaults& drawn : schedule.drawn) plan.draw(shape, drawn.rate, drawn.until);
   return plan;
+}
+
+std::vector<FaultState> reached_states(const FaultPlan& plan, const Topology& shape) {
+  const auto working = [&](const LinkStates& links) {
+    std::vector<bool> ports;
+    for (NodeId node = 0; node < shape.node_count(); ++node)
+      for (std::uint16_t port = 0; port < shape.port_count(node); ++port)
+        ports.push_back(links.works(shape, node, port));
+    return ports;
+  };
+  LinkStates links(shape);
+  std::vector<FaultState> states{{Time(), links}};
+  std::set<std::vector<bool>> seen{working(links)};
+  const std::vector<FaultChange>& changes = plan.changes();
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    if (!changes[i].lossy) links.change(shape, changes[i].node, changes[i].port, changes[i].up);
+    if (i + 1 < changes.size() && changes[i + 1].at == changes[i].at) continue;
+    if (seen.insert(working(links)).second) states.push_back({changes[i].at, links});
+  }
+  return states;
 }
 
 }  // namespace exanet

@@ -62,11 +62,28 @@ void visit(FaultSchedule& c, V&& v) {
   v("reaction_ps", c.reaction, kOptional);
 }
 
+// What interfaces that retransmit end to end have done (NiConfig::Reliability).
+struct ReliabilityStatistics {
+  bool retransmits = false;  // the machine has such interfaces
+  std::uint64_t retransmissions = 0;  // packets sent again
+  std::uint64_t duplicates = 0;  // packets that came again, and were dropped
+  std::uint64_t given_up = 0;  // packets
+};
+
+template <typename V>
+void visit(ReliabilityStatistics& r, V&& v) {
+  v("retransmits", r.retransmits);
+  v("retransmissions", r.retransmissions);
+  v("duplicates", r.duplicates);
+  v("given_up", r.given_up);
+}
+
 // What has come of a schedule by the end of a run.
 struct FaultRecord {
   std::vector<FaultChange> changes;  // that have happened, in their order
   std::uint64_t lost = 0;  // packets
   std::uint64_t failed = 0;  // operations, at each end, that completed with a status
+  ReliabilityStatistics reliability = {};
 };
 
 template <typename V>
@@ -74,7 +91,17 @@ void visit(FaultRecord& r, V&& v) {
   v("changes", r.changes);
   v("lost", r.lost);
   v("failed", r.failed);
+  v("reliability", r.reliability);
 }
+
+// A state of links that a plan reaches, and when it does so first.
+struct FaultState {
+  Time at;
+  LinkStates links;
+};
+
+// Each state once, the whole machine's first; changes at one time make one state.
+std::vector<FaultState> reached_states(const FaultPlan& plan, const Topology& shape);
 
 // Throws ConfigError with every event that names nothing, by `faults.events.NUMBER`.
 FaultPlan plan_of(const FaultSchedule& schedule, const Topology& shape);

@@ -51,6 +51,28 @@ TEST_CASE("schedules of faults: each event that names nothing is a problem of it
   }
 }
 
+TEST_CASE("schedules of faults: each state of links is reached once, that of several changes at one time as one") {
+  const auto shape = make_topology({"torus", {4, 4}});
+  FaultSchedule schedule;
+  schedule.events = {{"(0,0) X+", Time::us(1), false, false, {}},
+                     {"(1,1) Y+", Time::us(1), false, false, {}},
+                     {"links:1:7", Time::us(2), false, true, {0.5, 0, 9}},  // no state of its own
+                     {"(0,0) X+", Time::us(3), true, false, {}},
+                     {"(0,0) X+", Time::us(4), false, false, {}},  // that of 1 us again
+                     {"(1,1) Y+", Time::us(5), true, false, {}},
+                     {"(0,0) X+", Time::us(5), true, false, {}}};  // the whole machine again
+  const FaultPlan plan = plan_of(schedule, *shape);
+  const std::vector<FaultState> states = reached_states(plan, *shape);
+  REQUIRE(states.size() == 3);
+  CHECK(states[0].at == Time());
+  CHECK(states[1].at == Time::us(1));
+  CHECK(states[2].at == Time::us(3));
+  const FaultChange& cut = plan.changes()[0];
+  CHECK(states[0].links.works(*shape, cut.node, cut.port));
+  CHECK_FALSE(states[1].links.works(*shape, cut.node, cut.port));
+  CHECK(states[2].links.works(*shape, cut.node, cut.port));
+}
+
 TEST_CASE("lossy links: the share of packets that is lost is that of the rates, and a function of seed and line") {
   const auto lost = [](LinkLoss loss, std::uint64_t line, std::uint32_t bits) {
     LossyLink link{loss};

@@ -53,13 +53,15 @@ FlowNetwork::FlowNetwork(const Topology& topology, const NetworkConfig& fabric, 
   // Bulk leaves space for a largest packet of priority (docs/microarchitecture.md), and into a router's FIFO it goes where two of the largest fit.
   const RouterConfig& r = fabric.router;
   const std::int64_t each = std::max(words, 1u), most = router_.most_payload_words,
-                     headers = r.header_fifo_words / r.header_words / 2;
+                     headers = r.header_fifo_words / r.header_words / 2,
+                     intra_headers =
+                         r.intra_header_fifo_words != 0 ? r.intra_header_fifo_words / r.header_words / 2 : headers;
   const auto least_one = [](std::int64_t packets) {
     return static_cast<std::uint32_t>(std::max<std::int64_t>(packets, 1));
   };
   buffer_packets_ =
       least_one(std::min((r.inter_fifo_words / channels_ - 2 * most) / each + 1, headers / channels_ - 1));
-  sender_packets_ = least_one(std::min((r.intra_fifo_words - most) / each, headers - 1));
+  sender_packets_ = least_one(std::min((r.intra_fifo_words - most) / each, intra_headers - 1));
   for (const LinkConfig& link : fabric.links) {
     const LinkTiming& timing = timings_.emplace_back(link, fabric.router, router_);
     // One idle word time for every idle_every words: (idle_every + 1) / idle_every of the words' time.

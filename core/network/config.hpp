@@ -58,6 +58,7 @@ struct RouterConfig {
   std::int64_t intra_fifo_words = 4096;  // payload words
   std::int64_t inter_fifo_words = 1024;
   std::int64_t header_fifo_words = 128;  // of a port: divided among its virtual channels and their two classes
+  std::int64_t intra_header_fifo_words = 0;  // of an intra-tile port, if not those; not a key of machine files
   std::int64_t credit_threshold_words =
       0;  // an idle link advertises space when so many payload words have come back; 0: of every packet's
   std::int64_t credit_interval_cycles =
@@ -110,6 +111,7 @@ void visit(RouterConfig& c, V&& v) {
   v("intra_fifo_words", c.intra_fifo_words);
   v("inter_fifo_words", c.inter_fifo_words);
   v("header_fifo_words", c.header_fifo_words);
+  v("intra_header_fifo_words", c.intra_header_fifo_words, kOptional);
   v("credit_threshold_words", c.credit_threshold_words, kOptional);
   v("credit_interval_cycles", c.credit_interval_cycles, kOptional);
   v("virtual_channels", c.virtual_channels);

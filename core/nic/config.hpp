@@ -14,6 +14,8 @@ struct NiConfig {
   // What messages, transfers or reductions cost between the processor's store and memory: the times below, or the cycles of gateware/ni, with
   // `mailbox`, or `memory_read` and `memory_write`, as memory's own times alone.
   enum class Costs : std::uint8_t { kTimes, kGateware };
+  // Who hides what the network loses from interfaces of times: nobody, or the interfaces at both ends.
+  enum class Reliability : std::uint8_t { kNone, kEndToEnd };
 
   std::uint32_t packet_max_bytes = 64;  // packetizer: largest atomic message
   std::uint32_t eager_max_bytes = 32;  // MPI payload that fits beside its envelope
@@ -36,6 +38,10 @@ struct NiConfig {
   Time test_step;  // an empty poll inside MPI_Test
   std::uint32_t tries =
       0;  // in the gateware's cycles: repetitions of a message or block until it is given up; 0: for ever
+  Reliability reliability = Reliability::kNone;
+  Time retransmission_timeout =
+      Time::ns(100'000);  // of kEndToEnd: the first one, which doubles with each repetition ...
+  std::uint32_t retransmission_tries = 8;  // ... and repetitions of a packet until it is given up
   Costs messages = Costs::kTimes;
   Costs transfers = Costs::kTimes;
   Costs reductions = Costs::kTimes;
@@ -55,6 +61,10 @@ struct NiConfig {
 template <>
 inline constexpr auto kChoices<NiConfig::Costs> =
     choices<NiConfig::Costs>({{"times", NiConfig::Costs::kTimes}, {"gateware", NiConfig::Costs::kGateware}});
+
+template <>
+inline constexpr auto kChoices<NiConfig::Reliability> = choices<NiConfig::Reliability>(
+    {{"none", NiConfig::Reliability::kNone}, {"end-to-end", NiConfig::Reliability::kEndToEnd}});
 
 template <typename V>
 void visit(NiConfig& c, V&& v) {
@@ -83,6 +93,9 @@ void visit(NiConfig& c, V&& v) {
   v("reduction_ps", c.reduction, kOptional);
   v("reduction_word_ps", c.reduction_word, kOptional);
   v("tries", c.tries, kOptional);
+  v("reliability", c.reliability, kOptional);
+  v("retransmission_timeout_ps", c.retransmission_timeout, kOptional);
+  v("retransmission_tries", c.retransmission_tries, kOptional);
   v("messages", c.messages, kOptional);
   v("transfers", c.transfers, kOptional);
   v("reductions", c.reductions, kOptional);

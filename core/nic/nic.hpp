@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "core/engine/event_queue.hpp"
+#include "core/faults/schedule.hpp"
 #include "core/faults/status.hpp"
 #include "core/network/network.hpp"
 #include "core/nic/config.hpp"
@@ -132,6 +133,7 @@ class Nic {
   virtual std::uint64_t packets() const = 0;  // injected, acknowledgements included
   virtual std::uint64_t payload_bytes() const = 0;  // of these packets
   virtual PageStatistics pages() const { return {}; }  // where addresses are translated
+  virtual ReliabilityStatistics reliability() const { return {}; }
   virtual std::uint64_t active() const = 0;  // descriptors whose completions are not all there
 };
 

@@ -96,7 +96,10 @@ class Replay::State final : public LibraryUser {
     for (const RankPlaces& at : places)
       for (const auto& [why, calls] : at.by_messages()) r.by_messages[why] += calls;
     r.pages = library.engine().nic().pages();
-    if (faults) r.faults = {faults->applied(), library.engine().nic().network().lost(), 0};
+    if (faults) {
+      const Nic& nic = library.engine().nic();
+      r.faults = {faults->applied(), nic.network().lost(), 0, nic.reliability()};
+    }
     r.events = queue.processed() - (samples ? samples->looks() : 0);
     if (samples) r.queues = samples->take();
     return r;

@@ -76,7 +76,11 @@ class Rerouted final : public WrappedTopology {
   }
 
   Hop next_hop(NodeId at, NodeId dst) const override {
-    if (is_last_hop(at, dst)) return {inner_->next_hop(at, dst).port, 0};
+    if (is_last_hop(at, dst)) {
+      // What leads to a part that is cut off keeps the channels of own routes, so that it closes no cycle on its way.
+      const Hop hop = inner_->next_hop(at, dst);
+      return own_routes_ && cut_off(at, dst) ? hop : Hop{hop.port, 0};
+    }
     const std::uint32_t here = router_[at], there = router_[dst];
     if (own_routes_ && intact(at, dst)) return any_ ? intact_hop(at, dst) : inner_->next_hop(at, dst);
     return {tables_.towards(here, there).port, static_cast<std::uint8_t>(own_routes_ ? inner_->virtual_channels() : 0)};
@@ -102,6 +106,7 @@ class Rerouted final : public WrappedTopology {
     const std::uint32_t here = router_[at], there = router_[dst];
     return here == there || here == kNoRouter || there == kNoRouter || switch_of(*inner_, at) != kNoNode;
   }
+  bool cut_off(NodeId at, NodeId dst) const { return router_[at] == kNoRouter || router_[dst] == kNoRouter; }
   std::size_t route_of(std::uint32_t router, NodeId dst) const {
     return std::size_t{router} * inner_->endpoint_count() + dst;
   }

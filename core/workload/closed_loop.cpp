@@ -288,7 +288,7 @@ ClosedLoopResult ClosedLoop::State::summarize() {
   r.packets = totals.packets;
   r.packet_hops = totals.packet_hops;
   r.pages = transport->pages();
-  if (faults) r.faults = {faults->applied(), transport->lost(), 0};
+  if (faults) r.faults = {faults->applied(), transport->lost(), 0, transport->reliability()};
   r.events = queue.processed();
   if (r.packets > 0) {
     r.mean_hops = static_cast<double>(r.packet_hops) / static_cast<double>(r.packets);

@@ -135,7 +135,7 @@ class FlowMessages final : public MessageRun, private FaultTarget {
     result_.events = flows_.events();
     result_.work = flows_.work();
     result_.memory_bytes = flows_.memory_bytes();
-    if (faults_) result_.faults = {faults_->applied(), 0, 0};
+    if (faults_) result_.faults = {faults_->applied(), 0, 0, {}};
     const double window_s = static_cast<double>((times.end - times.begin).ps()) * 1e-12;
     double volume = 0;  // of the mean message, which is what links are taken to have carried
     for (const auto& m : plan_.messages)

@@ -61,7 +61,7 @@ OpenLoopResult OpenLoop::State::summarize() {
   State& s = *this;
   const Tally t = total();
   OpenLoopResult r;
-  if (faults) r.faults = {faults->applied(), t.lost, 0};
+  if (faults) r.faults = {faults->applied(), t.lost, 0, {}};
   const double window_ps = static_cast<double>((s.end - s.begin).ps()), per_load = s.packet_ps / window_ps / s.senders;
   const double gbps = 8.0 * s.config.packet_bytes / window_ps * 1e3;
   ClassTally all;

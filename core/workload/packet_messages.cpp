@@ -155,7 +155,7 @@ class PacketMessages final : public MessageRun, private NicListener {
     result_.events = queue_.processed();
     result_.work = model_->packet_hops();
     result_.memory_bytes = model_->memory_bytes();
-    if (faults_) result_.faults = {faults_->applied(), model_->lost(), 0};
+    if (faults_) result_.faults = {faults_->applied(), model_->lost(), 0, {}};
     result_.links = link_use(*topology_, before, after, times_.end - times_.begin);
   }
 

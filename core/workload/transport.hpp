@@ -56,6 +56,7 @@ class MessageTransport {
   virtual void check_done() const = 0;
   virtual Totals totals() const = 0;
   virtual PageStatistics pages() const { return {}; }  // of interfaces that translate addresses
+  virtual ReliabilityStatistics reliability() const { return {}; }  // of interfaces that retransmit
   virtual std::vector<LinkStats> link_counts() const = 0;  // in the order of each_link()
   virtual const NetworkModel* model() const { return nullptr; }  // none at flow level
   virtual FaultTarget& links() = 0;  // for a plan of faults

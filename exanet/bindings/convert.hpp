@@ -111,6 +111,10 @@ inline void add_faults(nb::dict& d, const FaultSchedule& schedule, const FaultRe
   d["faults"] = table;
   d["lost_packets"] = record.lost;
   d["failed_operations"] = record.failed;
+  if (!record.reliability.retransmits) return;
+  d["retransmitted_packets"] = record.reliability.retransmissions;
+  d["duplicate_packets"] = record.reliability.duplicates;
+  d["given_up_packets"] = record.reliability.given_up;
 }
 
 inline double ns(Time t) { return static_cast<double>(t.ps()) * 1e-3; }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/network/fault_driver.hpp"
 #include "core/network/registry.hpp"
 #include "core/routing/make_topology.hpp"
 #include "core/routing/registry.hpp"
@@ -209,6 +210,48 @@ nb::dict check(const nb::dict& topology, std::uint8_t channels, const nb::object
   return d;
 }
 
+// The same for each state of links that a machine's faults reach, in the order of time: routes that follow states of
+// links are proved anew for each, those that never change once, for a router's outputs that are down only take channels
+// away. Of the first state with a cycle `cycle` lists the channels, and `at_ps` is its time.
+nb::dict check_faults(const nb::dict& machine, std::uint8_t channels, const nb::object& progress) {
+  const MachineConfig config = machine_of(machine);
+  const std::unique_ptr<Topology> t = make_topology(following(config.topology, config.faults));
+  if (channels > 0 && !t->follows())
+    throw ConfigError("channels", "fewer channels can be tried on a topology's own routes only: leave the routing out");
+  const std::vector<FaultState> states = reached_states(plan_of(config.faults, *t), *t);
+  nb::list named;
+  std::size_t checked = 0;
+  Time at;
+  for (const FaultState& state : states) {
+    const auto report = [&](double share) {
+      const nb::gil_scoped_acquire acquire;
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (!progress.is_none()) progress((static_cast<double>(checked) + share) / static_cast<double>(states.size()));
+    };
+    std::vector<Channel> cycle;
+    {
+      const nb::gil_scoped_release release;
+      if (t->follows()) t->follow(state.links);
+      cycle = cycle_on(*t, channels, report);
+    }
+    ++checked;
+    at = state.at;
+    for (const Channel& c : cycle)
+      named.append(nb::make_tuple(t->node_name(c.node), t->port_name(c.node, c.port), c.vc));
+    if (!cycle.empty() || !t->follows()) break;
+  }
+  const std::size_t ends = representative_endpoints(*t).size();
+  nb::dict d;
+  d["virtual_channels"] = channels > 0 ? std::min(channels, t->virtual_channels()) : t->virtual_channels();
+  d["links"] = link_count(*t);
+  d["pairs"] = static_cast<std::uint64_t>(ends) * (ends - 1);
+  d["states"] = states.size();
+  d["follows"] = t->follows();
+  d["at_ps"] = at.ps();
+  d["cycle"] = named;
+  return d;
+}
+
 std::vector<NodeId> failed_endpoints(const nb::dict& topology) {
   const std::unique_ptr<Topology> t = make_topology(topology_spec(topology));
   std::vector<NodeId> failed;
@@ -232,6 +275,7 @@ void bind_traffic(nb::module_& m) {
   m.def("routing_names", &routing_names);
   m.def("failed_endpoints", &failed_endpoints, "topology"_a);
   m.def("check", &check, "topology"_a, "channels"_a = 0, "progress"_a = nb::none());
+  m.def("check_faults", &check_faults, "machine"_a, "channels"_a = 0, "progress"_a = nb::none());
   m.def("check_switch", &check_switch, "machine"_a);
   m.def("fault_needs", &fault_needs, "machine"_a);
   m.def("topology_needs", &topology_needs, "topology"_a);

@@ -15,7 +15,9 @@ from exanet import _core, lightly
 from exanet.errors import InputError
 from exanet.faults.schema import Drawn, Event, FaultsFile
 from exanet.machine import Machine, located
+from exanet.machine.check import MOST_CHANNELS
 from exanet.machine.located import Located, Mark
+from exanet.machine.schema import topology_needs
 
 _SECTIONS: dict[str, Any] = {"events": Event, "drawn": Drawn}
 
@@ -42,7 +44,18 @@ def add(described: Machine, file: str | Path | None) -> Machine:
         needs = _core.fault_needs(failing.resolve())
     except _core.ConfigError as error:
         raise InputError(_placed(tree, error, [number for number, _ in events])) from None
-    return replace(failing, faults_channels=needs["virtual_channels"])
+    return replace(failing, faults_channels=_channels(described, needs["virtual_channels"]))
+
+
+def _channels(described: Machine, needed: int) -> int:
+    """Virtual channels of routers whose routes may change: those for new routes come in addition to those that packets
+    have without faults, so that nothing else changes (at most 8 altogether)."""
+    router, own = described.model.router, topology_needs(described.model).virtual_channels
+    channels = router.virtual_channels.value
+    alike = channels // own if router.vc_allocation != "routing" else 1  # that may stand for each other
+    while alike > 1 and alike * needed > MOST_CHANNELS:
+        alike -= 1
+    return max(alike * needed, channels)
 
 
 def changes(failing: Machine) -> int:

@@ -36,7 +36,8 @@ from exanet.machine.schema import (
 from exanet.units import UnitError
 
 _MAX_NODES = 1 << 22  # the node field of the global address has 22 bits
-_MOST_CHANNELS = 8
+MOST_CHANNELS = 8
+"""Virtual channels of a link."""
 _MOST_INPUTS = 1024  # of a router in the simulator
 _PACKET_LIMIT = 256  # bytes; the user library's largest packetizer message on any machine (EXANET_PACKET_MAX)
 _WORD_LIMITS = (8, 4096)  # bits
@@ -402,11 +403,11 @@ def _channel_problems(model: MachineFile, packets: bool, reshaped: bool) -> Prob
         )
     if other_routes(model) or reshaped:
         channels = max(channels, needs.virtual_channels)
-    if not needs.virtual_channels <= channels <= _MOST_CHANNELS:
+    if not needs.virtual_channels <= channels <= MOST_CHANNELS:
         yield (
             ("router", "virtual_channels"),
             f"must be from {needs.virtual_channels}, with which routing on this {model.topology.kind} is free of deadlock, "
-            f"to {_MOST_CHANNELS}",
+            f"to {MOST_CHANNELS}",
         )
     elif packets and needs.ports * channels + own > _MOST_INPUTS:
         yield (

@@ -46,3 +46,34 @@ def check(described: Machine, *, channels: int | None = None, progress: Callable
         raise InputError(str(error)) from None
     cycle = [tuple(channel) for channel in found["cycle"]]
     return Verdict(found["virtual_channels"], found["links"], found["pairs"], cycle, found["miniatures"])
+
+
+@dataclass(frozen=True)
+class FaultsVerdict:
+    """Verdict on all states of links that a machine's faults reach. `cycle`: as in Verdict, of the first state that has
+    one; that begins at `at_ps`."""
+
+    virtual_channels: int
+    links: int
+    pairs: int
+    states: int  # without faults counts as one
+    follows: bool  # routes are new in each state; else they never change, and are proved once
+    at_ps: int
+    cycle: list[tuple[str, str, int]]
+
+
+def check_faults(failing: Machine, *, channels: int | None = None, progress: Callable[[float], None] | None = None) -> FaultsVerdict:
+    """Checks the routes of a machine with faults (exanet.faults.add) in each state of links that these reach.
+
+    What waits while routes change, under routes of two states, is not looked at. Raises InputError on fewer channels
+    with another routing than the machine's own.
+    """
+    from exanet import _core
+
+    if channels is not None and not 1 <= channels <= 8:
+        raise InputError(f"--channels {channels}: give a number from 1 to 8")
+    try:
+        found = _core.check_faults(failing.resolve(), channels or 0, progress)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    return FaultsVerdict(**{**found, "cycle": [tuple(channel) for channel in found["cycle"]]})

@@ -24,7 +24,7 @@ from exanet.machine import located
 from exanet.machine.check import check, is_constant, keys_at, may_stand_alone
 from exanet.machine.constant import Constant
 from exanet.machine.located import Located, Mark
-from exanet.machine.resolve import resolve
+from exanet.machine.resolve import resolve, with_channels
 from exanet.machine.schema import LINK_KINDS, MachineFile, constants, node_count, rails_of
 
 
@@ -102,8 +102,8 @@ class Machine:
         suffix."""
         resolved = resolve(self.model)
         if self.faults is not None:
-            channels = max(resolved["router"]["virtual_channels"], self.faults_channels)
-            resolved |= {"faults": dict(self.faults), "router": resolved["router"] | {"virtual_channels": channels}}
+            router = with_channels(resolved["router"], max(resolved["router"]["virtual_channels"], self.faults_channels))
+            resolved |= {"faults": dict(self.faults), "router": router}
         return resolved
 
     def link_rate(self, name: str) -> Fraction:

@@ -8,7 +8,7 @@ line here. Only what becomes another quantity (a clock's period, the time of a w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, get_args, get_origin
 
@@ -56,6 +56,20 @@ def resolve(model: MachineFile) -> dict[str, Any]:
         **({} if model.ni is None else {"ni": _section(model.ni)}),
         **power,
     }
+
+
+def with_channels(router: Mapping[str, Any], channels: int) -> dict[str, Any]:
+    """A resolved router with so many virtual channels, the new ones with FIFOs of their own: the others keep what they
+    have."""
+    own = router["virtual_channels"]
+    shares = own * (router["switch"]["classes"] if router.get("switch") else 1)
+    out = {**router, "virtual_channels": channels}
+    if channels != own and "header_fifo_words" in router:
+        out["intra_header_fifo_words"] = router["header_fifo_words"]
+    for key in ("inter_fifo_words", "header_fifo_words"):
+        if key in router:
+            out[key] = router[key] + router[key] // shares * (shares // own) * (channels - own)
+    return out
 
 
 def _section(part: BaseModel) -> dict[str, Any]:

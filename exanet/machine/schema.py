@@ -292,6 +292,22 @@ class NetworkInterface(Strict):
         description="How the reduction unit is timed. times: by `reduction` and `reduction_word`, the default. gateware: in the gateware's "
         "cycles, with its trees, retransmission and failures; `transfers` is then `gateware`, too, and these two are 0.",
     )
+    reliability: Annotated[str, _choice("ni.reliability")] | None = Field(
+        default=None,
+        description="With `messages: times`: whether interfaces hide what the network loses. none: the first lost packet fails its "
+        "operation, the default. end-to-end: each packet has a sequence number and is acknowledged; without an acknowledgement it is "
+        "sent again, and what comes again is dropped. Of nodes with one rail.",
+    )
+    retransmission_timeout: Time | None = Field(
+        default=None,
+        description="With `reliability: end-to-end`: time without an acknowledgement until a packet is sent again. It doubles with each "
+        "retransmission, up to 32 times. Default: 100 us, an assumption of ours: it is above the waits in a loaded network.",
+    )
+    retransmission_tries: Count | None = Field(
+        default=None,
+        description="With `reliability: end-to-end`: retransmissions of a packet, from 1 to 15, before its operation fails. Default: 8, an "
+        "assumption of ours.",
+    )
     tries: Count | None = Field(
         default=None,
         description="With `messages: gateware`: retransmissions of a message or block without an acknowledgement, up to 15, before it "

@@ -38,6 +38,9 @@ PROTOCOLS = ("eager", "rendezvous", "put", "get", "atomic")
 
 HOTTEST_LINKS = 20
 
+FAULT_COUNTS = ("lost_packets", "failed_operations", "retransmitted_packets", "duplicate_packets", "given_up_packets")
+"""Of a run with --faults; the last three where interfaces retransmit end to end."""
+
 MOST_BINS = 1024
 """Bins of the timeline; of a longer run they are longer."""
 
@@ -286,7 +289,7 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
         "page_lookups": int(total.get("page_lookups", 0)),
         "page_walks": int(total.get("page_walks", 0)),
         "messages_dropped": int(results.get("messages_dropped", 0)),
-        **({key: int(results[key]) for key in ("lost_packets", "failed_operations")} if "faults" in results else {}),
+        **{key: int(results[key]) for key in FAULT_COUNTS if key in results},
         "compute_percent": _share(ranks, "compute_ps"),
         "wait_percent": _share(ranks, "wait_ps"),
         "library_percent": _share(ranks, "library_ps"),

@@ -30,6 +30,9 @@ MOST_ROWS = 128
 MOST_BINS = 160
 """Columns of the timeline."""
 
+_MOST_FAULTS = 500
+"""Marks of faults on the timeline: the first ones."""
+
 # In the order in which they are inlined: each uses only what is before it.
 SCRIPTS = (
     "format.js", "parts.js", "programs.js", "timeline.js", "matrix.js", "messages.js", "machine.js", "network.js", "energy.js", "page.js",
@@ -213,6 +216,7 @@ def page_data(run: Run) -> dict[str, Any]:
             "bytes_received", "rma_ops", "rma_bytes",
         ),
         "timeline": _timeline(run.timeline, group),
+        **({} if run.faults is None else {"faults": _rows(run.faults.head(_MOST_FAULTS), "time_ps", "what", "up", "lossy")}),
         "matrix": _matrix(run.pairs, group),
         "sizes": _rows(run.message_sizes, "lower_bytes", "upper_bytes", "messages", "bytes"),
         "calls": _calls(run.mpi_calls),

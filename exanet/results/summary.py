@@ -29,13 +29,15 @@ LONGEST_NAME = 26
 """Characters of a program's name in the table of programs."""
 
 
-def fault_text(faults: pl.DataFrame, lost: int, failed: int) -> str:
+def fault_text(faults: pl.DataFrame, summary: Mapping[str, Any]) -> str:
     """One line on what failed in a run, and what it cost: `faults` is the table of that name."""
     states = {(False, False): "down", (True, False): "up", (False, True): "lossy", (True, True): "lossy no more"}
     rows = faults.head(4).to_dicts()
     shown = [f"{escape(row['what'])} {states[row['up'], row['lossy']]} at {time_text(row['time_ps'])}" for row in rows]
     more = f" and {len(faults) - len(shown)} more" if len(faults) > len(shown) else ""
-    cost = f"{count_text(lost)} packets lost, {count_text(failed)} operations failed"
+    cost = f"{count_text(summary['lost_packets'])} packets lost, {count_text(summary['failed_operations'])} operations failed"
+    if (again := summary.get("retransmitted_packets")) is not None:
+        cost += f", {count_text(again)} packets sent again ({count_text(summary['duplicate_packets'])} came twice)"
     return f"faults: {', '.join(shown) or 'none before the end'}{more}; {cost}"
 
 
@@ -62,7 +64,7 @@ def show(
     elif reason := meta.get("not_packed"):
         console.print(f"ranks as processes, not packed: {escape(str(reason))}", highlight=False, soft_wrap=True)
     if "faults" in tables:
-        console.print(fault_text(tables["faults"], summary["lost_packets"], summary["failed_operations"]), highlight=False, soft_wrap=True)
+        console.print(fault_text(tables["faults"], summary), highlight=False, soft_wrap=True)
     for note in meta.get("notes", ()):
         console.print(f"[yellow]note:[/] {escape(str(note))}", highlight=False, soft_wrap=True)
     for table in (_programs(tables), _ranks(tables["ranks"]), _latency(summary), _links(summary), _mpi_calls(tables["mpi_calls"])):

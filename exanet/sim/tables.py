@@ -175,7 +175,8 @@ def show_jobs(what: str, figures: dict[str, Any], rows: list[dict[str, Any]], di
 
 def _lost(figures: dict[str, Any]) -> str:
     """Of a simulation with --faults."""
-    return f"Faults: {count_text(figures['lost_packets'])} packets lost; what failed when is in faults.parquet"
+    again = f", {count_text(figures['retransmitted_packets'])} sent again" if "retransmitted_packets" in figures else ""
+    return f"Faults: {count_text(figures['lost_packets'])} packets lost{again}; what failed when is in faults.parquet"
 
 
 def _walks(figures: dict[str, Any]) -> str:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans a sweep: a grid over machines, constants of their descriptions, traffic, loads and seeds.
 
-Every field of `exanet.sim.TrafficSpec` is an axis, by its name; so are `machine`, `load`, and, under `vary`, any
-constant of a machine file by its dotted name. A sweep over jobs has those of `JobsSpec` in their place, one over traces
-those of `TracesSpec`. The runs are all combinations, the load fastest, or as many as `sample` draws of them.
+Every field of `exanet.sim.TrafficSpec` is an axis, by its name; so are `machine`, `faults` (files of faults, or none),
+`load`, and, under `vary`, any constant of a machine file by its dotted name. A sweep over jobs has those of `JobsSpec`
+in their place, one over traces those of `TracesSpec`. The runs are all combinations, the load fastest, or as many as
+`sample` draws of them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from exanet import machine, replay, units
+from exanet import faults, machine, replay, units
 from exanet.errors import InputError
 from exanet.machine import Machine, located
 from exanet.machine.located import Located, Mark
@@ -34,6 +35,9 @@ from exanet.units import UnitError
 
 SATURATION = "saturation"
 """In place of a load: the highest one that is still accepted, found by bisection."""
+
+NO_FAULTS = "none"
+"""In place of a file of faults: nothing fails."""
 
 MOST_RUNS = 1_000_000
 _PLACE = re.compile(r":\d+:\d+: error: ")  # in a message
@@ -251,7 +255,7 @@ def read(path: Path | None, options: Mapping[str, Located]) -> Plan:
         raise InputError(tree.mark.error("a sweep is a mapping of axes to values, e.g. 'machine: [torus-512, fat-tree-1024]'"))
     given: dict[str, Located] = dict(tree.value)
     # what the user names is found where the user is
-    relative_to = path.parent if path and "machine" not in options else None
+    folders = {key: path.parent for key in ("machine", "faults") if key not in options} if path else {}
     for key, value in options.items():
         if "." in key:
             vary = given.get("vary") or Located({}, value.mark)
@@ -262,7 +266,7 @@ def read(path: Path | None, options: Mapping[str, Located]) -> Plan:
     of = {JobsSpec: " of a sweep over jobs", TracesSpec: " of a sweep over traces"}.get(kind, "")
     if "message" in given:
         _name_messages(given)
-    known = ("name", "description", "machine", "vary", *_fields(kind), *(("load",) if kind is TrafficSpec else ()), "sample")
+    known = ("name", "description", "machine", "faults", "vary", *_fields(kind), *(("load",) if kind is TrafficSpec else ()), "sample")
     problems = [
         tree.keys.get(key, at.mark).error(f"unknown key '{key}'{of}; {_key_hint(key, known)}")
         for key, at in given.items()
@@ -282,7 +286,7 @@ def read(path: Path | None, options: Mapping[str, Located]) -> Plan:
     chosen = _sample(given, math.prod(len(values) for values in axes.values()), tree.mark, problems)
     if problems:
         raise InputError(problems)
-    runs = _runs(axes, chosen, _fields(kind), relative_to, marks)
+    runs = _runs(axes, chosen, _fields(kind), folders, marks)
     return Plan(name, runs, _several(axes), kind)
 
 
@@ -344,6 +348,8 @@ def _axes(
         return Located(_word(at), at.mark)
 
     take("machine", given.get("machine", Located("", Mark(""))), text)
+    if "faults" in given:
+        take("faults", given["faults"], text)
     vary = given.get("vary", Located({}, Mark("")))
     if isinstance(vary.value, dict):
         for name, at in vary.value.items():
@@ -392,10 +398,11 @@ def _runs(
     axes: Mapping[str, list[Any]],
     chosen: Sequence[int],
     known: Mapping[str, Any],
-    relative_to: Path | None,
+    folders: Mapping[str, Path],
     marks: Mapping[tuple[str, Any], Mark],
 ) -> list[Run]:
-    varied = [name for name in axes if name not in (*known, "machine", "load")]
+    varied = [name for name in axes if name not in (*known, "machine", "faults", "load")]
+    named = [name for name in ("machine", "faults") if name in axes]
     # Where all interfaces are ideal there is no column of them, as before there were others.
     hidden = {"nic"} if axes.get("nic") == ["ideal"] else set()
     usual: dict[str, Any] = {name: field.default for name, field in known.items()}
@@ -415,10 +422,11 @@ def _runs(
             number, index = divmod(number, len(axes[name]))
             picked[name] = axes[name][index]
         packets = picked.get("level", "packet") != "flow"
-        which = (_text(picked["machine"]), packets, *(_text(picked[name]) for name in varied))
+        which = (packets, *(_text(picked[name]) for name in (*named, *varied)))
         if which not in machines:
+            changes = {name: picked[name] for name in varied}
             try:
-                machines[which] = _resolve(picked["machine"], {name: picked[name] for name in varied}, packets, relative_to)
+                machines[which] = _resolve({name: picked[name] for name in named}, changes, packets, folders)
             except InputError as error:
                 problems |= dict.fromkeys(error.messages)
                 machines[which] = None
@@ -427,7 +435,7 @@ def _runs(
             continue
         problems |= dict.fromkeys(checks.problems(which, *found, picked))
         if not problems:
-            runs.append(_run(picked, varied, known, found, hidden, traces))
+            runs.append(_run(picked, (*named[1:], *varied), known, found, hidden, traces))
     if problems:
         raise InputError(list(problems))
     _name_machines(runs)
@@ -443,12 +451,21 @@ def _name_machines(runs: Sequence[Run]) -> None:
             run.columns["machine"] = run.machine["name"]
 
 
-def _resolve(named: Located, changes: Mapping[str, Located], packets: bool, relative_to: Path | None) -> tuple[Machine, dict[str, Any]]:
-    text = str(named.value)
-    if relative_to is not None and (os.sep in text or text.endswith((".yaml", ".yml"))):
-        text = str(relative_to / Path(text).expanduser())
+def _beside(text: str, folder: Path | None) -> str:
+    """A file's name as the process finds it; the name of a machine as it is."""
+    a_file = os.sep in text or text.endswith((".yaml", ".yml"))
+    return str(folder / Path(text).expanduser()) if folder is not None and a_file else text
+
+
+def _resolve(
+    files: Mapping[str, Located], changes: Mapping[str, Located], packets: bool, folders: Mapping[str, Path]
+) -> tuple[Machine, dict[str, Any]]:
+    named = files["machine"]
     try:
-        found = machine.load(text, changes, packets=packets)
+        found = machine.load(_beside(str(named.value), folders.get("machine")), changes, packets=packets)
+        named = files.get("faults", named)
+        if "faults" in files and named.value != NO_FAULTS:
+            found = faults.add(found, _beside(str(named.value), folders.get("faults")))
         return found, found.resolve()
     except InputError as error:
         placed = [message if _PLACE.search(message) else named.mark.error(message.replace(": error: ", ": ")) for message in error.messages]

@@ -142,7 +142,8 @@ RunRecord Coordinator::record() {
   record.packets = packets();
   record.payload_bytes = engine_.nic().payload_bytes();
   record.events = virtual_events_;
-  if (faults_) record.faults = {faults_->applied(), engine_.nic().network().lost(), failed_};
+  if (faults_)
+    record.faults = {faults_->applied(), engine_.nic().network().lost(), failed_, engine_.nic().reliability()};
   record.reductions = engine_.reductions();
   record.page_lookups = engine_.nic().pages().lookups;
   record.page_walks = engine_.nic().pages().walks;

@@ -25,6 +25,22 @@ ROUND_PS = 256 * 64 * 6400
 SPREAD = ("--compute", "off", "--map", "round-robin")
 
 
+END_TO_END = """\
+extends: exanest
+name: exanest-end-to-end
+description: interfaces of constants that retransmit
+ni: {reliability: end-to-end}
+"""
+LOSSY = """\
+events:
+  - at: 0 s
+    lossy: qfdb(0,0,0).F1
+    lost_packets: 0.01
+"""
+TIMEOUT_PS = 100_000_000
+"""The first timeout where the machine says none (docs/reference/machine-files.md)."""
+
+
 def cut(run: Runner, stack: Stack, program: Path, folder: Path, machine: str, text: str, code: int | None = 0) -> Finished:
     options = list(SPREAD)
     if text:
@@ -75,3 +91,37 @@ def test_what_fails_after_the_end_costs_nothing(exanet_run: Runner, stack: Stack
     assert late.output == whole.output
     assert late.summary["virtual_ps"] == whole.summary["virtual_ps"]
     assert late.summary["lost_packets"] == 0
+
+
+def test_end_to_end_reliability_hides_a_cut_and_lost_packets(
+    exanet_run: Runner, stack: Stack, compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    program, machine = compiled("cut"), tmp_path / "machine.yaml"
+    machine.write_text(END_TO_END)
+    whole = cut(exanet_run, stack, program, tmp_path, str(machine), "")
+    assert "retransmitted_packets" not in whole.summary
+    for text, least in ((FAR + CUT, TIMEOUT_PS), (LOSSY, TIMEOUT_PS)):
+        broken, again = (cut(exanet_run, stack, program, tmp_path, str(machine), text) for _ in range(2))
+        assert whole.output.strip() == broken.output.strip() == "wrong 0"
+        assert broken.summary["lost_packets"] > 0
+        assert broken.summary["failed_operations"] == broken.summary["given_up_packets"] == 0
+        assert broken.summary["retransmitted_packets"] >= broken.summary["duplicate_packets"]
+        waited = broken.summary["virtual_ps"] - whole.summary["virtual_ps"]
+        assert waited > least, "nothing goes again before a timeout"
+        assert (broken.folder / "summary.json").read_bytes() == (again.folder / "summary.json").read_bytes()
+    late = cut(exanet_run, stack, program, tmp_path, str(machine), "events:\n  - {at: 1 s, down: links:1:1}\n")
+    assert late.summary["virtual_ps"] == whole.summary["virtual_ps"]
+    assert late.summary["retransmitted_packets"] == 0
+
+
+def test_end_to_end_reliability_gives_up_what_never_comes(
+    exanet_run: Runner, stack: Stack, compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    machine = tmp_path / "machine.yaml"
+    machine.write_text(END_TO_END.replace("end-to-end}", "end-to-end, retransmission_timeout: 20 us, retransmission_tries: 3}"))
+    gone = FAR + CUT.replace("    for: 100 us\n", "")
+    broken = cut(exanet_run, stack, compiled("cut"), tmp_path, str(machine), gone, code=None)
+    assert broken.code not in (0, 9)
+    assert "failed: it was given up after its last retransmission timed out" in broken.errors
+    assert broken.summary["given_up_packets"] > 0
+    assert 20e6 * 15 < broken.summary["virtual_ps"] < 20e6 * 64

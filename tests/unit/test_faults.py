@@ -170,6 +170,88 @@ def test_a_replay_reports_what_failed_and_ends_where_a_message_is_lost(tmp_path:
     assert not (tmp_path / "ended").exists()
 
 
+LATE = "events:\n  - {at: 900 ms, down: links:1:1}\n"
+
+
+@pytest.mark.parametrize("name", ["exanest", "torus-512", "fat-tree-64", "dragonfly-342", "bxi-256"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("load", "--load", "0.9", "--warm-up", "1 us", "--measure", "4 us"),
+        ("jobs", "--job", "alltoall:ranks=24,bytes=1KiB", "--nic", "exanet"),
+    ],
+    ids=["load", "job"],
+)
+def test_until_the_first_fault_times_are_those_without(tmp_path: Path, name: str, command: tuple[str, ...]) -> None:
+    """Routers have a virtual channel more, which nothing uses before routes change."""
+    found = []
+    for options in ((), ("--faults", written(tmp_path, LATE))):
+        out = tmp_path / f"out-{len(found)}"
+        assert run("sim", *command, "-m", name, *options, "-q", "-o", out).exit_code == 0
+        summary = json.loads((out / "summary.json").read_text())
+        figures = summary.get("points", [summary])[0]
+        found.append({key: value for key, value in figures.items() if key not in ("events", "machine", "machine_sha256", "run")})
+    lost, failed = found[1].pop("lost_packets"), found[1].pop("failed_operations")
+    assert lost == failed == 0
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(("name", "states"), [("exanest", 4), ("torus-512", 4), ("fat-tree-64", 4)])
+def test_routes_are_proved_in_each_state_of_links(tmp_path: Path, name: str, states: int) -> None:
+    """The third event makes a state of the first one's again, and a lossy link makes none."""
+    text = (
+        "events:\n  - {at: 1 us, down: links:1:1, for: 4 us}\n  - {at: 2 us, down: links:2:5, for: 1 us}\n"
+        "  - {at: 8 us, down: links:1:1, for: 1 us}\n  - {at: 9 us, lossy: links:1:1, lost_packets: 0.5}\n"
+        "  - {at: 10 us, down: nodes:1:1}\n"
+    )
+    done = run("check", name, "--faults", written(tmp_path, text), "--json")
+    assert done.exit_code == 0, done.output
+    verdict = json.loads(done.stdout)
+    assert (verdict["states"], verdict["free_of_deadlock"], verdict["follows"]) == (states, True, True)
+
+
+def test_a_cycle_of_a_state_is_found_and_dated(tmp_path: Path) -> None:
+    """With two channels a torus is free of deadlock, but not with its detours in the same ones."""
+    file = written(tmp_path, "events:\n  - {at: 3 us, down: links:3:1}\n")
+    assert run("check", "torus-512", "--channels", "2").exit_code == 0
+    done = run("check", "torus-512", "--faults", file, "--channels", "2")
+    assert done.exit_code == 1
+    assert re.search(r"torus-512: packets can wait for each other in a cycle from 3\.00 µs on, on ", done.stdout), done.stdout
+    assert "free of deadlock in 2 states of links, with new routes in each" in run("check", "torus-512", "--faults", file).stdout
+
+
+def test_faults_are_an_axis_of_sweeps(tmp_path: Path) -> None:
+    written(tmp_path, THREE)
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("machine: torus-512\nfaults: [none, faults.yaml]\nload: 0.2\nwarm_up: 1 us\nmeasure: 10 us\n")
+    assert run("sweep", plan, "-o", tmp_path / "out", "--workers", "1", "-q").exit_code == 0
+    table = pl.read_parquet(tmp_path / "out/runs.parquet").sort("faults")
+    assert table["faults"].to_list() == ["faults.yaml", "none"]
+    assert table["lost_packets"].to_list()[0] > 0
+    assert table["lost_packets"].to_list()[1] is None
+    plan.write_text("machine: torus-512\nfaults: [nowhere.yaml]\n")
+    with pytest.raises(InputError, match=r"plan.yaml:2:\d+: error: .*nowhere.yaml"):
+        run("sweep", plan, "-o", tmp_path / "out-2", "-q")
+
+
+def test_jobs_survive_a_cut_where_interfaces_retransmit_end_to_end(tmp_path: Path) -> None:
+    machine_file = tmp_path / "machine.yaml"
+    machine_file.write_text("extends: exanest\nname: e2e\ndescription: x\nni: {reliability: end-to-end}\n")
+    file = written(tmp_path, "reaction: 1 s\nevents:\n  - {at: 2 us, down: links:8:1, for: 100 us}\n")
+    options = ("--job", "stencil-2d:ranks=64,bytes=4KiB", "-m", machine_file, "-q")
+    times = {}
+    for name, more in (("whole", ()), ("cut", ("--faults", file))):
+        assert run("sim", "jobs", *options, "--nic", "exanet", *more, "-o", tmp_path / name).exit_code == 0
+        times[name] = json.loads((tmp_path / name / "summary.json").read_text())
+        assert run("replay", *options, "--no-report", *more, "-o", tmp_path / f"replay-{name}").exit_code == 0
+    assert times["cut"]["lost_packets"] > 0
+    assert times["cut"]["given_up_packets"] == 0
+    assert times["cut"]["finished_ns"] > times["whole"]["finished_ns"] + 100_000, "a timeout, at least"
+    assert json.loads((tmp_path / "replay-cut/summary.json").read_text())["retransmitted_packets"] > 0
+    with pytest.raises(InputError, match="the flow level sends no packet again"):
+        run("replay", *options, "--level", "flow", "-o", tmp_path / "flow")
+
+
 def test_a_table_of_faults_is_read_back(tmp_path: Path) -> None:
     from exanet.results import fault_table
 
@@ -181,11 +263,14 @@ def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     page = Path(__file__).parents[2] / "docs/faults.md"
     lines = [line.strip() for line in page.read_text().splitlines() if line.startswith("    exanet ") and " run " not in line]
-    assert [line.split()[1] for line in lines] == ["faults", "faults", "sim"]
+    assert [line.split()[1] for line in lines] == ["faults", "faults", "sim", "check"]
+    said = []
     for line in lines:
         done = run(*shlex.split(line)[1:])
         assert done.exit_code == 0, done.output
-    assert re.search(r"load 0.2: Faults: [0-9]+ packets lost; what failed when is in faults.parquet", done.stdout)
+        said.append(done.stdout)
+    assert re.search(r"load 0.2: Faults: [0-9]+ packets lost; what failed when is in faults.parquet", said[2])
+    assert "free of deadlock in 4 states" in said[3]
 
 
 def test_the_file_of_the_page_is_one(tmp_path: Path) -> None:

@@ -94,6 +94,29 @@ def test_page_draws_in_a_browser(tmp_path: Path, case: str) -> None:
 
 @pytest.mark.slow
 @needs_browser
+def test_faults_are_marked_on_the_timeline(tmp_path: Path) -> None:
+    given = synthetic_run()
+    end = int(given["summary"]["virtual_ps"])
+    given |= {"lost_packets": 3, "failed_operations": 0}
+    given["faults"] = {
+        "time_ps": [end // 3, end // 2, end],
+        "node": [1, 1, 2],
+        "port": [-1, -1, 0],
+        "up": [0, 1, 0],
+        "lossy": [0, 0, 1],
+        "what": ["<b>(1)", "<b>(1)", "(2) X+"],
+    }
+    text, _ = page_of(tmp_path / "run", given, synthetic_meta())
+    assert f'"faults":[[{end // 3},"\\u003cb>(1)",false,false]' in text
+    elements = in_browser(tmp_path / "run/report.html")
+    assert charts(elements) == 5
+    said = "whole run. Triangles above: something failed, or (hollow) came back."
+    assert said in elements
+    page_of(tmp_path / "whole", synthetic_run(), synthetic_meta())
+    assert said not in in_browser(tmp_path / "whole/report.html")
+
+
+@needs_browser
 def test_bars_are_below_the_timeline_where_the_page_is_narrow(tmp_path: Path) -> None:
     page_of(tmp_path / "run", synthetic_run(), synthetic_meta())
     high = {}

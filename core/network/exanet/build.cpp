@@ -245,6 +245,8 @@ void State::build_ports(const NetworkConfig& config) {
 void State::build_node(NodeId node, const NetworkConfig& config) {
   const RouterConfig& r = config.router;
   const auto headers = static_cast<std::int32_t>(r.header_fifo_words / r.header_words / kClasses);
+  const auto intra_headers = static_cast<std::int32_t>(
+      (r.intra_header_fifo_words != 0 ? r.intra_header_fifo_words : r.header_fifo_words) / r.header_words / kClasses);
   const std::uint32_t ports = topology_.port_count(node);
   advertise_packets_ = headers / static_cast<std::int32_t>(channels_) - 1;
   for (std::uint32_t o = first_output_[node]; o < first_output_[node + 1]; ++o) {
@@ -265,7 +267,7 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
       CreditPool& pool = pools_[std::size_t{o} * channels_ + vc];
       const auto share = static_cast<std::int32_t>(intra ? 1 : channels_);
       pool.free_words = static_cast<std::int32_t>(intra ? r.intra_fifo_words : r.inter_fifo_words) / share;
-      pool.free_packets = headers / share;
+      pool.free_packets = (intra ? intra_headers : headers) / share;
       if (intra && r.shallow_port == static_cast<std::int64_t>((port - ports) % (intra_ports_ / topology_.rails())))
         pool.free_packets = std::min(pool.free_packets, static_cast<std::int32_t>(r.shallow_packets));
     }

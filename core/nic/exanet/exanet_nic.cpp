@@ -80,6 +80,14 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
     require(ni.transfers == NiConfig::Costs::kGateware, "ni.pages_bytes",
             "pages need 'transfers: gateware': otherwise 'translation' is what looking addresses up takes");
   }
+  if (ni.reliability == NiConfig::Reliability::kEndToEnd) {
+    require(ni.messages == NiConfig::Costs::kTimes, "ni.reliability",
+            "'reliability: end-to-end' is of interfaces of times: with 'messages: gateware' interfaces retransmit in "
+            "their own cycles; say none");
+    require(ni.retransmission_timeout > Time(), "ni.retransmission_timeout_ps", "the timeout must be above 0");
+    require(ni.retransmission_tries >= 1 && ni.retransmission_tries <= 15, "ni.retransmission_tries",
+            "retransmission_tries is from 1 to 15");
+  }
   require(ni.tries <= 15, "ni.tries", "tries is at most 15");
   if (rail_policy_kind(ni.rail_policy).spreads)
     require(ni.messages == NiConfig::Costs::kTimes, "ni.rail_policy",
@@ -154,7 +162,15 @@ PacketSink ExanetNic::sink(const NicSetup& setup) {
   const bool paced = pacing_kind(setup.config.pacing).make != nullptr;
   sink.early = setup.config.messages == NiConfig::Costs::kTimes && !spread && !paced &&
                packets_keep_order(setup.topology, setup.network.router);
+  if (context_.config.reliability == NiConfig::Reliability::kEndToEnd) make_reliable(setup, sink);
   return sink;
+}
+
+void ExanetNic::make_reliable(const NicSetup& setup, PacketSink& sink) {
+  require(setup.topology.rails() == 1, "ni.reliability",
+          "'reliability: end-to-end' is of nodes with one rail; say none");
+  reliable_ = std::make_unique<EndToEnd>(context_, setup.topology.endpoint_count(), sink);
+  sink = reliable_->sink();
 }
 
 ExanetNic::ExanetNic(const NicSetup& setup)
@@ -165,18 +181,19 @@ ExanetNic::ExanetNic(const NicSetup& setup)
       reductions_(context_, interfaces_of(setup.topology)),
       mailbox_(context_, interfaces_of(setup.topology)),
       rdma_(context_, interfaces_of(setup.topology)) {
-  context_.network = network_.get();
+  context_.network = reliable_ ? &reliable_->over(*network_) : network_.get();
   const RailPolicyKind& policy = rail_policy_kind(setup.config.rail_policy);
   if (setup.topology.rails() > 1)
     context_.network = &rails_.emplace(
         *network_, setup.topology, setup.network.router, policy,
         [this](NodeId node, std::uint32_t rail) { return rdma_.unsent(rails_->interface_of(node, rail)); });
   context_.rails = setup.topology.rails();
-  context_.keeps_order = network_->keeps_order() && !network_->may_lose() && !(rails_ && policy.spreads);
+  context_.keeps_order =
+      context_.network->keeps_order() && !context_.network->may_lose() && !(rails_ && policy.spreads);
   if (pacing_kind(setup.config.pacing).make != nullptr) set_pacing(setup);
   on_reduction_ = setup.events.add_handler(
-      [](void* self, Time now, std::uint32_t, std::uint64_t user) {
-        static_cast<ExanetNic*>(self)->reduction_completed(user, Status::kOk, now);
+      [](void* self, Time now, std::uint32_t status, std::uint64_t user) {
+        static_cast<ExanetNic*>(self)->reduction_completed(user, static_cast<Status>(status), now);
       },
       this);
   if (context_.config.messages != NiConfig::Costs::kGateware) return;
@@ -263,7 +280,17 @@ void ExanetNic::send(const PacketizerMessage& message) {
 void ExanetNic::send(const ReductionPacket& p) {
   ++context_.active;
   if (context_.zero_cost) return void(context_.events.schedule(context_.events.now(), on_reduction_, 0, p.user));
+  if (reliable_) reduction_packets_.sent(p.src, p.dst, p.user);
   reductions_.post({p.src, p.dst, static_cast<std::uint16_t>(p.bytes), kMailboxPort, 1, kMessagePacket | p.user});
+}
+
+// One that was sent again may come behind later ones of its pair: the unit gets them in their order.
+void ExanetNic::reduction_arrived(const Packet& packet, std::uint64_t user, Status status, Time tail) {
+  const auto arrives = [&](std::uint64_t its, Status what) {
+    context_.events.schedule(tail, on_reduction_, static_cast<std::uint32_t>(what), its);
+  };
+  if (!reliable_) return arrives(user, status);
+  reduction_packets_.arrived(packet.src, packet.dst, user, status, arrives);
 }
 
 void ExanetNic::reduction_completed(std::uint64_t user, Status status, Time now) {
@@ -306,7 +333,7 @@ void ExanetNic::delivered(const Packet& at_node, const Packet& packet, Time inje
         context_.count(packet);
         model_->delivered(packet, tail);
       } else if (packet.priority != 0) {
-        context_.events.schedule(tail, on_reduction_, 0, user);
+        reduction_arrived(packet, user, Status::kOk, tail);
       } else {
         message_arrived(packet, user, tail);
       }
@@ -339,6 +366,7 @@ void ExanetNic::lost(const Packet& packet, Status why, Time now) {
     default: break;
   }
   if (model_) return;  // its sender repeats it
+  if (packet.priority != 0 && reliable_) return reduction_arrived(packet, user, why, now);
   if (packet.priority != 0) return reduction_completed(user, why, now);
   message_completed(packet, user, why, now);
 }

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/nic/exanet/end_to_end.hpp"
 #include "core/nic/exanet/gateware_messages.hpp"
 #include "core/nic/exanet/gateware_reductions.hpp"
 #include "core/nic/exanet/gateware_transfers.hpp"
@@ -50,6 +51,9 @@ class ExanetNic final : public Nic, GatewareListener {
   std::uint64_t packets() const override { return context_.packets; }
   std::uint64_t payload_bytes() const override { return context_.payload_bytes; }
   PageStatistics pages() const override { return model_ ? model_->pages() : PageStatistics{}; }
+  ReliabilityStatistics reliability() const override {
+    return reliable_ ? reliable_->statistics() : ReliabilityStatistics{};
+  }
   std::uint64_t active() const override { return context_.active; }
 
  private:
@@ -60,6 +64,7 @@ class ExanetNic final : public Nic, GatewareListener {
     bool operator==(const Message&) const = default;
   };
   PacketSink sink(const NicSetup& setup);
+  void make_reliable(const NicSetup& setup, PacketSink& sink);
   void set_pacing(const NicSetup& setup);
   RdmaTransfer by_its_rail(const RdmaTransfer& transfer);
   // From interface to interface.
@@ -69,6 +74,7 @@ class ExanetNic final : public Nic, GatewareListener {
   void ready(NodeId node, std::uint8_t port, std::uint8_t priority, Time now);
   // The last word comes in `tail`: now, or later where the network reports it early.
   void delivered(const Packet& at_node, const Packet& packet, Time injected, Time tail);
+  void reduction_arrived(const Packet& packet, std::uint64_t user, Status status, Time tail);
   void reduction_completed(std::uint64_t user, Status status, Time now);
   void message_arrived(const Packet& packet, std::uint64_t user, Time tail);
   [[gnu::noinline]] void message_completed(const Packet& packet, std::uint64_t user, Status status, Time now);
@@ -91,11 +97,13 @@ class ExanetNic final : public Nic, GatewareListener {
   void reduction_ended(const ReductionEnd& end) override { units_->ended(end); }
 
   NicContext context_;
+  std::unique_ptr<EndToEnd> reliable_;  // between engines and network, where these interfaces retransmit
   std::unique_ptr<Network> network_;
   std::optional<RailInterfaces> rails_;  // where a node has several
   Packetizer packetizer_, reductions_;
   Mailbox mailbox_;
   InOrder<Message> messages_;  // on their way from packetizers to mailboxes
+  InOrder<std::uint64_t> reduction_packets_;  // on their way, where some are sent again
   std::optional<NodeBus> bus_;  // to interfaces in the gateware's cycles
   std::unique_ptr<ModelInterfaces> model_;  // which are these
   std::unique_ptr<VerilatedInterfaces> verilated_;  // or these, where the network has them

@@ -33,6 +33,9 @@ FlowNic::FlowNic(const NicSetup& setup)
           "mailbox_word");
   require(setup.config.pacing == "none", "ni.pacing",
           "pacing is '" + setup.config.pacing + "': the flow level has max-min fair rates; say none");
+  require(setup.config.reliability == NiConfig::Reliability::kNone, "ni.reliability",
+          "reliability is 'end-to-end': the flow level sends no packet again; say none, or simulate packets (--level "
+          "packet)");
   require(setup.config.rail_policy == "pair" || setup.topology.rails() == 1, "ni.rail_policy",
           "rail_policy is '" + setup.config.rail_policy + "': at flow level each pair has a rail; say pair");
   EventQueue& events = setup.events;

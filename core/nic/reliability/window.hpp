@@ -6,6 +6,7 @@
 // none while the number a window before is outstanding.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 
 namespace exanet {
@@ -13,22 +14,25 @@ namespace exanet {
 inline constexpr std::uint32_t kNumbers = 1u << 24;
 inline constexpr std::uint32_t kWindow = 32;  // outstanding at most, and remembered by the receiver
 
-// At the sender.
-class SendWindow {
+// At the sender. Size: outstanding at most, a power of two.
+template <std::uint32_t Size>
+class SendWindowOf {
  public:
-  bool is_full() const { return (outstanding_ >> next_ % kWindow & 1) != 0; }
+  bool is_full() const { return outstanding_[next_ % Size]; }
   // Contract: it is not full.
   std::uint32_t take() {
     const std::uint32_t number = next_;
-    outstanding_ |= 1u << number % kWindow;
+    outstanding_[number % Size] = true;
     next_ = (next_ + 1) % kNumbers;
     return number;
   }
-  void put_back(std::uint32_t number) { outstanding_ &= ~(1u << number % kWindow); }
+  void put_back(std::uint32_t number) { outstanding_[number % Size] = false; }
 
  private:
-  std::uint32_t next_ = 0, outstanding_ = 0;  // the latter a bit each, by number modulo the window
+  std::uint32_t next_ = 0;
+  std::bitset<Size> outstanding_;  // by number modulo the window
 };
+using SendWindow = SendWindowOf<kWindow>;
 
 // At the receiver: the highest number that has come.
 class ReceiveWindow {

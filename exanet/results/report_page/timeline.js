@@ -39,6 +39,14 @@ function timelineSection(data) {
   // Bins begin at times that are not round; the first bin that begins at or after a round time carries it as its label.
   const round = new Map(roundSteps(t.end_ps[t.end_ps.length - 1] / scale).map((value) => [t.start_ps.findIndex((ps) => ps >= value * scale * (1 - 1e-9)), value]));
   let measure = "wait";
+  // A mark above the bin in which something failed or came back.
+  const states = [["down", "lossy"], ["up", "lossy no more"]];
+  const binOf = (ps) => Math.min(t.end_ps.filter((end) => end <= ps).length, t.end_ps.length - 1);
+  const faults = (data.faults || []).map(([ps, what, up, lossy]) => ({
+    value: [binOf(ps), 0], symbol: up ? "emptyTriangle" : "triangle", symbolRotate: 180,
+    ps, said: `${what} ${states[Number(up)][Number(lossy)]}`,
+  }));
+  const hoverFault = ({ ps, said }) => tip(said, [["at", `${(ps / scale).toFixed(decimals)} ${unit}`]]);
 
   const hover = (r, b) => tip(`${rankLabel(data, r)}, ${(t.start_ps[b] / scale).toFixed(decimals)}–${(t.end_ps[b] / scale).toFixed(decimals)} ${unit}`, [
     ["waiting", `${(t.wait[r][b] / 10).toFixed(1)} %`],
@@ -77,10 +85,11 @@ function timelineSection(data) {
       ],
       yAxis: [ranks(0, true), ranks(1, below)],
       visualMap: { ...colourScale("scale", 0, Math.max(chosen.most(values), 1), chosen.show), left: 60, seriesIndex: 0 },
-      tooltip: tooltip(({ seriesType, data: cell, dataIndex }) => (seriesType === "heatmap" ? hover(cell[1], cell[0]) : hoverTotal(dataIndex))),
+      tooltip: tooltip(({ seriesType, data: cell, dataIndex }) => ({ heatmap: () => hover(cell[1], cell[0]), scatter: () => hoverFault(cell), bar: () => hoverTotal(dataIndex) })[seriesType]()),
       series: [
         { type: "heatmap", data: cells, xAxisIndex: 0, yAxisIndex: 0, progressive: 0, emphasis: { itemStyle: { borderColor: colour("text"), borderWidth: 1 } } },
         share("computing", 0, "one"), share("waiting", 1, "two"), share("library", 2, "three"),
+        ...(faults.length ? [{ type: "scatter", data: faults, xAxisIndex: 0, yAxisIndex: 0, symbolSize: 9, symbolOffset: [0, -((part - 84) / rows / 2 + 7)], clip: false, itemStyle: { color: colour("text") } }] : []),
       ],
     };
   };
@@ -97,6 +106,6 @@ function timelineSection(data) {
   const tableColumns = [["rank"], ["node"], ["time", formatTime], ["computing", formatTime], ["waiting", formatTime], ["library", formatTime], ["messages sent", formatCount], ["sent", formatBytes],
     ["messages received", formatCount], ["received", formatBytes], ["one-sided", formatCount], ["one-sided bytes", formatBytes]];
   const grouped = data.group > 1 ? ` Each row is ${data.group} neighbouring ranks together.` : "";
-  return section("When each rank waited", `Heat map: each rank over virtual time, darker the more of it (in the dark theme: brighter). Bars: where its time went in the whole run.${grouped}`,
+  return section("When each rank waited", `Heat map: each rank over virtual time, darker the more of it (in the dark theme: brighter). Bars: where its time went in the whole run.${grouped}${faults.length ? " Triangles above: something failed, or (hollow) came back." : ""}`,
     bar(choices, [...legend([["one", "computing"], ["two", "waiting"], ["three", "in the library"]]), csv, csvButton("ranks", columns, data.ranks)]), place, asTable(tableColumns, data.ranks));
 }
