@@ -78,6 +78,8 @@ struct RouterConfig {
   std::string queue_action =
       "none";  // on packets that join a queue: the name of a member of core/network/queue_actions
   std::int64_t queue_threshold_words = 0;  // in a queue, from which on an action marks, trims or drops what joins it
+  std::int64_t queue_threshold_max_words = 0;  // from which on ecn-ramp marks all ...
+  std::int64_t marking_probability_percent = 0;  // ... and what share it marks just below
 
   // Words that so many bytes fill. Contract: word_bits is positive, which the network's construction checks.
   std::int64_t words(std::uint64_t bytes) const {
@@ -117,6 +119,8 @@ void visit(RouterConfig& c, V&& v) {
   v("intra_ports", c.intra_ports);
   v("queue_action", c.queue_action, kOptional);
   v("queue_threshold_words", c.queue_threshold_words, kOptional);
+  v("queue_threshold_max_words", c.queue_threshold_max_words, kOptional);
+  v("marking_probability_percent", c.marking_probability_percent, kOptional);
 }
 
 struct NetworkConfig {
@@ -126,6 +130,7 @@ struct NetworkConfig {
   bool priority = false;  // packets of priority 1 may come: there are queues for them
   bool rails_by_port = false;  // a packet takes the rail of the port that it enters by, in place of that of its pair
   bool links_fail = false;  // in the run, by Network::set_link(); not a key of machine files
+  std::uint64_t seed = 1;  // of what routers draw: marks; not a key of machine files
   bool notes = false;  // interfaces make use of what packets carry of congestion: Packet::notes, and the stamp
   std::optional<SwitchConfig> input_queued;  // the routers are input-queued switches in place of ExaNet routers
 };

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/faults/schedule.hpp"
+#include "core/nic/config.hpp"
 #include "core/topology/topology.hpp"
 #include "core/units/time.hpp"
 
@@ -31,6 +32,8 @@ struct MessageConfig {
   bool paced =
       false;  // packet level: senders keep to the rates of the flow level, each beginning at a random moment of its packet's time; a
   // burst of one round
+  std::string nic = "ideal";  // packet level: what messages go through, a name of nic_names(); of others than ideal they are RDMA transfers
+  NiConfig interface = {};  // what that costs; no key of its own
   FaultSchedule faults = {};  // of the run; no key of its own
 };
 
@@ -48,6 +51,7 @@ void visit(MessageConfig& c, V&& v) {
   v("grain_ps", c.grain);
   v("fluid", c.fluid);
   v("paced", c.paced);
+  v("nic", c.nic, kOptional);
 }
 
 struct MessagePlan {

@@ -239,7 +239,16 @@ class Router(Strict):
     queue_threshold: Words | None = Field(
         default=None,
         description="With `queue_action`: number of words in a queue (payload only, except for wormhole switches) from which packets that "
-        "join it are marked, trimmed or dropped.",
+        "join it are marked, trimmed or dropped; for ecn-ramp up to which none are marked (Kmin).",
+    )
+    queue_threshold_max: Words | None = Field(
+        default=None,
+        description="With `queue_action: ecn-ramp`: number of words in a queue from which all packets that join it are marked (Kmax).",
+    )
+    marking_probability: Percent | None = Field(
+        default=None,
+        description="With `queue_action: ecn-ramp`: share of packets that are marked just below `queue_threshold_max` (Pmax). It grows in "
+        "proportion from 0 at `queue_threshold`. DCQCN's authors take 1 %.",
     )
 
 
@@ -331,10 +340,37 @@ class NetworkInterface(Strict):
         description="Ranks of one node reach each other through memory, and each copies at this rate. Default: they use the interface, "
         "whose router returns packets to their own node.",
     )
-    pacing: Annotated[str, _names("pacings")] | None = Field(
+    congestion_control: Annotated[str, _names("pacings")] | None = Field(
         default=None,
-        description="Rate control of transfers, by the marks, stamps and delays that acknowledgements return. "
-        f"{_helps('pacings')}. Default: none.",
+        description="Congestion control of transfers, by the marks, stamps and delays that come back from the network "
+        f"(docs/congestion-control.md). {_helps('pacings')}. Default: none.",
+    )
+    dcqcn_cnp_interval: Time | None = Field(
+        default=None,
+        description="DCQCN: least time between two notifications of a receiver to a source. Default: 50 us (Zhu et al., SIGCOMM 2015).",
+    )
+    dcqcn_alpha_timer: Time | None = Field(
+        default=None,
+        description="DCQCN: time without a notification after which alpha decays. Default: 55 us (Zhu et al.).",
+    )
+    dcqcn_rate_timer: Time | None = Field(
+        default=None, description="DCQCN: time after which a source's rate is raised. Default: 55 us (Zhu et al.)."
+    )
+    dcqcn_byte_counter: Bytes | None = Field(
+        default=None, description="DCQCN: bytes after which a source's rate is raised. Default: 10 MB (Zhu et al.)."
+    )
+    dcqcn_gain_divisor: Count | None = Field(
+        default=None, description="DCQCN: 1/g, of the gain g with which alpha follows notifications. Default: 256 (Zhu et al.)."
+    )
+    dcqcn_recovery_steps: Count | None = Field(
+        default=None, description="DCQCN: F, expiries of timer or counter in fast recovery. Default: 5 (Zhu et al.)."
+    )
+    dcqcn_additive_rate: Rate | None = Field(
+        default=None, description="DCQCN: Rai, step of the target rate in additive increase. Default: 40 Mb/s (Zhu et al.)."
+    )
+    dcqcn_hyper_rate: Rate | None = Field(
+        default=None,
+        description="DCQCN: Rhai, step in hyper increase. Default: 200 Mb/s (configuration of the simulator bobzhuyb/ns3-rdma).",
     )
     rail_policy: Annotated[str, _names("rail_policies")] | None = Field(
         default=None,

@@ -32,6 +32,7 @@ class TrafficSpec:
     grain_ps: int = 1000  # flow level: events so close are taken together
     sharing: str = "max-min"  # flow level, one of SHARINGS
     pace: str = "free"  # of the senders of a burst at packet level, one of PACES
+    nic: str | None = None  # of messages at packet level, one of registries.nics(); None: exanet with congestion control, else ideal
     priority_share: float = 0.0  # of single packets: those that overtake the others in arbitration
 
 

@@ -5,7 +5,7 @@
 namespace exanet {
 
 // A new action is one line here: the function at the end of its file that describes it.
-#define EXANET_QUEUE_ACTIONS(entry) entry(none) entry(ecn) entry(trim) entry(drop) entry(depth)
+#define EXANET_QUEUE_ACTIONS(entry) entry(none) entry(ecn) entry(ecn_ramp) entry(trim) entry(drop) entry(depth)
 
 namespace queue_actions {
 #define EXANET_DECLARE(name) QueueActionKind name();

@@ -86,9 +86,10 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
             "rail_policy is '" + ni.rail_policy +
                 "', with which messages overtake each other: with 'messages: gateware', "
                 "whose mailboxes do not put them in order, say pair");
-  if (pacing_kind(ni.pacing).make != nullptr)
-    require(ni.transfers == NiConfig::Costs::kTimes, "ni.pacing",
-            "pacing is '" + ni.pacing + "': transfers with 'transfers: gateware' have no rate control; say none");
+  if (pacing_kind(ni.congestion_control).make != nullptr)
+    require(ni.transfers == NiConfig::Costs::kTimes, "ni.congestion_control",
+            "congestion_control is '" + ni.congestion_control + "': transfers with 'transfers: gateware' have no rate control; say none");
+  require_its_action(pacing_kind(ni.congestion_control), router.queue_action);
   require(ni.clock >= Time(), "ni.clock_ps", "the interface's clock must not be negative");
   return ni;
 }
@@ -98,7 +99,7 @@ namespace {
 NetworkConfig with_interface(NetworkConfig network, const NiConfig& ni) {
   network.priority = true;  // acknowledgements
   network.rails_by_port = rail_policy_kind(ni.rail_policy).spreads;
-  network.notes = pacing_kind(ni.pacing).make != nullptr;
+  network.notes = pacing_kind(ni.congestion_control).make != nullptr;
   if (ni.messages == NiConfig::Costs::kGateware) network.router = Messages::router(network.router);
   if (ni.transfers == NiConfig::Costs::kGateware) network.router = router_with_transfers(network.router);
   return network;
@@ -151,7 +152,7 @@ PacketSink ExanetNic::sink(const NicSetup& setup) {
   }
   // By times, what comes in the order of its way is known to come as soon as its last output is granted.
   const bool spread = setup.topology.rails() > 1 && rail_policy_kind(setup.config.rail_policy).spreads;
-  const bool paced = pacing_kind(setup.config.pacing).make != nullptr;
+  const bool paced = pacing_kind(setup.config.congestion_control).make != nullptr;
   sink.early = setup.config.messages == NiConfig::Costs::kTimes && !spread && !paced &&
                packets_keep_order(setup.topology, setup.network.router);
   return sink;
@@ -173,7 +174,7 @@ ExanetNic::ExanetNic(const NicSetup& setup)
         [this](NodeId node, std::uint32_t rail) { return rdma_.unsent(rails_->interface_of(node, rail)); });
   context_.rails = setup.topology.rails();
   context_.keeps_order = network_->keeps_order() && !network_->may_lose() && !(rails_ && policy.spreads);
-  if (pacing_kind(setup.config.pacing).make != nullptr) set_pacing(setup);
+  if (pacing_kind(setup.config.congestion_control).make != nullptr) set_pacing(setup);
   on_reduction_ = setup.events.add_handler(
       [](void* self, Time now, std::uint32_t, std::uint64_t user) {
         static_cast<ExanetNic*>(self)->reduction_completed(user, Status::kOk, now);
@@ -198,11 +199,11 @@ ExanetNic::ExanetNic(const NicSetup& setup)
 // The rate control learns the rate of the interface's link and the times of an empty network.
 void ExanetNic::set_pacing(const NicSetup& setup) {
   const auto* model = dynamic_cast<const NetworkModel*>(network_.get());
-  require(model != nullptr, "ni.pacing", "a rate control needs a network model: say none with the gateware's nodes");
+  require(model != nullptr, "ni.congestion_control", "a rate control needs a network model: say none with the gateware's nodes");
   const NodeId far = setup.topology.neighbour(0, 0).node;
   const std::size_t kind = far == kNoNode ? 0 : setup.topology.link_class(0, 0);
   const LinkConfig& link = setup.network.links.at(kind);
-  rdma_.set_pacing(pacing_kind(setup.config.pacing),
+  rdma_.set_pacing(pacing_kind(setup.config.congestion_control),
                    {.bits_per_second = static_cast<std::uint64_t>(link.word_bits) * 1'000'000'000'000 /
                                        static_cast<std::uint64_t>(link.word_time.ps()),
                     .packet_bytes = static_cast<std::uint32_t>(setup.network.router.max_payload_bytes),
@@ -210,7 +211,8 @@ void ExanetNic::set_pacing(const NicSetup& setup) {
                     .zero_load = [this, model](NodeId src, NodeId dst, std::uint32_t bytes) {
                       return model->zero_load_latency(context_.node_of(src), context_.node_of(dst),
                                                       static_cast<std::uint16_t>(bytes));
-                    }});
+                    },
+                    .parameters = setup.config.pacing});
 }
 
 bool ExanetNic::multicasts() const { return !gateware_messages_ && context_.network->multicasts(); }

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The constants of the rate controls, with the values of their papers as defaults. A machine file may give others: exanet/machine/schema.py
+// names the source of each.
+#pragma once
+
+#include <cstdint>
+
+#include "core/config/visit.hpp"
+#include "core/units/time.hpp"
+
+namespace exanet {
+
+struct PacingParameters {
+  // Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015: section 3.1 and table 14.
+  Time dcqcn_cnp_interval = Time::us(50);
+  Time dcqcn_alpha_timer = Time::us(55);
+  Time dcqcn_rate_timer = Time::us(55);
+  std::uint64_t dcqcn_byte_counter_bytes = 10'000'000;
+  std::uint32_t dcqcn_gain_divisor = 256;  // 1/g
+  std::uint32_t dcqcn_recovery_steps = 5;  // F
+  std::uint64_t dcqcn_additive_rate_bit_per_s = 40'000'000;
+  std::uint64_t dcqcn_hyper_rate_bit_per_s = 200'000'000;  // not in the paper: config of its authors' simulator
+};
+
+template <typename V>
+void visit_parameters(PacingParameters& c, V& v) {
+  v("dcqcn_cnp_interval_ps", c.dcqcn_cnp_interval, kOptional);
+  v("dcqcn_alpha_timer_ps", c.dcqcn_alpha_timer, kOptional);
+  v("dcqcn_rate_timer_ps", c.dcqcn_rate_timer, kOptional);
+  v("dcqcn_byte_counter_bytes", c.dcqcn_byte_counter_bytes, kOptional);
+  v("dcqcn_gain_divisor", c.dcqcn_gain_divisor, kOptional);
+  v("dcqcn_recovery_steps", c.dcqcn_recovery_steps, kOptional);
+  v("dcqcn_additive_rate_bit_per_s", c.dcqcn_additive_rate_bit_per_s, kOptional);
+  v("dcqcn_hyper_rate_bit_per_s", c.dcqcn_hyper_rate_bit_per_s, kOptional);
+}
+
+}  // namespace exanet
