@@ -85,9 +85,7 @@ FlowNetwork::FlowNetwork(const Topology& topology, const NetworkConfig& fabric, 
   }
 }
 
-bool FlowNetwork::fixed_routes() const {
-  return topology_.routing() == nullptr || !topology_.routing()->adaptive();
-}
+bool FlowNetwork::fixed_routes() const { return topology_.routing() == nullptr || !topology_.routing()->adaptive(); }
 
 void FlowNetwork::require_fixed_routes() const {
   if (!fixed_routes())

@@ -29,7 +29,8 @@ struct FlowRow {
   std::uint64_t bytes = 0;  // of those that have arrived
   double start_ns = 0, end_ns = 0;  // the first begins, the last one has arrived
   double gbps = 0;  // payload, between both
-  double share_gbps = -1;  // its max-min share while all flows of a burst run; -1: routes are not fixed, or the messages come at a load
+  double share_gbps =
+      -1;  // its max-min share while all flows of a burst run; -1: routes are not fixed, or the messages come at a load
   bool victim = false;  // it shares a link with a flow of a smaller share, which is held up elsewhere
   double slowdown = 0;  // of its messages, against an empty network: mean
   std::uint64_t packets = 0, marks = 0;  // data packets that have come, and those that a router has marked

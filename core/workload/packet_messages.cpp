@@ -96,15 +96,20 @@ class PacketMessages final : public MessageRun, private NicListener {
     return fabric;
   }
   std::unique_ptr<Nic> make_interfaces() {
-    const NicSetup setup{queue_, *topology_, fabric_, config_.interface, *this,
-                         [this](EventQueue& events, const Topology& topology, const NetworkConfig& built,
-                                PacketSink sink) {
-                           auto made = make_network_model({{&events, sink}}, topology, built, {});
-                           model_ = made.get();
-                           return made;
-                         }};
+    const NicSetup setup{
+        queue_,
+        *topology_,
+        fabric_,
+        config_.interface,
+        *this,
+        [this](EventQueue& events, const Topology& topology, const NetworkConfig& built, PacketSink sink) {
+          auto made = make_network_model({{&events, sink}}, topology, built, {});
+          model_ = made.get();
+          return made;
+        }};
     if (config_.nic != "ideal") {
-      require(!config_.paced, "paced", "senders keep to the flow level's rates with ideal interfaces: leave out one of both");
+      require(!config_.paced, "paced",
+              "senders keep to the flow level's rates with ideal interfaces: leave out one of both");
       return nic_kind(config_.nic).make(setup);
     }
     auto own = std::make_unique<IdealNic>(setup, config_.packet_bytes);
@@ -145,8 +150,7 @@ class PacketMessages final : public MessageRun, private NicListener {
     }
     const bool others =
         ideal_->waiting(m.src, m.dst);  // the network has refused the one whose turn it is, or that is not due
-    ideal_->post(
-        IdealMessage{m.src, m.dst, m.bytes, message, 0, states_[message].next_ps, states_[message].packet_ps});
+    ideal_->post(IdealMessage{m.src, m.dst, m.bytes, message, 0, states_[message].next_ps, states_[message].packet_ps});
     if (!others) ideal_->doorbell(m.src);
   }
 

@@ -234,7 +234,8 @@ class Router(Strict):
     )
     queue_action: Annotated[str, _names("queue_actions")] | None = Field(
         default=None,
-        description=f"What happens to a packet that joins the queue of an output. {_helps('queue_actions')}. Default: none.",
+        description=f"What happens to a packet that joins the queue of an output. {_helps('queue_actions')}. "
+        "Default: what `ni.congestion_control` needs, or none.",
     )
     queue_threshold: Words | None = Field(
         default=None,
@@ -249,6 +250,18 @@ class Router(Strict):
         default=None,
         description="With `queue_action: ecn-ramp`: share of packets that are marked just below `queue_threshold_max` (Pmax). It grows in "
         "proportion from 0 at `queue_threshold`. DCQCN's authors take 1 %.",
+    )
+    hpcc_round_trip: Time | None = Field(
+        default=None,
+        description="With `queue_action: hpcc`: T, a little more than the longest round trip of the empty network (Li et al., SIGCOMM 2019).",
+    )
+    acc_period: Time | None = Field(
+        default=None,
+        description="With `queue_action: acc`: time between the pulses at which shares are evaluated, longer than a round trip. "
+        "Default: 20 us (RED-SEA).",
+    )
+    acc_margin: Percent | None = Field(
+        default=None, description="With `queue_action: acc`: share of each link's rate that is left free. Default: 1 % (chosen)."
     )
 
 
@@ -372,6 +385,34 @@ class NetworkInterface(Strict):
         default=None,
         description="DCQCN: Rhai, step in hyper increase. Default: 200 Mb/s (configuration of the simulator bobzhuyb/ns3-rdma).",
     )
+    swift_base_target: Time | None = Field(
+        default=None,
+        description="Swift: target delay, beside the round trip of the empty network. Default: 20 us (a guess of the simulator uet-htsim; "
+        "Kumar et al., SIGCOMM 2020, give no value).",
+    )
+    swift_scaling_range: Time | None = Field(
+        default=None,
+        description="Swift: fs_range, most that a small window adds to the target. Default: 100 us (uet-htsim).",
+    )
+    swift_additive_packets: Count | None = Field(
+        default=None, description="Swift: ai, packets that a window grows by in a round trip. Default: 1 (uet-htsim)."
+    )
+    swift_beta: Percent | None = Field(
+        default=None, description="Swift: beta, share of the excess delay by which a window is cut. Default: 80 % (uet-htsim)."
+    )
+    swift_most_decrease: Percent | None = Field(
+        default=None, description="Swift: max_mdf, most of a window that is cut at once. Default: 50 % (uet-htsim)."
+    )
+    hpcc_target: Percent | None = Field(
+        default=None, description="HPCC: eta, utilisation of links that is aimed at. Default: 95 % (Li et al., SIGCOMM 2019)."
+    )
+    hpcc_stages: Count | None = Field(
+        default=None, description="HPCC: maxStage, additive increases before a multiplicative one. Default: 5 (Li et al.)."
+    )
+    hpcc_flows: Count | None = Field(
+        default=None,
+        description="HPCC: N, flows on a link for which the additive step, a window's (1 - eta)/N, is chosen. Default: 100 (Li et al.).",
+    )
     rail_policy: Annotated[str, _names("rail_policies")] | None = Field(
         default=None,
         description=f"With several rails: which rail a message or transfer takes. {_helps('rail_policies')}. Default: pair.",
@@ -485,6 +526,11 @@ def is_further_kind(topology: str, name: str) -> bool:
 def topology_needs(model: MachineFile) -> Needs:
     """Of the machine's shape. Raises ValueError, with advice, on a shape that its kind does not take."""
     return Needs(**_core.topology_needs(topology_of(model)))
+
+
+def queue_actions(control: str) -> list[str]:
+    """The queue actions of routers one of which this congestion control needs; none where it needs nothing of them."""
+    return next(list(entry["actions"]) for entry in _REGISTRIES["pacings"] if entry["name"] == control)
 
 
 def other_routes(model: MachineFile) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from exanet import level as levels
 from exanet.machine import Machine
 from exanet.sim.points import COSTS, TABLES, figures
-from exanet.sim.spec import TrafficSpec, of_messages
+from exanet.sim.spec import TrafficSpec, of_messages, written
 from exanet.sim.tables import most_accepted
 
 
@@ -54,7 +54,7 @@ def write(
     used = [_link_use(point, spec.measure_ps) for point in points if "link_use" in point]
     if used:
         tables["link_use"] = pl.concat(used)
-    run = {**described.identity(), **vars(spec), "exanet_version": version("exanet")}
+    run = {**described.identity(), **written(spec), "exanet_version": version("exanet")}
     if notes := levels.caveats(spec.level, described.model, spec.sharing):
         run["notes"] = notes
     page = _page(described, spec, points, rows, run)

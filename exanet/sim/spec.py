@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from exanet import _core
 from exanet import level as levels
@@ -45,6 +46,11 @@ def of_messages(spec: TrafficSpec) -> bool:
     if spec.level == "packet" and not sized and spec.rounds != 1:
         raise InputError("rounds are of messages: say how long they are as well (--message)")
     return spec.level == "flow" or sized
+
+
+def written(spec: TrafficSpec) -> dict[str, Any]:
+    """The parameters as results say them: interfaces only where they are chosen."""
+    return {key: value for key, value in vars(spec).items() if key != "nic" or value is not None}
 
 
 def distributions() -> list[str]:

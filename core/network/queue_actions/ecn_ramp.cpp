@@ -43,15 +43,15 @@ RouterConfig sample(std::int64_t least, std::int64_t most, std::int64_t percent)
   return router;
 }
 
-std::unique_ptr<QueueAction> make(const NetworkConfig& config) {
-  const RouterConfig& router = config.router;
+std::unique_ptr<QueueAction> make(const QueueActionSetup& setup) {
+  const RouterConfig& router = setup.config.router;
   const auto least =
       require_in_range(router.queue_threshold_words, 1, 1 << 24, "router.queue_threshold_words", "queue_threshold");
   const auto most = require_in_range(router.queue_threshold_max_words, least + 1, 1 << 24,
                                      "router.queue_threshold_max_words", "queue_threshold_max");
   const auto percent = require_in_range(router.marking_probability_percent, 1, 100,
                                         "router.marking_probability_percent", "marking_probability");
-  return std::make_unique<EcnRamp>(least, most, static_cast<double>(percent) / 100, config.seed);
+  return std::make_unique<EcnRamp>(least, most, static_cast<double>(percent) / 100, setup.config.seed);
 }
 
 }  // namespace
@@ -60,7 +60,8 @@ namespace queue_actions {
 
 QueueActionKind ecn_ramp() {
   return {"ecn-ramp",
-          "marks what joins a queue longer than `queue_threshold`, the more of it the longer, all from `queue_threshold_max` on",
+          "marks what joins a queue longer than `queue_threshold`, the more of it the longer, all from "
+          "`queue_threshold_max` on",
           false,
           {sample(1, 64, 100), sample(8, 100, 1)},
           make};

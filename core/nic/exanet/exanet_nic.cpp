@@ -6,7 +6,9 @@
 #include "core/config/error.hpp"
 #include "core/network/model.hpp"
 #include "core/network/queue_actions/queue_action.hpp"
+#include "core/network/timing.hpp"
 #include "core/network/vc_allocation.hpp"
+#include "core/network/zero_load.hpp"
 #include "core/nic/pacing/pacing.hpp"
 #include "core/nic/rail_policy.hpp"
 #include "core/nic/transfers/interfaces.hpp"
@@ -88,7 +90,8 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
                 "whose mailboxes do not put them in order, say pair");
   if (pacing_kind(ni.congestion_control).make != nullptr)
     require(ni.transfers == NiConfig::Costs::kTimes, "ni.congestion_control",
-            "congestion_control is '" + ni.congestion_control + "': transfers with 'transfers: gateware' have no rate control; say none");
+            "congestion_control is '" + ni.congestion_control +
+                "': transfers with 'transfers: gateware' have no rate control; say none");
   require_its_action(pacing_kind(ni.congestion_control), router.queue_action);
   require(ni.clock >= Time(), "ni.clock_ps", "the interface's clock must not be negative");
   return ni;
@@ -199,20 +202,31 @@ ExanetNic::ExanetNic(const NicSetup& setup)
 // The rate control learns the rate of the interface's link and the times of an empty network.
 void ExanetNic::set_pacing(const NicSetup& setup) {
   const auto* model = dynamic_cast<const NetworkModel*>(network_.get());
-  require(model != nullptr, "ni.congestion_control", "a rate control needs a network model: say none with the gateware's nodes");
+  require(model != nullptr, "ni.congestion_control",
+          "a rate control needs a network model: say none with the gateware's nodes");
   const NodeId far = setup.topology.neighbour(0, 0).node;
   const std::size_t kind = far == kNoNode ? 0 : setup.topology.link_class(0, 0);
   const LinkConfig& link = setup.network.links.at(kind);
-  rdma_.set_pacing(pacing_kind(setup.config.congestion_control),
-                   {.bits_per_second = static_cast<std::uint64_t>(link.word_bits) * 1'000'000'000'000 /
-                                       static_cast<std::uint64_t>(link.word_time.ps()),
-                    .packet_bytes = static_cast<std::uint32_t>(setup.network.router.max_payload_bytes),
-                    .block_bytes = setup.config.dma_block_bytes,
-                    .zero_load = [this, model](NodeId src, NodeId dst, std::uint32_t bytes) {
-                      return model->zero_load_latency(context_.node_of(src), context_.node_of(dst),
-                                                      static_cast<std::uint16_t>(bytes));
-                    },
-                    .parameters = setup.config.pacing});
+  const RouterConfig& router = setup.network.router;
+  const auto largest = static_cast<std::uint32_t>(router.max_payload_bytes);
+  const auto zero_load = make_zero_load_model(setup.topology, setup.network);
+  const Time entry = zero_load->input_time(RouterTiming(router).payload_words(largest));
+  rdma_.set_pacing(
+      pacing_kind(setup.config.congestion_control),
+      {.bits_per_second = static_cast<std::uint64_t>(link.word_bits) * 1'000'000'000'000 /
+                          static_cast<std::uint64_t>(link.word_time.ps()),
+       .packet_bytes = largest,
+       .block_bytes = setup.config.dma_block_bytes,
+       .zero_load =
+           [this, model](NodeId src, NodeId dst, std::uint32_t bytes) {
+             return model->zero_load_latency(context_.node_of(src), context_.node_of(dst),
+                                             static_cast<std::uint16_t>(bytes));
+           },
+       .parameters = setup.config.pacing,
+       .payload_bits_per_second = std::uint64_t{largest} * 8'000'000'000'000 / static_cast<std::uint64_t>(entry.ps()),
+       .round_trip = router.hpcc_round_trip,
+       .acc_period = router.acc_period,
+       .acc_margin_percent = static_cast<std::uint32_t>(router.acc_margin_percent)});
 }
 
 bool ExanetNic::multicasts() const { return !gateware_messages_ && context_.network->multicasts(); }

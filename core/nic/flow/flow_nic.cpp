@@ -32,7 +32,8 @@ FlowNic::FlowNic(const NicSetup& setup)
           "the flow level has times for messages and no cycles: say 'messages: times' with a packetizer and a "
           "mailbox_word");
   require(setup.config.congestion_control == "none", "ni.congestion_control",
-          "congestion_control is '" + setup.config.congestion_control + "': the flow level has max-min fair rates; say none");
+          "congestion_control is '" + setup.config.congestion_control +
+              "': the flow level has max-min fair rates; say none");
   require(setup.config.rail_policy == "pair" || setup.topology.rails() == 1, "ni.rail_policy",
           "rail_policy is '" + setup.config.rail_policy + "': at flow level each pair has a rail; say pair");
   EventQueue& events = setup.events;

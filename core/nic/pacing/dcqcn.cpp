@@ -128,7 +128,8 @@ namespace pacings {
 
 PacingKind dcqcn() {
   return {"dcqcn",
-          "DCQCN, a rate cut by a receiver's notifications of marks (with `queue_action: ecn-ramp` or `ecn`) and raised by timers",
+          "DCQCN, a rate cut by a receiver's notifications of marks (with `queue_action: ecn-ramp` or `ecn`) and "
+          "raised by timers",
           {{.bits_per_second = 10'000'000'000, .packet_bytes = 256, .block_bytes = 4096, .zero_load = {}},
            {.bits_per_second = 100'000'000'000, .packet_bytes = 4096, .block_bytes = 4096, .zero_load = {}}},
           [](const PacingSetup& setup, NodeId) -> std::unique_ptr<Pacing> { return std::make_unique<Dcqcn>(setup); },

@@ -68,6 +68,11 @@ struct PacingSetup {
   std::uint32_t packet_bytes, block_bytes;  // largest payload; what is acknowledged at once
   std::function<Time(NodeId src, NodeId dst, std::uint32_t bytes)> zero_load;  // a packet's time in an empty network
   PacingParameters parameters = {};
+  // Of routers and interfaces alike.
+  std::uint64_t payload_bits_per_second = bits_per_second;  // that the router takes, in packets of the largest payload
+  Time round_trip = Time::us(13);  // RouterConfig::hpcc_round_trip
+  Time acc_period = Time::us(20);
+  std::uint32_t acc_margin_percent = 1;
 };
 
 struct PacingKind {
@@ -75,7 +80,8 @@ struct PacingKind {
   const char* help;  // what it reacts to and how, as a clause
   std::vector<PacingSetup> samples;  // for the contract test, at least one; of those that are made
   std::unique_ptr<Pacing> (*make)(const PacingSetup& setup, NodeId node);  // null: transfers are not paced
-  std::vector<std::string> actions = {};  // it needs routers with one of these queue actions; none: it needs nothing of them
+  std::vector<std::string> actions =
+      {};  // it needs routers with one of these queue actions; none: it needs nothing of them
 };
 
 const std::vector<PacingKind>& pacing_kinds();  // "none" first

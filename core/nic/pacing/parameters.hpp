@@ -20,6 +20,17 @@ struct PacingParameters {
   std::uint32_t dcqcn_recovery_steps = 5;  // F
   std::uint64_t dcqcn_additive_rate_bit_per_s = 40'000'000;
   std::uint64_t dcqcn_hyper_rate_bit_per_s = 200'000'000;  // not in the paper: config of its authors' simulator
+  // Kumar et al., Swift: Delay is Simple and Effective for Congestion Control in the Datacenter, SIGCOMM 2020: section 3. The paper names no values;
+  // those of uet-htsim (swift.cpp), which calls them guesses.
+  Time swift_base_target = Time::us(20);  // beside the round trip of an empty network
+  Time swift_scaling_range = Time::us(100);  // most that few packets in flight add to the target
+  std::uint32_t swift_additive_packets = 1;  // per round trip
+  std::uint32_t swift_beta_percent = 80;
+  std::uint32_t swift_most_decrease_percent = 50;
+  // Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019: sections 3.3 and 5.1.
+  std::uint32_t hpcc_target_percent = 95;  // eta
+  std::uint32_t hpcc_stages = 5;  // maxStage
+  std::uint32_t hpcc_flows = 100;  // N: flows of a link for which the additive step leaves it below eta
 };
 
 template <typename V>
@@ -32,6 +43,14 @@ void visit_parameters(PacingParameters& c, V& v) {
   v("dcqcn_recovery_steps", c.dcqcn_recovery_steps, kOptional);
   v("dcqcn_additive_rate_bit_per_s", c.dcqcn_additive_rate_bit_per_s, kOptional);
   v("dcqcn_hyper_rate_bit_per_s", c.dcqcn_hyper_rate_bit_per_s, kOptional);
+  v("swift_base_target_ps", c.swift_base_target, kOptional);
+  v("swift_scaling_range_ps", c.swift_scaling_range, kOptional);
+  v("swift_additive_packets", c.swift_additive_packets, kOptional);
+  v("swift_beta_percent", c.swift_beta_percent, kOptional);
+  v("swift_most_decrease_percent", c.swift_most_decrease_percent, kOptional);
+  v("hpcc_target_percent", c.hpcc_target_percent, kOptional);
+  v("hpcc_stages", c.hpcc_stages, kOptional);
+  v("hpcc_flows", c.hpcc_flows, kOptional);
 }
 
 }  // namespace exanet

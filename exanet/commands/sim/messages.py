@@ -31,7 +31,7 @@ _ABOUT = {
     "burst": "messages that are sent all at once: leave out --load",
     "load": "messages that come at a load, not all at once: give --load, or leave it out",
 }
-_NEEDS = {"--rounds": "burst", "--sharing": "flow", "--grain": "flow", "--pace": "packet", "--warm-up": "load", "--measure": "load"}
+_NEEDS = {"--rounds": "burst", "--sharing": "flow", "--grain": "flow", "--pace": "packet", "--nic": "packet", "--congestion-control": "packet", "--warm-up": "load", "--measure": "load"}
 
 
 def idle(given: Mapping[str, str]) -> list[str]:
@@ -75,6 +75,18 @@ def command(
             "--pace", help="Packet level: send packets as fast as the network accepts them (free), or at the flow level's rates (fair)."
         ),
     ] = "free",
+    nic: Annotated[
+        str | None,
+        typer.Option(
+            "--nic",
+            help=f"Packet level: network interfaces: {registries.nics()}. By default exanet where the machine has a congestion control, "
+            "otherwise ideal.",
+        ),
+    ] = None,
+    control: Annotated[
+        str | None,
+        typer.Option("--congestion-control", help=f"Replace the congestion control of the machine's interfaces: {registries.controls()}."),
+    ] = None,
     packets: PacketBytes = None,
     warm_up: Annotated[
         str, typer.Option("--warm-up", help="With --load: simulated time before the measured window; auto: a quarter of --measure.")
@@ -99,7 +111,7 @@ def command(
         from exanet.sim.spec import DEFAULT_BYTES, TrafficSpec, distributions
 
     levels.check(level)
-    described = failing(variant(machine, topology, routing, failed or [], rails=rails, packets=level == "packet"), faults)
+    described = failing(variant(machine, topology, routing, failed or [], rails=rails, control=control, packets=level == "packet"), faults)
     sizes = message if message in distributions() else None
     if message is None:
         size = DEFAULT_BYTES if level == "packet" else None  # at flow level they need no size to be messages
@@ -107,7 +119,7 @@ def command(
         size = None if sizes is not None else size_bytes("--message", message)
     spec = TrafficSpec(
         traffic, packet_size(packets), "poisson", seed, None if warm_up == "auto" else time_ps("--warm-up", warm_up),
-        time_ps("--measure", measure), level, size, sizes, rounds, time_ps("--grain", grain), sharing, pace,
+        time_ps("--measure", measure), level, size, sizes, rounds, time_ps("--grain", grain), sharing, pace, nic,
     )  # fmt: skip
     wanted = [0.0] if loads is None else run.loads(loads)
     run.run(described, wanted, spec, 1, output, as_json, quiet, tables.show_messages)
