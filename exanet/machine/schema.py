@@ -413,6 +413,11 @@ class NetworkInterface(Strict):
         default=None,
         description="HPCC: N, flows on a link for which the additive step, a window's (1 - eta)/N, is chosen. Default: 100 (Li et al.).",
     )
+    acc_start: Annotated[str, _choice("ni.acc_start")] | None = Field(
+        default=None,
+        description="ACC: rate of a new flow until the first valid answer. full-speed: the port's rate, the default (RED-SEA). feedback: one "
+        "packet in each period, RED-SEA's Wait-for-feedback.",
+    )
     rail_policy: Annotated[str, _names("rail_policies")] | None = Field(
         default=None,
         description=f"With several rails: which rail a message or transfer takes. {_helps('rail_policies')}. Default: pair.",

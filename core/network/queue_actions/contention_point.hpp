@@ -4,11 +4,11 @@
 // Problem: a share depends on which flows another link holds lower, which a link only learns from the flows themselves. Source: RED-SEA's report,
 // section 8.1, which names flow-rate packets (FRPs), contention points and pulses, but not their layout and equations; these are ours. Model: with each
 // period each flow sends an FRP with its present rate, and the point lowers the packet's explicit rate to its fair share FS. It counts the flows, N, and
-// tells two kinds apart: a rate below FS is bound elsewhere, and goes into the sum Se and the largest Me; the others are bound here, Nh of them. With a
+// tells two kinds apart: a rate below FS, and below that of the period before, which it stems from, is bound elsewhere, and goes into the sum Se and the largest Me; the others are bound here, Nh of them. With a
 // pulse FS becomes (C' - Se)/Nh, or C' - Se + Me when nobody is bound here, from C'/N to C', where C' is the link's rate less a margin; the counts
 // begin again. An idle period leaves C'.
 //
-// Limits: a flow's round trip is shorter than a period. Rates are on one grid in all of the network, so that a rate that is the share compares equal.
+// Limits: a flow's round trip is shorter than a period. Rates are whole steps of one grid in all of the network.
 #pragma once
 
 #include <algorithm>
@@ -22,12 +22,13 @@ namespace exanet {
 struct FlowRatePacket {
   static constexpr std::uint64_t kStep = 100'000;  // bit/s
   static constexpr std::uint64_t kMost = (1u << 28) - 1;
-  static constexpr std::uint64_t kFlag = 1ull << 63;
+  static constexpr std::uint64_t kFlag = 1ull << 63, kInit = 1ull << 62;
   std::uint64_t rate, explicit_rate;
+  bool init = false;  // the first of a flow, which no pulse has counted
 
-  std::uint64_t stamp() const { return kFlag | explicit_rate << 28 | rate; }
+  std::uint64_t stamp() const { return kFlag | (init ? kInit : 0) | explicit_rate << 28 | rate; }
   static bool is(std::uint64_t stamp) { return (stamp & kFlag) != 0; }
-  static FlowRatePacket of(std::uint64_t stamp) { return {stamp & kMost, stamp >> 28 & kMost}; }
+  static FlowRatePacket of(std::uint64_t stamp) { return {stamp & kMost, stamp >> 28 & kMost, (stamp & kInit) != 0}; }
 };
 
 class ContentionPoint {
@@ -42,7 +43,7 @@ class ContentionPoint {
   void pass(FlowRatePacket& packet, Time now) {
     advance(now);
     ++flows_;
-    if (packet.rate < share_) {
+    if (packet.rate + packet.rate / kClose < std::min(share_, told_)) {
       sum_elsewhere_ += packet.rate;
       most_elsewhere_ = std::max(most_elsewhere_, packet.rate);
     } else {
@@ -57,10 +58,15 @@ class ContentionPoint {
   }
 
  private:
+  // A rate so close to the share, by one part in so many, counts as bound here. Where two links have the same share, rounding tells them apart, and
+  // each would take the flows for the other's: rates then alternate for ever.
+  static constexpr std::uint64_t kClose = 256;
+
   // Evaluates the pulses until now.
   void advance(Time now) {
     const std::int64_t number = now.ps() / period_.ps();
     if (number == pulse_) return;
+    told_ = number == pulse_ + 1 ? share_ : capacity_;
     share_ = number == pulse_ + 1 ? evaluated() : capacity_;
     pulse_ = number;
     flows_ = bound_here_ = sum_elsewhere_ = most_elsewhere_ = 0;
@@ -76,7 +82,7 @@ class ContentionPoint {
   std::uint64_t capacity_;  // C'; as all rates in steps of the grid
   Time period_;
   std::int64_t pulse_ = 0;
-  std::uint64_t share_;  // FS
+  std::uint64_t share_, told_ = capacity_;  // FS, and that of the period before, which flows have been told
   std::uint64_t flows_ = 0, bound_here_ = 0, sum_elsewhere_ = 0, most_elsewhere_ = 0;
 };
 

@@ -3,9 +3,10 @@
 //
 // Source: RED-SEA's report, section 8.1. A flow begins at full speed with an FRP at once (FRP-init); as long as it has something to send, one
 // follows with each pulse of the global clock, `acc_period`. Contention points (core/network/queue_actions/acc.cpp) lower its explicit rate; the receiver
-// returns it, and the limiter takes it. The flows of an interface share its port to the router by a contention point of its own.
+// returns it, and the limiter takes it. The flows of an interface share its port to the router by a contention point of its own. With `acc_start:
+// feedback`, the report's Wait-for-feedback, a flow sends a packet a period until an answer comes to an FRP that a pulse has come before.
 //
-// Limits: none of the options Wait-for-feedback, Mind-the-gap and Wait-to-rise; a flow is all that goes from one interface to another. A flow
+// Limits: the options Mind-the-gap and Wait-to-rise are not built; a flow is all that goes from one interface to another. A flow
 // that asks for nothing in a period has ended.
 #include <algorithm>
 #include <deque>
@@ -22,17 +23,22 @@ class Acc final : public Pacing {
  public:
   explicit Acc(const PacingSetup& setup)
       : period_(setup.acc_period),
+        waits_(setup.parameters.acc_start == PacingParameters::AccStart::kFeedback),
+        first_(std::max<std::uint64_t>(std::uint64_t{setup.packet_bytes} * 8'000'000'000'000 /
+                                           static_cast<std::uint64_t>(setup.acc_period.ps()) / FlowRatePacket::kStep,
+                                       1)),
         full_(std::min(setup.payload_bits_per_second / FlowRatePacket::kStep, FlowRatePacket::kMost)),
         port_(setup.payload_bits_per_second, setup.acc_margin_percent, setup.acc_period) {}
 
   Allowance allowance(NodeId peer, Time now) override {
-    const auto [found, first] = flows_.try_emplace(peer, Flow{full_, now});
+    const auto [found, first] = flows_.try_emplace(peer, Flow{full_, now, waits_});
     found->second.asked = now;
     if (first) {
-      ask(peer, found->second, now);
+      ask(peer, found->second, now, true);
       if (pulse_ == Time::never()) pulse_ = next_pulse(now);
     }
-    return {.bits_per_second = found->second.rate * FlowRatePacket::kStep};
+    const Flow& flow = found->second;
+    return {.bits_per_second = (flow.waits ? std::min(first_, flow.rate) : flow.rate) * FlowRatePacket::kStep};
   }
 
   std::optional<ControlPacket> control(Time now) override {
@@ -48,7 +54,10 @@ class Acc final : public Pacing {
     if (!packet.report) return to_send_.push_back({packet.peer, true, packet.stamp});
     const auto found = flows_.find(packet.peer);
     if (found == flows_.end()) return;
-    found->second.rate = std::clamp<std::uint64_t>(FlowRatePacket::of(packet.stamp).explicit_rate, 1, full_);
+    const FlowRatePacket answer = FlowRatePacket::of(packet.stamp);
+    if (found->second.waits && answer.init) return;
+    found->second.waits = false;
+    found->second.rate = std::clamp<std::uint64_t>(answer.explicit_rate, 1, full_);
   }
 
   Time wake() const override { return pulse_; }
@@ -57,24 +66,26 @@ class Acc final : public Pacing {
   struct Flow {
     std::uint64_t rate;  // in steps of the grid
     Time asked;  // last
+    bool waits;  // for the first valid answer; it asks for full speed meanwhile
   };
 
   Time next_pulse(Time now) const { return period_ * (now.ps() / period_.ps() + 1); }
 
-  void ask(NodeId peer, const Flow& flow, Time now) {
-    FlowRatePacket packet{flow.rate, FlowRatePacket::kMost};
+  void ask(NodeId peer, const Flow& flow, Time now, bool init) {
+    FlowRatePacket packet{flow.rate, FlowRatePacket::kMost, init};
     port_.pass(packet, now);
     to_send_.push_back({peer, false, packet.stamp()});
   }
 
   void pulse(Time now) {
     std::erase_if(flows_, [&](const auto& flow) { return flow.second.asked + period_ < now; });
-    for (const auto& [peer, flow] : flows_) ask(peer, flow, now);
+    for (const auto& [peer, flow] : flows_) ask(peer, flow, now, false);
     pulse_ = flows_.empty() ? Time::never() : next_pulse(now);
   }
 
   Time period_;
-  std::uint64_t full_;
+  bool waits_;
+  std::uint64_t first_, full_;  // rates of new flows
   ContentionPoint port_;
   std::map<NodeId, Flow> flows_;  // by destination, in order
   std::deque<ControlPacket> to_send_;

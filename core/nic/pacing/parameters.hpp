@@ -11,6 +11,9 @@
 namespace exanet {
 
 struct PacingParameters {
+  // Of a flow of ACC until the first valid answer: the link's rate, or a packet a period (Wait-for-feedback).
+  enum class AccStart : std::uint8_t { kFullSpeed, kFeedback };
+
   // Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015: section 3.1 and table 14.
   Time dcqcn_cnp_interval = Time::us(50);
   Time dcqcn_alpha_timer = Time::us(55);
@@ -31,7 +34,12 @@ struct PacingParameters {
   std::uint32_t hpcc_target_percent = 95;  // eta
   std::uint32_t hpcc_stages = 5;  // maxStage
   std::uint32_t hpcc_flows = 100;  // N: flows of a link for which the additive step leaves it below eta
+  AccStart acc_start = AccStart::kFullSpeed;  // RED-SEA report, section 8.1
 };
+
+template <>
+inline constexpr auto kChoices<PacingParameters::AccStart> = choices<PacingParameters::AccStart>(
+    {{"full-speed", PacingParameters::AccStart::kFullSpeed}, {"feedback", PacingParameters::AccStart::kFeedback}});
 
 template <typename V>
 void visit_parameters(PacingParameters& c, V& v) {
@@ -51,6 +59,7 @@ void visit_parameters(PacingParameters& c, V& v) {
   v("hpcc_target_percent", c.hpcc_target_percent, kOptional);
   v("hpcc_stages", c.hpcc_stages, kOptional);
   v("hpcc_flows", c.hpcc_flows, kOptional);
+  v("acc_start", c.acc_start, kOptional);
 }
 
 }  // namespace exanet

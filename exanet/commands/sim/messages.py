@@ -31,7 +31,16 @@ _ABOUT = {
     "burst": "messages that are sent all at once: leave out --load",
     "load": "messages that come at a load, not all at once: give --load, or leave it out",
 }
-_NEEDS = {"--rounds": "burst", "--sharing": "flow", "--grain": "flow", "--pace": "packet", "--nic": "packet", "--congestion-control": "packet", "--warm-up": "load", "--measure": "load"}
+_NEEDS = {
+    "--rounds": "burst",
+    "--sharing": "flow",
+    "--grain": "flow",
+    "--pace": "packet",
+    "--nic": "packet",
+    "--congestion-control": "packet",
+    "--warm-up": "load",
+    "--measure": "load",
+}
 
 
 def idle(given: Mapping[str, str]) -> list[str]:
