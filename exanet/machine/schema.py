@@ -253,7 +253,8 @@ class Router(Strict):
     )
     hpcc_round_trip: Time | None = Field(
         default=None,
-        description="With `queue_action: hpcc`: T, a little more than the longest round trip of the empty network (Li et al., SIGCOMM 2019).",
+        description="With `queue_action: hpcc`: T, a little more than the longest round trip of the empty network (Li et al., SIGCOMM "
+        "2019).",
     )
     acc_period: Time | None = Field(
         default=None,
@@ -415,8 +416,8 @@ class NetworkInterface(Strict):
     )
     acc_start: Annotated[str, _choice("ni.acc_start")] | None = Field(
         default=None,
-        description="ACC: rate of a new flow until the first valid answer. full-speed: the port's rate, the default (RED-SEA). feedback: one "
-        "packet in each period, RED-SEA's Wait-for-feedback.",
+        description="ACC: rate of a new flow until the first valid answer. full-speed: the port's rate, the default (RED-SEA). feedback: "
+        "one packet in each period, RED-SEA's Wait-for-feedback.",
     )
     rail_policy: Annotated[str, _names("rail_policies")] | None = Field(
         default=None,

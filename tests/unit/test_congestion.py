@@ -122,5 +122,14 @@ def test_constants_that_are_missing_are_refused_at_their_line() -> None:
     assert "queue_threshold_max is 8: give a whole number from 65" in message
 
 
+def test_constants_of_nothing_are_refused_at_their_line() -> None:
+    with Path("incast.yaml").open("a") as file:
+        file.write("ni:\n  congestion_control: dcqcn\n  dcqcn_alpha_timer: 0 us\n")
+    line = len(Path("incast.yaml").read_text().splitlines())
+    assert f"incast.yaml:{line}:" in (message := refused("messages", "-m", "incast.yaml"))
+    assert "dcqcn_alpha_timer must be more than 0" in message
+
+
 def test_a_network_alone_has_no_interfaces() -> None:
-    assert "torus-512 is a network alone, without 'ni'" in refused("messages", "-m", "torus-512", "--nic", "exanet")
+    Path("alone.yaml").write_text(block("yaml") + "ni: null\n")
+    assert "is a network alone, without 'ni'" in refused("messages", "-m", "alone.yaml", "--nic", "exanet")

@@ -92,7 +92,14 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
     require(ni.transfers == NiConfig::Costs::kTimes, "ni.congestion_control",
             "congestion_control is '" + ni.congestion_control +
                 "': transfers with 'transfers: gateware' have no rate control; say none");
-  require_its_action(pacing_kind(ni.congestion_control), router.queue_action);
+  const PacingKind& pacing = pacing_kind(ni.congestion_control);
+  require_its_action(pacing, router.queue_action);
+  if (pacing.make != nullptr) {  // rejects its own constants
+    PacingSetup setup = pacing.samples.front();
+    setup.parameters = ni.pacing;
+    setup.round_trip = router.hpcc_round_trip;
+    pacing.make(setup, 0);
+  }
   require(ni.clock >= Time(), "ni.clock_ps", "the interface's clock must not be negative");
   return ni;
 }

@@ -32,15 +32,9 @@ _ABOUT = {
     "load": "messages that come at a load, not all at once: give --load, or leave it out",
 }
 _NEEDS = {
-    "--rounds": "burst",
-    "--sharing": "flow",
-    "--grain": "flow",
-    "--pace": "packet",
-    "--nic": "packet",
-    "--congestion-control": "packet",
-    "--warm-up": "load",
-    "--measure": "load",
-}
+    "--rounds": "burst", "--sharing": "flow", "--grain": "flow", "--pace": "packet", "--nic": "packet", "--congestion-control": "packet",
+    "--warm-up": "load", "--measure": "load",
+}  # fmt: skip
 
 
 def idle(given: Mapping[str, str]) -> list[str]:
