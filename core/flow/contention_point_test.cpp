@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do ACC's contention points lead random sets of flows to the exact max-min rates, in a few periods, from the start and after a flow begins or ends?
-// Without a network: each flow's packet passes the points on its path at once, and its rate follows before the next pulse.
+// Do ACC's contention points lead random sets of flows to the exact max-min rates, in a few periods, from the start and
+// after a flow begins or ends? Without a network: each flow's packet passes the points on its path at once, and its
+// rate follows before the next pulse.
 #include "core/network/queue_actions/contention_point.hpp"
 
 #include <doctest/doctest.h>
@@ -49,7 +50,8 @@ struct Set {
       sent[f] = packet.explicit_rate;
     }
   }
-  // How many periods it takes until all rates are within 2 % of the exact ones, and stay there for three; 100 if they do not.
+  // How many periods it takes until all rates are within 2 % of the exact ones, and stay there for three; 100 if they
+  // do not.
   int settles() {
     MaxMin exact(rates.size());
     for (ResourceId l = 0; l < rates.size(); ++l) exact.set_capacity(l, static_cast<Rate>(rates[l]) * 1'000'000);
@@ -64,7 +66,7 @@ struct Set {
         all = all && std::abs(static_cast<double>(sent[f] * FlowRatePacket::kStep) - wanted) < 0.02 * wanted;
       }
       good = all ? good + 1 : 0;
-      if (good == 3) return n - 2;
+      if (good == 3) return n - 1;  // the first of the three, counted from 1
     }
     return 100;
   }
@@ -111,6 +113,6 @@ TEST_CASE(
   }
   // Rounds of water filling, one a period or two: not always within the three of the report.
   std::sort(settled.begin(), settled.end());
-  CHECK(settled[settled.size() / 2] <= 3);
+  CHECK(settled[settled.size() / 2] <= 4);
   CHECK(settled[settled.size() * 99 / 100] <= 12);
 }

@@ -92,7 +92,7 @@ void visit(NiConfig& c, V&& v) {
   v("shared_memory_latency_ps", c.shared_memory_latency, kOptional);
   v("shared_memory_rate_bit_per_s", c.shared_memory_rate_bit_per_s, kOptional);
   v("congestion_control", c.congestion_control, kOptional);
-  visit_parameters(c.pacing, v);
+  each_parameter(c.pacing, v);
   v("rail_policy", c.rail_policy, kOptional);
   v("clock_ps", c.clock);
 }

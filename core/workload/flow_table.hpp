@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of each flow, all messages from one endpoint to another: its rate against its max-min share, the marks and the time of its packets in
-// the fabric.
+// What became of each flow, all messages from one endpoint to another: its rate against its max-min share, the marks
+// and the time of its packets in the fabric.
 //
-// Model: a flow's share is what it gets while all flows of a burst run, by core/flow. A flow that has ended leaves its share to others, so rates of
-// unequal flows may well be above. A victim is a flow that shares a link with one whose share is smaller, as that one is held up elsewhere: queues of
-// a congested port that grow back to that link hold up the victim, too.
+// Model: a flow's share is what it gets while all flows of a burst run, by core/flow. A flow that has ended leaves its
+// share to others, so rates of unequal flows may well be above. A victim is a flow that shares a link with one whose
+// share is smaller, as that one is held up elsewhere: queues of a congested port that grow back to that link hold up
+// the victim, too.
 #pragma once
 
 #include <map>

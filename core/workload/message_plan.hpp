@@ -32,7 +32,8 @@ struct MessageConfig {
   bool paced =
       false;  // packet level: senders keep to the rates of the flow level, each beginning at a random moment of its packet's time; a
   // burst of one round
-  std::string nic = "ideal";  // packet level: what messages go through, a name of nic_names(); of others than ideal they are RDMA transfers
+  // Packet level: what messages go through, a name of nic_names(). Through others than ideal they are RDMA transfers.
+  std::string nic = "ideal";
   NiConfig interface = {};  // what that costs; no key of its own
   FaultSchedule faults = {};  // of the run; no key of its own
 };

@@ -3,7 +3,8 @@
 // takes them; or, if they are paced, no faster than the flow level says that its message can move. What remains between the levels then is
 // not due to how the network shares its links.
 //
-// Or through interfaces with costs, each message as an acknowledged RDMA transfer, under the machine's congestion control if there is one.
+// Or through interfaces with costs, each message as an acknowledged RDMA transfer, under the machine's congestion
+// control if there is one.
 //
 // Paced senders begin at random moments, each within the time of one of its packets, as interfaces with clocks of their own do. In step with each
 // other they would load links that are full to the last word in a pattern that repeats for ever: where a FIFO's packets come as four for one

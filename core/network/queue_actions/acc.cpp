@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accurate Congestion Control (ACC) in routers: a contention point (contention_point.hpp) in front of each output, to links and to network interfaces. It
-// sees flow-rate packets alone; data pass. The sources' part is core/nic/pacing/acc.cpp.
+// Accurate Congestion Control (ACC) in routers: a contention point (contention_point.hpp) in front of each output, to
+// links and to network interfaces. It sees flow-rate packets alone; data pass. The sources' part is
+// core/nic/pacing/acc.cpp.
 #include <unordered_map>
 
 #include "core/config/error.hpp"

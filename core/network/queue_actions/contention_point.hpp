@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // ACC's contention point: gives the flows of one link their max-min shares, and keeps nothing of any one of them.
 //
-// Problem: a share depends on which flows another link holds lower, which a link only learns from the flows themselves. Source: RED-SEA's report,
-// section 8.1, which names flow-rate packets (FRPs), contention points and pulses, but not their layout and equations; these are ours. Model: with each
-// period each flow sends an FRP with its present rate, and the point lowers the packet's explicit rate to its fair share FS. It counts the flows, N, and
-// tells two kinds apart: a rate below FS, and below that of the period before, which it stems from, is bound elsewhere, and goes into the sum Se and the largest Me; the others are bound here, Nh of them. With a
-// pulse FS becomes (C' - Se)/Nh, or C' - Se + Me when nobody is bound here, from C'/N to C', where C' is the link's rate less a margin; the counts
-// begin again. An idle period leaves C'.
+// Problem: a share depends on which flows another link holds lower, which a link only learns from the flows themselves.
+// Source: RED-SEA's report, section 8.1, which names flow-rate packets (FRPs), contention points and pulses, but not
+// their layout and equations; these are ours. Model: with each period each flow sends an FRP with its present rate, and
+// the point lowers the packet's explicit rate to its fair share FS. It counts the flows, N, and distinguishes two
+// kinds: a rate below FS, and below that of the period before, which it stems from, is bound elsewhere, and goes into
+// the sum Se and the largest Me; the others are bound here, Nh of them. With a pulse FS becomes (C' - Se)/Nh, or C' -
+// Se + Me when nobody is bound here, from C'/N to C', where C' is the link's rate less a margin; the counts begin
+// again. An idle period leaves C'.
 //
 // Limits: a flow's round trip is shorter than a period. Rates are whole steps of one grid in all of the network.
 #pragma once
@@ -43,7 +45,7 @@ class ContentionPoint {
   void pass(FlowRatePacket& packet, Time now) {
     advance(now);
     ++flows_;
-    if (packet.rate + packet.rate / kClose < std::min(share_, told_)) {
+    if (packet.rate + packet.rate / kClose < std::min(share_, previous_)) {
       sum_elsewhere_ += packet.rate;
       most_elsewhere_ = std::max(most_elsewhere_, packet.rate);
     } else {
@@ -58,15 +60,15 @@ class ContentionPoint {
   }
 
  private:
-  // A rate so close to the share, by one part in so many, counts as bound here. Where two links have the same share, rounding tells them apart, and
-  // each would take the flows for the other's: rates then alternate for ever.
+  // A rate so close to the share, by one part in so many, counts as bound here. Where two links have the same share,
+  // rounding makes them differ, and each would take the flows for the other's: rates then alternate for ever.
   static constexpr std::uint64_t kClose = 256;
 
   // Evaluates the pulses until now.
   void advance(Time now) {
     const std::int64_t number = now.ps() / period_.ps();
     if (number == pulse_) return;
-    told_ = number == pulse_ + 1 ? share_ : capacity_;
+    previous_ = number == pulse_ + 1 ? share_ : capacity_;
     share_ = number == pulse_ + 1 ? evaluated() : capacity_;
     pulse_ = number;
     flows_ = bound_here_ = sum_elsewhere_ = most_elsewhere_ = 0;
@@ -82,7 +84,7 @@ class ContentionPoint {
   std::uint64_t capacity_;  // C'; as all rates in steps of the grid
   Time period_;
   std::int64_t pulse_ = 0;
-  std::uint64_t share_, told_ = capacity_;  // FS, and that of the period before, which flows have been told
+  std::uint64_t share_, previous_ = capacity_;  // FS, and that of the period before, which flows got
   std::uint64_t flows_ = 0, bound_here_ = 0, sum_elsewhere_ = 0, most_elsewhere_ = 0;
 };
 

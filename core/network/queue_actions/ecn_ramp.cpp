@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Explicit congestion notification with a ramp: the longer the queue, the more of the packets that join it are marked.
 //
-// Model: RED's marks on the present length of the queue, as DCQCN uses them (Zhu et al., SIGCOMM 2015, figure 5): none up to `queue_threshold`, Kmin;
-// then a probability that grows in proportion up to `marking_probability`, Pmax, at `queue_threshold_max`, Kmax; all packets beyond. A draw is a hash
-// of the seed, the output and the number of the packet there, so that it is the same whatever runs beside it and on however many threads.
+// Model: RED's marks on the present length of the queue, as DCQCN uses them (Zhu et al., SIGCOMM 2015, figure 5): none
+// up to `queue_threshold`, Kmin; then a probability that grows in proportion up to `marking_probability`, Pmax, at
+// `queue_threshold_max`, Kmax; all packets beyond. A draw is a hash of the seed, the output and the number of the
+// packet there, so that it is the same whatever runs beside it and on however many threads.
 #include <unordered_map>
 
 #include "core/config/error.hpp"

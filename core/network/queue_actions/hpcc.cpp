@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The utilisation of links, stamped into packets: the largest on their way.
 //
-// Problem: HPCC's sources compute how loaded each link is from what each router stamps: its queue, the bytes that it has sent, the time. A stamp here is
-// one word. Model: the router computes it, as in HPCC with PINT (Ben Basat et al., PINT: Probabilistic In-band Network Telemetry, SIGCOMM 2020,
-// section 3.3), and a packet keeps the largest: u = qlen/(B T) + txRate/B, and U moves towards u by tau/T, with tau the time since the last packet, T at
-// most. T is `hpcc_round_trip`; txRate/B is the share of tau for which the line was busy, framing included. A stamp counts in 2^-20.
+// Problem: HPCC's sources compute how loaded each link is from what each router stamps: its queue, the bytes that it
+// has sent, the time. A stamp here is one word. Model: the router computes it, as in HPCC with PINT (Ben Basat et al.,
+// PINT: Probabilistic In-band Network Telemetry, SIGCOMM 2020, section 3.3), and a packet keeps the largest: u =
+// qlen/(B T) + txRate/B, and U moves towards u by tau/T, with tau the time since the last packet, T at most. T is
+// `hpcc_round_trip`; txRate/B is the share of tau for which the line was busy, framing included. A stamp counts in
+// 2^-20.
 //
 // Limits: the stamp is exact, where PINT compresses it to 8 bits.
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast each output of a router can send payload, in packets of the largest payload: what actions compare queues and flows with.
+// How fast each output of a router can send payload, in packets of the largest payload: what actions compare queues and
+// flows with.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ class OutputRates {
  public:
   OutputRates(const NetworkConfig& config, const Topology& topology);
 
-  // From one such packet to the next: of a link with its framing and gearbox idle times, or of a port to the network interface.
+  // From one such packet to the next: of a link with its framing and gearbox idle times, or of a port to the network
+  // interface.
   Time packet_time(NodeId node, std::uint16_t port) const;
   std::uint32_t payload_words() const { return words_; }  // of such a packet
   std::uint64_t payload_bits_per_second(NodeId node, std::uint16_t port) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An incast of 5:1 with a victim, under the congestion controls: does ACC give each flow its max-min share soon after any flow begins or ends, and do
-// the others slow their sources down and let the victim's packets pass?
+// An incast of 5:1 with a victim, under the congestion controls: does ACC give each flow its max-min share soon after
+// any flow begins or ends, and do the others slow their sources down and let the victim's packets pass?
 #include <doctest/doctest.h>
 
 #include <cmath>

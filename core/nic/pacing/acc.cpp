@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accurate Congestion Control (ACC) at sources: the explicit rate that flow-rate packets (FRPs) bring back is the rate of a flow.
+// Accurate Congestion Control (ACC) at sources: the explicit rate that flow-rate packets (FRPs) bring back is the rate
+// of a flow.
 //
-// Source: RED-SEA's report, section 8.1. A flow begins at full speed with an FRP at once (FRP-init); as long as it has something to send, one
-// follows with each pulse of the global clock, `acc_period`. Contention points (core/network/queue_actions/acc.cpp) lower its explicit rate; the receiver
-// returns it, and the limiter takes it. The flows of an interface share its port to the router by a contention point of its own. With `acc_start:
-// feedback`, the report's Wait-for-feedback, a flow sends a packet a period until an answer comes to an FRP that a pulse has come before.
+// Source: RED-SEA's report, section 8.1. A flow begins at full speed with an FRP at once (FRP-init); as long as it has
+// something to send, one follows with each pulse of the global clock, `acc_period`. Contention points
+// (core/network/queue_actions/acc.cpp) lower its explicit rate; the receiver returns it, and the limiter takes it. The
+// flows of an interface share its port to the router by a contention point of its own. With `acc_start: feedback`, the
+// report's Wait-for-feedback, a flow sends a packet a period until an answer comes to an FRP that a pulse has come
+// before.
 //
-// Limits: the options Mind-the-gap and Wait-to-rise are not built; a flow is all that goes from one interface to another. A flow
-// that asks for nothing in a period has ended.
+// Limits: the options Mind-the-gap and Wait-to-rise are not built; a flow is all that goes from one interface to
+// another. A flow that asks for nothing in a period has ended.
 #include <algorithm>
 #include <deque>
 #include <map>

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// DCQCN: a rate for each destination, cut by congestion notification packets (CNPs) and raised by a timer and a byte counter.
+// DCQCN: a rate for each destination, cut by congestion notification packets (CNPs) and raised by a timer and a byte
+// counter.
 //
-// Source: Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015, section 3.1. The receiver sends a source whose packets are
-// marked one CNP an interval at most. With each CNP the source keeps its rate as the target, cuts the rate by half of alpha, its estimate of
-// congestion, and raises that: Rt = Rc, Rc = Rc (1 - alpha/2), alpha = (1 - g) alpha + g. Without CNPs alpha decays by (1 - g) each time of its
-// timer, and each expiry of the rate timer or byte counter raises the rate: fast recovery, Rc = (Rt + Rc)/2, until one of the two has expired F
-// times; then Rt += Rai first; and Rt += i Rhai, once both are past F by i - 1 expiries. A flow begins at the link's rate with alpha = 1.
+// Source: Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015, section 3.1. The receiver
+// sends a source whose packets are marked one CNP an interval at most. With each CNP the source keeps its rate as the
+// target, cuts the rate by half of alpha, its estimate of congestion, and raises that: Rt = Rc, Rc = Rc (1 - alpha/2),
+// alpha = (1 - g) alpha + g. Without CNPs alpha decays by (1 - g) each time of its timer, and each expiry of the rate
+// timer or byte counter raises the rate: fast recovery, Rc = (Rt + Rc)/2, until one of the two has expired F times;
+// then Rt += Rai first; and Rt += i Rhai, once both are past F by i - 1 expiries. A flow begins at the link's rate with
+// alpha = 1.
 //
-// Limits: a flow is all that goes from one interface to another. Packets of the class priority are not marked for anybody. A packet that waits for its
-// time keeps it when a timer raises the rate. The limiter of a flow is given back when it is at the link's rate again and alpha is below 2^-20.
+// Limits: a flow is all that goes from one interface to another. Packets of the class priority are not marked for
+// anybody. A packet that waits for its time keeps it when a timer raises the rate. The limiter of a flow is given back
+// when it is at the link's rate again and alpha is below 2^-20.
 #include <algorithm>
 #include <deque>
 #include <unordered_map>

@@ -98,7 +98,7 @@ TEST_CASE("DCQCN: a receiver sends one notification in 50 us for each source, of
   CHECK(control->control(Time::us(50))->peer == 1);
 }
 
-TEST_CASE("DCQCN: constants of nothing are refused by name") {
+TEST_CASE("DCQCN: constants of nothing are rejected by name") {
   PacingSetup own = setup();
   own.parameters.dcqcn_alpha_timer = Time();
   CHECK_THROWS_WITH_AS(pacing_kind("dcqcn").make(own, 0), doctest::Contains("dcqcn_alpha_timer must be more than 0"),

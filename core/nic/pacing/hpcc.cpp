@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // HPCC: a window for each destination, by the utilisation of the most loaded link on the way.
 //
-// Source: Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019, algorithm 1. With each acknowledgement of utilisation U: from eta on, or after
-// maxStage additive steps, W = Wc eta/U + Wai; else W = Wc + Wai, a stage more. Wc, the window of a round trip ago, becomes W once a round trip. The rate
-// is W/T. A window begins at what the link carries in T, and Wai is that times (1 - eta)/N. Routers compute U (core/network/queue_actions/hpcc.cpp).
+// Source: Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019, algorithm 1. With each acknowledgement of
+// utilisation U: from eta on, or after maxStage additive steps, W = Wc eta/U + Wai; else W = Wc + Wai, a stage more.
+// Wc, the window of a round trip ago, becomes W once a round trip. The rate is W/T. A window begins at what the link
+// carries in T, and Wai is that times (1 - eta)/N. Routers compute U (core/network/queue_actions/hpcc.cpp).
 //
-// Limits: U is that of the last packet that an acknowledgement covers. Windows of less than a block hold by their rate alone.
+// Limits: U is that of the last packet that an acknowledgement covers. Windows of less than a block hold by their rate
+// alone.
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>

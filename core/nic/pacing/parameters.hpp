@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The constants of the rate controls, with the values of their papers as defaults. A machine file may give others: exanet/machine/schema.py
-// names the source of each.
+// The constants of the rate controls, with the values of their papers as defaults. A machine file may give others:
+// exanet/machine/schema.py names the source of each.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct PacingParameters {
   std::uint32_t dcqcn_recovery_steps = 5;  // F
   std::uint64_t dcqcn_additive_rate_bit_per_s = 40'000'000;
   std::uint64_t dcqcn_hyper_rate_bit_per_s = 200'000'000;  // not in the paper: config of its authors' simulator
-  // Kumar et al., Swift: Delay is Simple and Effective for Congestion Control in the Datacenter, SIGCOMM 2020: section 3. The paper names no values;
-  // those of uet-htsim (swift.cpp), which calls them guesses.
+  // Kumar et al., Swift: Delay is Simple and Effective for Congestion Control in the Datacenter, SIGCOMM 2020: section
+  // 3. The paper names no values; those of uet-htsim (swift.cpp), which calls them guesses.
   Time swift_base_target = Time::us(20);  // beside the round trip of an empty network
   Time swift_scaling_range = Time::us(100);  // most that few packets in flight add to the target
   std::uint32_t swift_additive_packets = 1;  // per round trip
@@ -42,7 +42,7 @@ inline constexpr auto kChoices<PacingParameters::AccStart> = choices<PacingParam
     {{"full-speed", PacingParameters::AccStart::kFullSpeed}, {"feedback", PacingParameters::AccStart::kFeedback}});
 
 template <typename V>
-void visit_parameters(PacingParameters& c, V& v) {
+void each_parameter(PacingParameters& c, V& v) {
   v("dcqcn_cnp_interval_ps", c.dcqcn_cnp_interval, kOptional);
   v("dcqcn_alpha_timer_ps", c.dcqcn_alpha_timer, kOptional);
   v("dcqcn_rate_timer_ps", c.dcqcn_rate_timer, kOptional);

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Swift: a window for each destination, which grows while the round trip is below a target and shrinks, once a round trip, by how far it is above.
+// Swift: a window for each destination, which grows while the round trip is below a target and shrinks, once a round
+// trip, by how far it is above.
 //
-// Source: Kumar et al., Swift: Delay is Simple and Effective for Congestion Control in the Datacenter, SIGCOMM 2020, section 3. Below the target w += ai
-// acked/w, or ai acked where w is less than a packet; else, if the last cut is a round trip ago, w *= max(1 - beta (delay - target)/delay, 1 -
-// max_mdf). The target is a base, the path's own delay, and what few packets in flight add, clamp(a/sqrt(w) - a/sqrt(100), 0, fs_range) with
-// a = fs_range/(1/sqrt(0.1) - 1/sqrt(100)). A window of less than a block also limits the rate, to a window in a round trip.
+// Source: Kumar et al., Swift: Delay is Simple and Effective for Congestion Control in the Datacenter, SIGCOMM 2020,
+// section 3. Below the target w += ai acked/w, or ai acked where w is less than a packet; else, if the last cut is a
+// round trip ago, w *= max(1 - beta (delay - target)/delay, 1 - max_mdf). The target is a base, the path's own delay,
+// and what few packets in flight add, clamp(a/sqrt(w) - a/sqrt(100), 0, fs_range) with a = fs_range/(1/sqrt(0.1) -
+// 1/sqrt(100)). A window of less than a block also limits the rate, to a window in a round trip.
 //
-// Limits: in place of hops times a time a hop, the path's own delay is the round trip in an empty network. A receiving interface takes data as fast as
-// they come, so there is no endpoint delay and the endpoint's window is left out. Nothing is lost, so nothing reacts to losses. Delays are those of
-// the last packet that an acknowledgement covers.
+// Limits: in place of hops times a time a hop, the path's own delay is the round trip in an empty network. A receiving
+// interface takes data as fast as they come, so there is no endpoint delay and the endpoint's window is left out.
+// Nothing is lost, so nothing reacts to losses. Delays are those of the last packet that an acknowledgement covers.
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
