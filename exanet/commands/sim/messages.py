@@ -36,6 +36,19 @@ _NEEDS = {
     "--warm-up": "load", "--measure": "load",
 }  # fmt: skip
 
+_Nic = Annotated[
+    str | None,
+    typer.Option(
+        "--nic",
+        help=f"Packet level: network interfaces: {registries.nics()}. By default exanet where the machine has a congestion control, "
+        "otherwise ideal.",
+    ),
+]
+_Control = Annotated[
+    str | None,
+    typer.Option("--congestion-control", help=f"Replace the congestion control of the machine's interfaces: {registries.controls()}."),
+]
+
 
 def idle(given: Mapping[str, str]) -> list[str]:
     """A message for each option, of those `given` with their values, that would say nothing in the run that they ask
@@ -78,18 +91,8 @@ def command(
             "--pace", help="Packet level: send packets as fast as the network accepts them (free), or at the flow level's rates (fair)."
         ),
     ] = "free",
-    nic: Annotated[
-        str | None,
-        typer.Option(
-            "--nic",
-            help=f"Packet level: network interfaces: {registries.nics()}. By default exanet where the machine has a congestion control, "
-            "otherwise ideal.",
-        ),
-    ] = None,
-    control: Annotated[
-        str | None,
-        typer.Option("--congestion-control", help=f"Replace the congestion control of the machine's interfaces: {registries.controls()}."),
-    ] = None,
+    nic: _Nic = None,
+    control: _Control = None,
     packets: PacketBytes = None,
     warm_up: Annotated[
         str, typer.Option("--warm-up", help="With --load: simulated time before the measured window; auto: a quarter of --measure.")
