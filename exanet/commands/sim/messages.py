@@ -36,6 +36,10 @@ _NEEDS = {
     "--warm-up": "load", "--measure": "load",
 }  # fmt: skip
 
+_Sharing = Annotated[
+    str,
+    typer.Option("--sharing", help="Flow level: max-min (fair shares of what the network can carry) or fifo (shares of greedy senders)."),
+]
 _Nic = Annotated[
     str | None,
     typer.Option(
@@ -78,12 +82,7 @@ def command(
     ] = None,
     level: Level = "packet",
     rounds: Annotated[int, typer.Option("--rounds", help="Messages of each sender; each is sent when the previous one has arrived.")] = 1,
-    sharing: Annotated[
-        str,
-        typer.Option(
-            "--sharing", help="Flow level: max-min (fair shares of what the network can carry) or fifo (shares of greedy senders)."
-        ),
-    ] = "max-min",
+    sharing: _Sharing = "max-min",
     grain: Annotated[str, typer.Option("--grain", help="Flow level: events within this time are handled together.")] = "1 ns",
     pace: Annotated[
         str,
