@@ -10,11 +10,11 @@ using namespace exanet;
 
 namespace {
 
-constexpr std::uint64_t kLine = 10'000'000'000;
+constexpr std::uint64_t kLinkRate = 10'000'000'000;
 
 // A round trip of 2 us in an empty network.
-PacingSetup setup() {
-  return {.bits_per_second = kLine,
+PacingSetup windowed() {
+  return {.bits_per_second = kLinkRate,
           .packet_bytes = 1000,
           .block_bytes = 1000,
           .zero_load = [](NodeId, NodeId, std::uint32_t) { return Time::us(1); },
@@ -31,7 +31,7 @@ void acknowledge(Pacing& control, Time now, Time trip, double load = 0) {
 }  // namespace
 
 TEST_CASE("Swift: a window begins at what the link carries in its target, and grows by ai/w a packet below it") {
-  const auto control = pacing_kind("swift").make(setup(), 0);
+  const auto control = pacing_kind("swift").make(windowed(), 0);
   // 22 us at 10 Gb/s are 27500 bytes, and a block: 28.5 packets, which is also the most.
   CHECK(window(*control, Time()) == 28500);
   acknowledge(*control, Time::us(10), Time::us(5));
@@ -39,7 +39,7 @@ TEST_CASE("Swift: a window begins at what the link carries in its target, and gr
 }
 
 TEST_CASE("Swift: above the target a window is cut by beta of the excess, half at most, once a round trip") {
-  const auto control = pacing_kind("swift").make(setup(), 0);
+  const auto control = pacing_kind("swift").make(windowed(), 0);
   const double a = 100 / (1 / std::sqrt(0.1) - 0.1);
   double w = 28.5;
   const auto target = [&] { return 22 + std::min(a / std::sqrt(w) - a / 10, 100.0); };
@@ -58,7 +58,7 @@ TEST_CASE("Swift: above the target a window is cut by beta of the excess, half a
 }
 
 TEST_CASE("Swift: a window of less than a block is a rate of a window in a round trip") {
-  const auto control = pacing_kind("swift").make(setup(), 0);
+  const auto control = pacing_kind("swift").make(windowed(), 0);
   for (int i = 1; i <= 8; ++i) acknowledge(*control, Time::us(1000 * i), Time::us(800));
   const Allowance allowed = control->allowance(1, Time::us(9000));
   CHECK(allowed.window_bytes < 1000);
@@ -67,10 +67,10 @@ TEST_CASE("Swift: a window of less than a block is a rate of a window in a round
 }
 
 TEST_CASE("HPCC: above eta a window is that of a round trip ago by eta/U, and Wai") {
-  const auto control = pacing_kind("hpcc").make(setup(), 0);
+  const auto control = pacing_kind("hpcc").make(windowed(), 0);
   // 10 us at 10 Gb/s: 12500 bytes; Wai = 12500 0.05/100 = 6.25 bytes.
   CHECK(control->allowance(1, Time()).window_bytes == 12500);
-  CHECK(control->allowance(1, Time()).bits_per_second == kLine);
+  CHECK(control->allowance(1, Time()).bits_per_second == kLinkRate);
   acknowledge(*control, Time::us(10), Time::us(10), 1.9);
   CHECK(window(*control, Time::us(10)) == 6256);  // 12500 0.95/1.9 + 6.25
   // Within the same round trip it is from the same reference, which is that window now.
@@ -83,7 +83,7 @@ TEST_CASE("HPCC: above eta a window is that of a round trip ago by eta/U, and Wa
 }
 
 TEST_CASE("HPCC: below eta a window grows by Wai for maxStage round trips, then to eta at once") {
-  const auto control = pacing_kind("hpcc").make(setup(), 0);
+  const auto control = pacing_kind("hpcc").make(windowed(), 0);
   acknowledge(*control, Time::us(10), Time::us(10), 3.8);
   double w = 12500.0 / 4 + 6.25;
   for (int stage = 0; stage < 5; ++stage) {
