@@ -40,6 +40,11 @@ def nics() -> str:
     return ", ".join(entry["name"] for entry in _REGISTRIES["nics"])
 
 
+def controls() -> str:
+    """Names of the congestion controls of interfaces."""
+    return ", ".join(entry["name"] for entry in _REGISTRIES["pacings"])
+
+
 def mappings() -> str:
     """Names of the mappings of jobs to endpoints."""
     return ", ".join(_core.mapping_names())

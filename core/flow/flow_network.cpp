@@ -87,8 +87,10 @@ FlowNetwork::FlowNetwork(const Topology& topology, const NetworkConfig& fabric, 
   }
 }
 
+bool FlowNetwork::fixed_routes() const { return topology_.routing() == nullptr || !topology_.routing()->adaptive(); }
+
 void FlowNetwork::require_fixed_routes() const {
-  if (topology_.routing() != nullptr && topology_.routing()->adaptive())
+  if (!fixed_routes())
     throw ConfigError("topology.routing",
                       "this routing looks at queues, of which the flow level has none: choose another, e.g. valiant, "
                       "or the packet level (--level packet; of messages with --pace free)");

@@ -26,6 +26,7 @@ class FlowNetwork {
 
   // Throws ConfigError where routing looks at queues: route() is then that of an empty network.
   void require_fixed_routes() const;
+  bool fixed_routes() const;
 
   const Topology& topology() const { return topology_; }
   std::uint32_t resource_count() const { return links_ + 2 * sender_count(); }

@@ -79,6 +79,11 @@ struct RouterConfig {
   std::string queue_action =
       "none";  // on packets that join a queue: the name of a member of core/network/queue_actions
   std::int64_t queue_threshold_words = 0;  // in a queue, from which on an action marks, trims or drops what joins it
+  std::int64_t queue_threshold_max_words = 0;  // from which on ecn-ramp marks all ...
+  std::int64_t marking_probability_percent = 0;  // ... and what share it marks just below
+  Time hpcc_round_trip;  // the longest of an empty network, which HPCC's routers know
+  Time acc_period = Time::us(20);  // between ACC's pulses, in routers and interfaces: RED-SEA
+  std::int64_t acc_margin_percent = 1;  // of links' rates that ACC leaves free
 
   // Words that so many bytes fill. Contract: word_bits is positive, which the network's construction checks.
   std::int64_t words(std::uint64_t bytes) const {
@@ -119,6 +124,11 @@ void visit(RouterConfig& c, V&& v) {
   v("intra_ports", c.intra_ports);
   v("queue_action", c.queue_action, kOptional);
   v("queue_threshold_words", c.queue_threshold_words, kOptional);
+  v("queue_threshold_max_words", c.queue_threshold_max_words, kOptional);
+  v("marking_probability_percent", c.marking_probability_percent, kOptional);
+  v("hpcc_round_trip_ps", c.hpcc_round_trip, kOptional);
+  v("acc_period_ps", c.acc_period, kOptional);
+  v("acc_margin_percent", c.acc_margin_percent, kOptional);
 }
 
 struct NetworkConfig {
@@ -128,6 +138,7 @@ struct NetworkConfig {
   bool priority = false;  // packets of priority 1 may come: there are queues for them
   bool rails_by_port = false;  // a packet takes the rail of the port that it enters by, in place of that of its pair
   bool links_fail = false;  // in the run, by Network::set_link(); not a key of machine files
+  std::uint64_t seed = 1;  // of what routers draw: marks; not a key of machine files
   bool notes = false;  // interfaces make use of what packets carry of congestion: Packet::notes, and the stamp
   std::optional<SwitchConfig> input_queued;  // the routers are input-queued switches in place of ExaNet routers
 };

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/config/visit.hpp"
+#include "core/nic/pacing/parameters.hpp"
 #include "core/units/time.hpp"
 
 namespace exanet {
@@ -54,7 +55,8 @@ struct NiConfig {
   std::uint32_t dma_window_blocks = 16;  // sent and not yet acknowledged, per transfer
   Time shared_memory_latency;  // between ranks of a node: last byte copied to its visibility to the other ...
   std::uint64_t shared_memory_rate_bit_per_s = 0;  // ... and rate of a copy; 0: they use the interface
-  std::string pacing = "none";  // rate control of transfers: the name of a member of core/nic/pacing
+  std::string congestion_control = "none";  // rate control of transfers: the name of a member of core/nic/pacing
+  PacingParameters pacing;
   std::string rail_policy = "pair";  // which rail a descriptor takes: the name of a member of rail_policy.hpp
 };
 
@@ -102,7 +104,8 @@ void visit(NiConfig& c, V&& v) {
   v("pages_bytes", c.pages_bytes, kOptional);
   v("shared_memory_latency_ps", c.shared_memory_latency, kOptional);
   v("shared_memory_rate_bit_per_s", c.shared_memory_rate_bit_per_s, kOptional);
-  v("pacing", c.pacing, kOptional);
+  v("congestion_control", c.congestion_control, kOptional);
+  each_parameter(c.pacing, v);
   v("rail_policy", c.rail_policy, kOptional);
   v("clock_ps", c.clock);
 }

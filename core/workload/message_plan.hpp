@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/faults/schedule.hpp"
+#include "core/nic/config.hpp"
 #include "core/topology/topology.hpp"
 #include "core/units/time.hpp"
 
@@ -31,6 +32,9 @@ struct MessageConfig {
   bool paced =
       false;  // packet level: senders keep to the rates of the flow level, each beginning at a random moment of its packet's time; a
   // burst of one round
+  // Packet level: what messages go through, a name of nic_names(). Through others than ideal they are RDMA transfers.
+  std::string nic = "ideal";
+  NiConfig interface = {};  // what that costs; no key of its own
   FaultSchedule faults = {};  // of the run; no key of its own
 };
 
@@ -48,6 +52,7 @@ void visit(MessageConfig& c, V&& v) {
   v("grain_ps", c.grain);
   v("fluid", c.fluid);
   v("paced", c.paced);
+  v("nic", c.nic, kOptional);
 }
 
 struct MessagePlan {

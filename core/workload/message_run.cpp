@@ -20,16 +20,6 @@ namespace {
 
 constexpr std::size_t kMostCompared = 4096;  // messages, with what each would take alone
 
-// Computes what a message takes in an empty network.
-double alone_ps(const FlowNetwork& network, const MessagePlan::Message& message) {
-  std::vector<ResourceId> route;
-  network.route(message.src, message.dst, route);
-  Rate least = network.capacity(route.front());
-  for (const ResourceId r : route) least = std::min(least, network.capacity(r));
-  return network.volume_bits(message.bytes) * 1e18 / static_cast<double>(least) +
-         static_cast<double>(network.latency(route).ps());
-}
-
 // A sender's payload rate: in an open loop what was accepted of it in the window, in a burst what it sent over the time that it took.
 std::vector<double> sender_rates(const MessageConfig& config, const MessagePlan& plan, const MessageTimes& times) {
   std::map<NodeId, std::pair<double, Time>> senders;
@@ -101,6 +91,15 @@ void summarize_times(const MessageConfig& config, const MessagePlan& plan, const
 }
 
 }  // namespace
+
+double alone_ps(const FlowNetwork& network, const MessagePlan::Message& message) {
+  std::vector<ResourceId> route;
+  network.route(message.src, message.dst, route);
+  Rate least = network.capacity(route.front());
+  for (const ResourceId r : route) least = std::min(least, network.capacity(r));
+  return network.volume_bits(message.bytes) * 1e18 / static_cast<double>(least) +
+         static_cast<double>(network.latency(route).ps());
+}
 
 void summarize(const MessageConfig& config, const MessagePlan& plan, const MessageTimes& times,
                const FlowNetwork& network, MessageResult& r) {

@@ -22,6 +22,21 @@ struct SizeClass {
   Histogram latency, slowdowns;  // the latter in thousandths
 };
 
+// All messages of a burst or window from one endpoint to another.
+struct FlowRow {
+  NodeId src, dst;
+  std::uint32_t messages = 0, arrived = 0;
+  std::uint64_t bytes = 0;  // of those that have arrived
+  double start_ns = 0, end_ns = 0;  // the first begins, the last one has arrived
+  double gbps = 0;  // payload, between both
+  double share_gbps =
+      -1;  // its max-min share while all flows of a burst run; -1: routes are not fixed, or the messages come at a load
+  bool victim = false;  // it shares a link with a flow of a smaller share, which is held up elsewhere
+  double slowdown = 0;  // of its messages, against an empty network: mean
+  std::uint64_t packets = 0, marks = 0;  // data packets that have come, and those that a router has marked
+  double fabric_ns = 0, fabric_p99_ns = 0;  // of a packet, from injection to delivery
+};
+
 struct MessageResult {
   std::uint32_t senders = 0;
   double offered_load = 0, accepted_load = 0;  // mean over senders, of what a link carries; a burst offers 1
@@ -44,6 +59,7 @@ struct MessageResult {
   std::uint64_t memory_bytes = 0;
   std::vector<LinkUse> links;  // in the window, or in the burst
   FaultRecord faults;
+  std::vector<FlowRow> flows;  // through interfaces with costs
 };
 
 class MessageRun {
@@ -81,6 +97,8 @@ struct MessageTimes {
   std::vector<double> accepted_bytes;  // by sender, in the window
   Time begin, end;  // of the window: of a burst, all of it
 };
+// What a message takes in an empty network.
+double alone_ps(const FlowNetwork& network, const MessagePlan::Message& message);
 void summarize(const MessageConfig& config, const MessagePlan& plan, const MessageTimes& times,
                const FlowNetwork& network, MessageResult& result);
 

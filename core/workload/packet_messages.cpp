@@ -3,6 +3,9 @@
 // takes them; or, if they are paced, no faster than the flow level says that its message can move. What remains between the levels then is
 // not due to how the network shares its links.
 //
+// Or through interfaces with costs, each message as an acknowledged RDMA transfer, under the machine's congestion
+// control if there is one.
+//
 // Paced senders begin at random moments, each within the time of one of its packets, as interfaces with clocks of their own do. In step with each
 // other they would load links that are full to the last word in a pattern that repeats for ever: where a FIFO's packets come as four for one
 // output, then four for another, each output is idle while the head waits for the other.
@@ -18,6 +21,7 @@
 #include "core/protocol/failure.hpp"
 #include "core/routing/make_topology.hpp"
 #include "core/units/check.hpp"
+#include "core/workload/flow_table.hpp"
 #include "core/workload/message_run.hpp"
 
 namespace exanet {
@@ -28,23 +32,17 @@ class PacketMessages final : public MessageRun, private NicListener {
  public:
   PacketMessages(const TopologySpec& spec, const NetworkConfig& fabric, const MessageConfig& config)
       : config_(config),
-        fabric_(failing(fabric, config.faults)),
+        fabric_(seeded(failing(fabric, config.faults), config.seed)),
         topology_(make_topology(following(spec, config.faults))),
         network_(*topology_, fabric_, config.packet_bytes),
         plan_(make_message_plan(config, *topology_, spec, network_.endpoint_rate_bps())),
-        nic_({queue_, *topology_, fabric_, NiConfig{}, *this,
-              [this](EventQueue& events, const Topology& topology, const NetworkConfig& built, PacketSink sink) {
-                auto made = make_network_model({{&events, sink}}, topology, built, {});
-                model_ = made.get();
-                return made;
-              }},
-             config.packet_bytes),
+        nic_(make_interfaces()),
         states_(plan_.messages.size()) {
     start_event_ = queue_.add_handler([](void* self, Time now, std::uint32_t message,
                                          std::uint64_t) { static_cast<PacketMessages*>(self)->start(message, now); },
                                       this);
     if (!config.faults.empty())
-      faults_.emplace(nic_.links(), *topology_, plan_of(config.faults, *topology_), config.faults.reaction)
+      faults_.emplace(nic_->links(), *topology_, plan_of(config.faults, *topology_), config.faults.reaction)
           .run_on(queue_);
     times_.accepted_bytes.resize(topology_->endpoint_count());
     times_.ready.resize(plan_.messages.size());
@@ -79,8 +77,9 @@ class PacketMessages final : public MessageRun, private NicListener {
                    queue_.now().ps(), done_, plan_.messages.size());
       times_.end = last_;
     }
-    EXANET_CHECK(nic_.packets() == packets_ + model_->in_flight(), "packets were lost or doubled", queue_.now().ps(),
-                 nic_.packets(), packets_);
+    // Interfaces with costs count control packets when they queue them.
+    EXANET_CHECK(ideal_ == nullptr || nic_->packets() == packets_ + model_->in_flight(), "packets were lost or doubled",
+                 queue_.now().ps(), nic_->packets(), packets_);
     finish(before, open_loop ? after : link_counts(*topology_, *model_));
     result_.cpu_s = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
     report_progress(1, 1);
@@ -93,6 +92,32 @@ class PacketMessages final : public MessageRun, private NicListener {
     double next_ps = 0, packet_ps = 0;  // if paced: of the next packet, and from one to the next
     std::vector<std::uint32_t> dependents;
   };
+  static NetworkConfig seeded(NetworkConfig fabric, std::uint64_t seed) {
+    fabric.seed = seed;
+    return fabric;
+  }
+  std::unique_ptr<Nic> make_interfaces() {
+    const NicSetup setup{
+        queue_,
+        *topology_,
+        fabric_,
+        config_.interface,
+        *this,
+        [this](EventQueue& events, const Topology& topology, const NetworkConfig& built, PacketSink sink) {
+          auto made = make_network_model({{&events, sink}}, topology, built, {});
+          model_ = made.get();
+          return made;
+        }};
+    if (config_.nic != "ideal") {
+      require(!config_.paced, "paced",
+              "senders keep to the flow level's rates with ideal interfaces: leave out one of both");
+      return nic_kind(config_.nic).make(setup);
+    }
+    auto own = std::make_unique<IdealNic>(setup, config_.packet_bytes);
+    ideal_ = own.get();
+    return own;
+  }
+
   bool advance(Time limit) {
     while (!queue_.empty() && queue_.now() < limit && !stopped()) {
       queue_.run_until(min(limit, queue_.now() + Time::us(1)));
@@ -120,17 +145,22 @@ class PacketMessages final : public MessageRun, private NicListener {
   void start(std::uint32_t message, Time now) {
     const MessagePlan::Message& m = plan_.messages[message];
     times_.ready[message] = config_.paced ? m.start : now;
+    if (ideal_ == nullptr) {
+      nic_->post(RdmaTransfer{m.src, m.dst, m.bytes, true, true, message});
+      return nic_->doorbell(m.src);
+    }
     const bool others =
-        nic_.waiting(m.src, m.dst);  // the network has refused the one whose turn it is, or that is not due
-    nic_.post(IdealMessage{m.src, m.dst, m.bytes, message, 0, states_[message].next_ps, states_[message].packet_ps});
-    if (!others) nic_.doorbell(m.src);
+        ideal_->waiting(m.src, m.dst);  // the network has refused the one whose turn it is, or that is not due
+    ideal_->post(IdealMessage{m.src, m.dst, m.bytes, message, 0, states_[message].next_ps, states_[message].packet_ps});
+    if (!others) ideal_->doorbell(m.src);
   }
 
   void message_completed(std::uint64_t, Status, Time) override {}
   void transfer_acknowledged(std::uint64_t, Status, Time) override {}
 
-  void packet_delivered(const Packet& packet, Time, Time now) override {
+  void packet_delivered(const Packet& packet, Time injected, Time now) override {
     ++packets_;
+    if (ideal_ == nullptr && packet.payload_bytes > 0) flows_.delivered(packet, now - injected);
     if (config_.load == 0 || (now >= times_.begin && now < times_.end))
       times_.accepted_bytes[packet.src] += packet.payload_bytes;
   }
@@ -155,6 +185,7 @@ class PacketMessages final : public MessageRun, private NicListener {
     result_.events = queue_.processed();
     result_.work = model_->packet_hops();
     result_.memory_bytes = model_->memory_bytes();
+    if (ideal_ == nullptr) result_.flows = flows_.table(config_, plan_, times_, network_);
     if (faults_) result_.faults = {faults_->applied(), model_->lost(), 0, {}};
     result_.links = link_use(*topology_, before, after, times_.end - times_.begin);
   }
@@ -166,7 +197,9 @@ class PacketMessages final : public MessageRun, private NicListener {
   MessagePlan plan_;
   EventQueue queue_;
   const NetworkModel* model_ = nullptr;
-  IdealNic nic_;
+  IdealNic* ideal_ = nullptr;  // null: interfaces with costs
+  std::unique_ptr<Nic> nic_;
+  FlowTable flows_;  // of interfaces with costs
   std::vector<State> states_;
   std::uint32_t start_event_ = 0;
   MessageTimes times_;

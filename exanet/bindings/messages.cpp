@@ -19,6 +19,7 @@ class MessagesFace {
     auto config = ConfigReader::read<MessageConfig>(options, "");
     const MachineConfig m = machine_of(machine);
     config.faults = faults_ = m.faults;
+    config.interface = m.ni;
     if (!faults_.empty()) topology_ = make_topology(following(m.topology, faults_));
     run_ =
         packets ? make_packet_messages(m.topology, m.fabric, config) : make_flow_messages(m.topology, m.fabric, config);
@@ -49,6 +50,7 @@ class MessagesFace {
     nb::list sizes;
     for (const SizeClass& of : r.of_size) sizes.append(row(of));
     if (!r.of_size.empty()) d["sizes"] = sizes;
+    if (!r.flows.empty()) d["flows"] = flows(r.flows);
     if (topology_) add_faults(d, faults_, r.faults, *topology_);
     return d;
   }
@@ -64,6 +66,30 @@ class MessagesFace {
     d["slowdown"] = of.slowdown;
     ratios(d, of.slowdowns);
     return d;
+  }
+
+  static nb::list flows(const std::vector<FlowRow>& rows) {
+    nb::list list;
+    for (const FlowRow& f : rows) {
+      nb::dict d;
+      d["src"] = f.src;
+      d["dst"] = f.dst;
+      d["messages"] = f.messages;
+      d["arrived"] = f.arrived;
+      d["bytes"] = f.bytes;
+      d["start_ns"] = f.start_ns;
+      d["end_ns"] = f.end_ns;
+      d["gbps"] = f.gbps;
+      d["share_gbps"] = f.share_gbps < 0 ? nb::none() : nb::cast(f.share_gbps);
+      d["victim"] = f.share_gbps < 0 ? nb::none() : nb::cast(f.victim);
+      d["slowdown"] = f.slowdown;
+      d["packets"] = f.packets;
+      d["marks"] = f.marks;
+      d["fabric_ns"] = f.fabric_ns;
+      d["fabric_p99_ns"] = f.fabric_p99_ns;
+      list.append(d);
+    }
+    return list;
   }
 
   static void ratios(nb::dict& d, const Histogram& thousandths) {

@@ -68,8 +68,18 @@ nb::list all_named(const std::vector<Kind>& kinds) {
   return all;
 }
 
+nb::list pacings() {
+  nb::list all;
+  for (const PacingKind& kind : pacing_kinds()) {
+    nb::dict d = named(kind);
+    d["actions"] = kind.actions;
+    all.append(d);
+  }
+  return all;
+}
+
 // By registry, its entries in their order: each has a `name` as machine files and options call it, and a `help`, a clause. Topologies have besides
-// `shape` (what its numbers count), `links` (the kinds, by class), `ordered` (whether dimensions have an order) and `switched`; routings `own` (whether the topology brings it); patterns `figure` (what
+// `shape` (what its numbers count), `links` (the kinds, by class), `ordered` (whether dimensions have an order) and `switched`; routings `own` (whether the topology brings it); pacings `actions` (queue actions of which they need one); patterns `figure` (what
 // stands behind the colon, "" where nothing does) and `text` (whether that is a text that must be given).
 nb::dict registries() {
   nb::dict d;
@@ -79,7 +89,7 @@ nb::dict registries() {
   d["programs"] = all_named(program_kinds());
   d["networks"] = all_named(network_kinds());
   d["nics"] = all_named(nic_kinds());
-  d["pacings"] = all_named(pacing_kinds());
+  d["pacings"] = pacings();
   d["queue_actions"] = all_named(queue_action_kinds());
   d["rail_policies"] = all_named(rail_policy_kinds());
   return d;

@@ -261,6 +261,8 @@ def _contradictions(model: MachineFile, packets: bool, changes: Mapping[str, Loc
     if not found and not slips:
         if packets:
             yield from _switch_problems(model, changes)
+            if model.router.switch is None and resolve(model)["router"].get("queue_action", "none") != "none":
+                yield from _refused(_core.check_switch, model)
         if model.ni is not None:
             yield from _refused(_core.check_interface, model)
     yield from slips

@@ -24,6 +24,7 @@ from exanet.machine.schema import (
     Topology,
     link_kinds,
     other_routes,
+    queue_actions,
     topology_needs,
     topology_of,
 )
@@ -42,6 +43,8 @@ def resolve(model: MachineFile) -> dict[str, Any]:
     """The description as the simulator takes it: plain integers, times in picoseconds, the unit in each key's
     suffix."""
     router = _section(model.router)
+    if model.ni is not None and model.ni.congestion_control is not None and (actions := queue_actions(model.ni.congestion_control)):
+        router.setdefault("queue_action", actions[0])
     if other_routes(model):
         router["virtual_channels"] = max(router["virtual_channels"], topology_needs(model).virtual_channels)
     kinds = link_kinds(model)

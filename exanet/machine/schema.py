@@ -242,12 +242,35 @@ class Router(Strict):
     )
     queue_action: Annotated[str, _names("queue_actions")] | None = Field(
         default=None,
-        description=f"What happens to a packet that joins the queue of an output. {_helps('queue_actions')}. Default: none.",
+        description=f"What happens to a packet that joins the queue of an output. {_helps('queue_actions')}. "
+        "Default: what `ni.congestion_control` needs, or none.",
     )
     queue_threshold: Words | None = Field(
         default=None,
         description="With `queue_action`: number of words in a queue (payload only, except for wormhole switches) from which packets that "
-        "join it are marked, trimmed or dropped.",
+        "join it are marked, trimmed or dropped; for ecn-ramp up to which none are marked (Kmin).",
+    )
+    queue_threshold_max: Words | None = Field(
+        default=None,
+        description="With `queue_action: ecn-ramp`: number of words in a queue from which all packets that join it are marked (Kmax).",
+    )
+    marking_probability: Percent | None = Field(
+        default=None,
+        description="With `queue_action: ecn-ramp`: share of packets that are marked just below `queue_threshold_max` (Pmax). It grows in "
+        "proportion from 0 at `queue_threshold`. DCQCN's authors take 1 %.",
+    )
+    hpcc_round_trip: Time | None = Field(
+        default=None,
+        description="With `queue_action: hpcc`: T, a little more than the longest round trip of the empty network (Li et al., SIGCOMM "
+        "2019).",
+    )
+    acc_period: Time | None = Field(
+        default=None,
+        description="With `queue_action: acc`: time between the pulses at which shares are evaluated, longer than a round trip. "
+        "Default: 20 us (RED-SEA).",
+    )
+    acc_margin: Percent | None = Field(
+        default=None, description="With `queue_action: acc`: share of each link's rate that is left free. Default: 1 % (chosen)."
     )
 
 
@@ -355,10 +378,70 @@ class NetworkInterface(Strict):
         description="Ranks of one node reach each other through memory, and each copies at this rate. Default: they use the interface, "
         "whose router returns packets to their own node.",
     )
-    pacing: Annotated[str, _names("pacings")] | None = Field(
+    congestion_control: Annotated[str, _names("pacings")] | None = Field(
         default=None,
-        description="Rate control of transfers, by the marks, stamps and delays that acknowledgements return. "
-        f"{_helps('pacings')}. Default: none.",
+        description="Congestion control of transfers, by the marks, stamps and delays that come back from the network "
+        f"(docs/congestion-control.md). {_helps('pacings')}. Default: none.",
+    )
+    dcqcn_cnp_interval: Time | None = Field(
+        default=None,
+        description="DCQCN: least time between two notifications of a receiver to a source. Default: 50 us (Zhu et al., SIGCOMM 2015).",
+    )
+    dcqcn_alpha_timer: Time | None = Field(
+        default=None,
+        description="DCQCN: time without a notification after which alpha decays. Default: 55 us (Zhu et al.).",
+    )
+    dcqcn_rate_timer: Time | None = Field(
+        default=None, description="DCQCN: time after which a source's rate is raised. Default: 55 us (Zhu et al.)."
+    )
+    dcqcn_byte_counter: Bytes | None = Field(
+        default=None, description="DCQCN: bytes after which a source's rate is raised. Default: 10 MB (Zhu et al.)."
+    )
+    dcqcn_gain_divisor: Count | None = Field(
+        default=None, description="DCQCN: 1/g, of the gain g with which alpha follows notifications. Default: 256 (Zhu et al.)."
+    )
+    dcqcn_recovery_steps: Count | None = Field(
+        default=None, description="DCQCN: F, expiries of timer or counter in fast recovery. Default: 5 (Zhu et al.)."
+    )
+    dcqcn_additive_rate: Rate | None = Field(
+        default=None, description="DCQCN: Rai, step of the target rate in additive increase. Default: 40 Mb/s (Zhu et al.)."
+    )
+    dcqcn_hyper_rate: Rate | None = Field(
+        default=None,
+        description="DCQCN: Rhai, step in hyper increase. Default: 200 Mb/s (configuration of the simulator bobzhuyb/ns3-rdma).",
+    )
+    swift_base_target: Time | None = Field(
+        default=None,
+        description="Swift: target delay, beside the round trip of the empty network. Default: 20 us (a guess of the simulator uet-htsim; "
+        "Kumar et al., SIGCOMM 2020, give no value).",
+    )
+    swift_scaling_range: Time | None = Field(
+        default=None,
+        description="Swift: fs_range, most that a small window adds to the target. Default: 100 us (uet-htsim).",
+    )
+    swift_additive_packets: Count | None = Field(
+        default=None, description="Swift: ai, packets that a window grows by in a round trip. Default: 1 (uet-htsim)."
+    )
+    swift_beta: Percent | None = Field(
+        default=None, description="Swift: beta, share of the excess delay by which a window is cut. Default: 80 % (uet-htsim)."
+    )
+    swift_most_decrease: Percent | None = Field(
+        default=None, description="Swift: max_mdf, most of a window that is cut at once. Default: 50 % (uet-htsim)."
+    )
+    hpcc_target: Percent | None = Field(
+        default=None, description="HPCC: eta, utilisation of links that is aimed at. Default: 95 % (Li et al., SIGCOMM 2019)."
+    )
+    hpcc_stages: Count | None = Field(
+        default=None, description="HPCC: maxStage, additive increases before a multiplicative one. Default: 5 (Li et al.)."
+    )
+    hpcc_flows: Count | None = Field(
+        default=None,
+        description="HPCC: N, flows on a link for which the additive step, a window's (1 - eta)/N, is chosen. Default: 100 (Li et al.).",
+    )
+    acc_start: Annotated[str, _choice("ni.acc_start")] | None = Field(
+        default=None,
+        description="ACC: rate of a new flow until the first valid answer. full-speed: the port's rate, the default (RED-SEA). feedback: "
+        "one packet in each period, RED-SEA's Wait-for-feedback.",
     )
     rail_policy: Annotated[str, _names("rail_policies")] | None = Field(
         default=None,
@@ -475,6 +558,11 @@ def is_further_kind(topology: str, name: str) -> bool:
 def topology_needs(model: MachineFile) -> Needs:
     """Of the machine's shape. Raises ValueError, with advice, on a shape that its kind does not take."""
     return Needs(**_core.topology_needs(topology_of(model)))
+
+
+def queue_actions(control: str) -> list[str]:
+    """The queue actions of routers one of which this congestion control needs; none where it needs nothing of them."""
+    return next(list(entry["actions"]) for entry in _REGISTRIES["pacings"] if entry["name"] == control)
 
 
 def other_routes(model: MachineFile) -> bool:

@@ -19,10 +19,11 @@ def variant(
     failed: Sequence[str],
     *,
     rails: int | None = None,
+    control: str | None = None,
     packets: bool = True,
 ) -> Machine:
-    """The machine with another topology, routing, failures, or number of rails. Raises InputError on what does not
-    fit."""
+    """The machine with another topology, routing, failures, number of rails, or congestion control. Raises InputError
+    on what does not fit."""
     changes: dict[str, Any] = {}
     if topology is not None:
         kind, _, shape = topology.partition(":")
@@ -46,4 +47,6 @@ def variant(
         changes["topology.failed"] = list(failed)
     if rails is not None:
         changes["topology.rails"] = rails
+    if control is not None:
+        changes["ni.congestion_control"] = control
     return load(machine, values(changes, "command line"), packets=packets)

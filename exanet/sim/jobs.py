@@ -15,6 +15,7 @@ from exanet import level as levels
 from exanet.bounds import LARGEST_MESSAGE, check_seed, time_within, within
 from exanet.errors import InputError
 from exanet.machine import Machine, load
+from exanet.sim import congestion
 from exanet.units import UnitError
 
 _FORM = "give NAME:KEY=VALUE,... with the keys ranks, bytes, rounds, pause and priority, e.g. stencil-3d:bytes=4KiB,rounds=10"
@@ -133,16 +134,10 @@ def running(
     check_seed(seed)
     if level == "flow" and nic != "ideal":
         raise InputError(f"--nic {nic} is of the packet level: leave it out, or --level flow")
-    if nic != "ideal" and "ni" not in resolved:
-        raise InputError(
-            f"--nic {nic}: the machine {resolved['name']} is a network alone, without 'ni', the times of its interfaces; write them in its "
-            "file, take them from a machine that has them (extends), or leave --nic out"
-        )
-    if nic != "ideal" and payload != most:
-        raise InputError(
-            f"packets of {units.format_bytes(payload)}: {nic} interfaces send packets of {units.format_bytes(most)}, as the machine says; "
-            "leave out --packet-bytes, or change router.max_payload"
-        )
+    if nic != "ideal":
+        congestion.check_costed(resolved, nic, payload)
+    else:
+        congestion.refuse(resolved, "interfaces without costs have no congestion control", "take --nic exanet")
     for job in jobs:
         check_job(job)
     if not make:

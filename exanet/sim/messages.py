@@ -16,6 +16,7 @@ from exanet import _core, background, units
 from exanet.bounds import LARGEST_MESSAGE, time_within, within
 from exanet.errors import InputError
 from exanet.machine import Machine, load
+from exanet.sim import congestion
 from exanet.sim.spec import PACES, TrafficSpec, check_sharing, size_of
 
 
@@ -34,6 +35,7 @@ def running(resolved: dict[str, Any], payload: int, offered: float, spec: Traffi
         raise InputError("rounds are of messages that are sent all at once: leave out the load, or the rounds")
     within("a message of", size_of(spec), 1, LARGEST_MESSAGE, units.format_bytes)
     within("a grain of", spec.grain_ps, 1, 10**12, units.format_time)
+    nic = congestion.interfaces(resolved, spec, payload)
     options = {
         "pattern": spec.traffic,
         "load": offered,
@@ -47,6 +49,7 @@ def running(resolved: dict[str, Any], payload: int, offered: float, spec: Traffi
         "grain_ps": spec.grain_ps,
         "fluid": spec.sharing == "fifo",
         "paced": spec.pace == "fair",
+        "nic": nic,
     }
     return _core.Messages(resolved, options, spec.level == "packet")
 

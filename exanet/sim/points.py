@@ -14,15 +14,16 @@ from exanet import _core, background, units
 from exanet.bounds import check_seed, time_within, within
 from exanet.errors import InputError
 from exanet.machine import Machine, load
-from exanet.sim import matrix, messages
+from exanet.sim import congestion, matrix, messages
 from exanet.sim.spec import ARRIVALS, TrafficSpec, of_messages
 
 COSTS = ("cpu_s", "longest_cpu_s", "events", "memory_bytes")
 """Cost of a point: two repeats of a run, or runs with other numbers of threads, need not agree in these."""
 
-TABLES = ("latency", "links", "sources", "pairs", "classes", "sizes", "energy")
+TABLES = ("latency", "links", "sources", "pairs", "classes", "sizes", "flows", "energy")
 """Parts of a point that are tables: sources and pairs of packets (pairs of up to 256 endpoints), classes with
-priorities, sizes where messages' are drawn, energy if the machine says what it draws."""
+priorities, sizes where messages' are drawn, flows through interfaces with costs, energy if the machine says what it
+draws."""
 
 CLASSES = ("bulk", "priority")
 
@@ -46,6 +47,8 @@ def simulate(
     payload = payload_of(resolved, spec)
     full = replace(spec, traffic=matrix.in_full(spec.traffic, resolved))
     options = packet_options(full, offered, payload, threads)
+    if not whole:
+        congestion.refuse(resolved, "single packets have no flows that could be slowed down", "take sim messages")
     try:
         traffic = messages.running(resolved, payload, offered, full) if whole else _core.Traffic(resolved, options)
     except ValueError as error:

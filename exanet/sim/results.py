@@ -10,8 +10,9 @@ from typing import Any
 
 from exanet import level as levels
 from exanet.machine import Machine
+from exanet.sim import flows
 from exanet.sim.points import COSTS, TABLES, figures
-from exanet.sim.spec import TrafficSpec, of_messages
+from exanet.sim.spec import TrafficSpec, of_messages, written
 from exanet.sim.tables import most_accepted
 
 
@@ -54,7 +55,7 @@ def write(
     used = [_link_use(point, spec.measure_ps) for point in points if "link_use" in point]
     if used:
         tables["link_use"] = pl.concat(used)
-    run = {**described.identity(), **vars(spec), "exanet_version": version("exanet")}
+    run = {**described.identity(), **written(spec), "exanet_version": version("exanet")}
     if notes := levels.caveats(spec.level, described.model, spec.sharing):
         run["notes"] = notes
     page = _page(described, spec, points, rows, run)
@@ -100,12 +101,15 @@ def _page(
 
 
 def _tables(points: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The short tables, of those points that have them."""
-    return {
+    """The short tables, of those points that have them, and what flows come to together."""
+    tables = {
         name: [{"load": p["load"], **row} for p in points for row in p[name]]
         for name in ("classes", "sizes", "energy")
         if name in points[0]
     }
+    if "flows" in points[0]:
+        tables["flow_sums"] = [{"load": p["load"], **flows.sums(p["flows"])} for p in points]
+    return tables
 
 
 def _link_use(point: dict[str, Any], measure_ps: int) -> Any:

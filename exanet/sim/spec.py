@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from exanet import _core
 from exanet import level as levels
@@ -32,6 +33,7 @@ class TrafficSpec:
     grain_ps: int = 1000  # flow level: events so close are taken together
     sharing: str = "max-min"  # flow level, one of SHARINGS
     pace: str = "free"  # of the senders of a burst at packet level, one of PACES
+    nic: str | None = None  # of messages at packet level, one of registries.nics(); None: exanet with congestion control, else ideal
     priority_share: float = 0.0  # of single packets: those that overtake the others in arbitration
 
 
@@ -44,6 +46,11 @@ def of_messages(spec: TrafficSpec) -> bool:
     if spec.level == "packet" and not sized and spec.rounds != 1:
         raise InputError("rounds are of messages: say how long they are as well (--message)")
     return spec.level == "flow" or sized
+
+
+def written(spec: TrafficSpec) -> dict[str, Any]:
+    """The parameters as results say them: interfaces only where they are chosen."""
+    return {key: value for key, value in vars(spec).items() if key != "nic" or value is not None}
 
 
 def distributions() -> list[str]:

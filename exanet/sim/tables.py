@@ -15,6 +15,7 @@ from exanet import terminal
 from exanet.machine import Machine
 from exanet.quantity import count_text, time_text
 from exanet.results import energy
+from exanet.sim import congestion, flows
 from exanet.sim.spec import TrafficSpec, size_of
 from exanet.units import format_bytes
 
@@ -131,6 +132,8 @@ def show_messages(described: Machine, spec: TrafficSpec, rows: Sequence[dict[str
     console.print(table)
     _show_most(console, rows)
     _warn(console, spec.level, described, spec.sharing)
+    if (control := congestion.control_of(described.resolve())) != "none" or spec.nic not in (None, "ideal"):
+        console.print(f"\nMessages are RDMA transfers of exanet interfaces, congestion control: [bold]{control}[/]", style="dim")
     count = sum(row["created"] for row in rows)
     console.print(f"\n{count} messages in {cpu_s:.2f} s of processor time. Results: {escape(str(directory))}", style="dim")
 
@@ -207,6 +210,8 @@ def show_parts(points: Sequence[dict[str, Any]]) -> None:
                 f"{where}, {longest}: {row['measured']} of {row['created']} messages, mean {ns['latency_ns']}, 99 % {ns['latency_p99_ns']};"
                 f" slowdown {row['slowdown']:.2f}, median {row['slowdown_p50']:.2f}, 99 % {row['slowdown_p99']:.2f}"
             )
+        if "flows" in point:
+            flows.show(console, where, point["flows"])
         if "energy" in point:
             console.print(f"{where}, network: {energy.text(point)}")
 

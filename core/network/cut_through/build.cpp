@@ -48,7 +48,7 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
   build_pools(config.router);
   for (const Partition& part : parts)
     parts_.push_back(std::make_unique<Part>(*this, part, static_cast<std::uint8_t>(parts_.size()), parts.size()));
-  for (const std::unique_ptr<Part>& part : parts_) part->action_ = make_queue_action(config, true);
+  for (const std::unique_ptr<Part>& part : parts_) part->action_ = make_queue_action(config, topology, true);
 }
 
 Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t parts)

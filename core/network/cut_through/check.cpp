@@ -22,7 +22,7 @@ std::int64_t words_in(Time time, const LinkConfig& link, const RouterConfig& rou
 
 void check(const NetworkConfig& config, const Topology& topology) {
   check_input_queued(config, topology);
-  make_queue_action(config, true);
+  make_queue_action(config, topology, true);
   const SwitchConfig& c = *config.input_queued;
   const RouterConfig& r = config.router;
   const auto count = [](std::int64_t n) { return std::to_string(n); };

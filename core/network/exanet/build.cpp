@@ -114,7 +114,7 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
   for (const Partition& part : parts)
     parts_.push_back(std::make_unique<Part>(*this, part, static_cast<std::uint8_t>(parts_.size()), parts.size()));
   for (const std::unique_ptr<Part>& part : parts_) {
-    part->action_ = make_queue_action(config);
+    part->action_ = make_queue_action(config, topology);
     part->carries_notes_ = config.notes || part->action_ != nullptr;
   }
 }
@@ -360,7 +360,7 @@ namespace networks {
 NetworkKind exanet_router() {
   return describe_network<ExanetZeroLoad, ExanetNetwork>(
       "exanet", "when there is space for all of it beyond the link, by the rules of the ExaNet router",
-      [](const NetworkConfig& config, const Topology&) { make_queue_action(config); });
+      [](const NetworkConfig& config, const Topology& topology) { make_queue_action(config, topology); });
 }
 
 }  // namespace networks

@@ -55,8 +55,8 @@ RouterConfig sample(std::int64_t threshold) {
 template <class Action>
 QueueActionKind at_threshold(const char* name, const char* help, bool discards) {
   return {
-      name, help, discards, {sample(1), sample(64)}, [](const NetworkConfig& config) -> std::unique_ptr<QueueAction> {
-        return std::make_unique<Action>(require_in_range(config.router.queue_threshold_words, 1, 1 << 24,
+      name, help, discards, {sample(1), sample(64)}, [](const QueueActionSetup& setup) -> std::unique_ptr<QueueAction> {
+        return std::make_unique<Action>(require_in_range(setup.config.router.queue_threshold_words, 1, 1 << 24,
                                                          "router.queue_threshold_words", "queue_threshold"));
       }};
 }
@@ -77,7 +77,7 @@ QueueActionKind depth() {
           "stamps packets with the words of the deepest queue on their way",
           false,
           {RouterConfig()},
-          [](const NetworkConfig&) -> std::unique_ptr<QueueAction> { return std::make_unique<Depth>(); }};
+          [](const QueueActionSetup&) -> std::unique_ptr<QueueAction> { return std::make_unique<Depth>(); }};
 }
 
 }  // namespace queue_actions

@@ -39,13 +39,19 @@ class QueueAction {
   virtual Verdict join(const OutputQueue& queue, Packet& packet) = 0;
 };
 
+// Parts of which an action is made. References outlive it.
+struct QueueActionSetup {
+  const NetworkConfig& config;
+  const Topology& topology;
+};
+
 struct QueueActionKind {
   const char* name;  // as machine files call it
   const char* help;  // what it does to packets, as a clause
   bool discards;  // it trims or drops
   std::vector<RouterConfig>
       samples;  // for the contract test, at least one of each that is made; what it reads is in them
-  std::unique_ptr<QueueAction> (*make)(const NetworkConfig& config);  // null: nothing is done to packets
+  std::unique_ptr<QueueAction> (*make)(const QueueActionSetup& setup);  // null: nothing is done to packets
 };
 
 const std::vector<QueueActionKind>& queue_action_kinds();  // "none" first
@@ -54,6 +60,7 @@ const QueueActionKind& queue_action_kind(const std::string& name);
 
 // The action of a partition, or null. Throws ConfigError, saying what to do, on a name or figure of none, and on one that trims or drops unless that
 // `may_discard`.
-std::unique_ptr<QueueAction> make_queue_action(const NetworkConfig& config, bool may_discard = false);
+std::unique_ptr<QueueAction> make_queue_action(const NetworkConfig& config, const Topology& topology,
+                                               bool may_discard = false);
 
 }  // namespace exanet

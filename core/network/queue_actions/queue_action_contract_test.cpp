@@ -6,9 +6,26 @@
 
 #include "core/config/error.hpp"
 #include "core/engine/random.hpp"
+#include "core/network/exanet/exanet_harness.hpp"
 #include "core/network/queue_actions/queue_action.hpp"
+#include "core/routing/make_topology.hpp"
 
 using namespace exanet;
+
+namespace {
+const std::unique_ptr<Topology> topology = make_topology({"mesh", {4}});
+
+// What a sample says of the action, in a router that there is.
+RouterConfig with_sizes(const RouterConfig& sample) {
+  RouterConfig router = testing::published_fabric().router;
+  router.queue_threshold_words = sample.queue_threshold_words;
+  router.queue_threshold_max_words = sample.queue_threshold_max_words;
+  router.marking_probability_percent = sample.marking_probability_percent;
+  router.hpcc_round_trip = sample.hpcc_round_trip;
+  return router;
+}
+
+}  // namespace
 
 TEST_CASE("queue actions: packets keep all but notes and stamp, and the same calls have the same outcome") {
   for (const QueueActionKind& kind : queue_action_kinds()) {
@@ -17,12 +34,12 @@ TEST_CASE("queue actions: packets keep all but notes and stamp, and the same cal
     REQUIRE(!kind.samples.empty());
     for (const RouterConfig& router : kind.samples) {
       NetworkConfig config;
-      config.router = router;
+      config.router = with_sizes(router);
       config.router.queue_action = kind.name;
-      config.links.resize(1);
+      config.links = testing::published_fabric().links;
       std::vector<std::uint64_t> seen[2];
       for (std::vector<std::uint64_t>& outcomes : seen) {
-        const std::unique_ptr<QueueAction> action = make_queue_action(config, true);
+        const std::unique_ptr<QueueAction> action = make_queue_action(config, *topology, true);
         Random random(5, 0);
         LinkStats link;
         Time now;
@@ -49,10 +66,10 @@ TEST_CASE("queue actions: packets keep all but notes and stamp, and the same cal
 TEST_CASE("queue actions: an unknown name and a threshold of nothing are refused") {
   NetworkConfig config;
   config.router.queue_action = "guess";
-  CHECK_THROWS_AS(make_queue_action(config), ConfigError);
+  CHECK_THROWS_AS(make_queue_action(config, *topology), ConfigError);
   config.router.queue_action = "ecn";
-  CHECK_THROWS_AS(make_queue_action(config), ConfigError);
+  CHECK_THROWS_AS(make_queue_action(config, *topology), ConfigError);
   config.router.queue_threshold_words = 1;
-  CHECK(make_queue_action(config) != nullptr);
-  CHECK(make_queue_action(NetworkConfig()) == nullptr);
+  CHECK(make_queue_action(config, *topology) != nullptr);
+  CHECK(make_queue_action(NetworkConfig(), *topology) == nullptr);
 }

@@ -5,7 +5,8 @@
 namespace exanet {
 
 // A new action is one line here: the function at the end of its file that describes it.
-#define EXANET_QUEUE_ACTIONS(entry) entry(none) entry(ecn) entry(trim) entry(drop) entry(depth)
+#define EXANET_QUEUE_ACTIONS(entry) \
+  entry(none) entry(ecn) entry(ecn_ramp) entry(trim) entry(drop) entry(depth) entry(hpcc) entry(acc)
 
 namespace queue_actions {
 #define EXANET_DECLARE(name) QueueActionKind name();
@@ -29,12 +30,13 @@ const QueueActionKind& queue_action_kind(const std::string& name) {
   throw ConfigError("router.queue_action", "there is no queue action \"" + name + "\": use one of " + known);
 }
 
-std::unique_ptr<QueueAction> make_queue_action(const NetworkConfig& config, bool may_discard) {
+std::unique_ptr<QueueAction> make_queue_action(const NetworkConfig& config, const Topology& topology,
+                                               bool may_discard) {
   const QueueActionKind& kind = queue_action_kind(config.router.queue_action);
   require(may_discard || !kind.discards, "router.queue_action",
           "queue_action is '" + config.router.queue_action +
               "', which trims or drops packets: only switches of whole packets do that, with 'switching: cut-through'");
-  return kind.make == nullptr ? nullptr : kind.make(config);
+  return kind.make == nullptr ? nullptr : kind.make({config, topology});
 }
 
 }  // namespace exanet

@@ -20,7 +20,7 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
   build_lanes();
   for (const Partition& part : parts)
     parts_.push_back(std::make_unique<Part>(*this, part, static_cast<std::uint8_t>(parts_.size()), parts.size()));
-  for (const std::unique_ptr<Part>& part : parts_) part->action_ = make_queue_action(config);
+  for (const std::unique_ptr<Part>& part : parts_) part->action_ = make_queue_action(config, topology);
 }
 
 Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t parts)

@@ -15,7 +15,7 @@ namespace {
 
 void check(const NetworkConfig& config, const Topology& topology) {
   check_input_queued(config, topology);
-  make_queue_action(config);
+  make_queue_action(config, topology);
   const SwitchConfig& c = *config.input_queued;
   const RouterConfig& r = config.router;
   const std::int64_t lanes = c.classes * r.virtual_channels;

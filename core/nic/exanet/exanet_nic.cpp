@@ -6,7 +6,9 @@
 #include "core/config/error.hpp"
 #include "core/network/model.hpp"
 #include "core/network/queue_actions/queue_action.hpp"
+#include "core/network/timing.hpp"
 #include "core/network/vc_allocation.hpp"
+#include "core/network/zero_load.hpp"
 #include "core/nic/pacing/pacing.hpp"
 #include "core/nic/rail_policy.hpp"
 #include "core/nic/transfers/interfaces.hpp"
@@ -94,9 +96,18 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
             "rail_policy is '" + ni.rail_policy +
                 "', with which messages overtake each other: with 'messages: gateware', "
                 "whose mailboxes do not put them in order, say pair");
-  if (pacing_kind(ni.pacing).make != nullptr)
-    require(ni.transfers == NiConfig::Costs::kTimes, "ni.pacing",
-            "pacing is '" + ni.pacing + "': transfers with 'transfers: gateware' have no rate control; say none");
+  if (pacing_kind(ni.congestion_control).make != nullptr)
+    require(ni.transfers == NiConfig::Costs::kTimes, "ni.congestion_control",
+            "congestion_control is '" + ni.congestion_control +
+                "': transfers with 'transfers: gateware' have no rate control; say none");
+  const PacingKind& pacing = pacing_kind(ni.congestion_control);
+  require_its_action(pacing, router.queue_action);
+  if (pacing.make != nullptr) {  // rejects its own constants
+    PacingSetup setup = pacing.samples.front();
+    setup.parameters = ni.pacing;
+    setup.round_trip = router.hpcc_round_trip;
+    pacing.make(setup, 0);
+  }
   require(ni.clock >= Time(), "ni.clock_ps", "the interface's clock must not be negative");
   return ni;
 }
@@ -106,7 +117,7 @@ namespace {
 NetworkConfig with_interface(NetworkConfig network, const NiConfig& ni) {
   network.priority = true;  // acknowledgements
   network.rails_by_port = rail_policy_kind(ni.rail_policy).spreads;
-  network.notes = pacing_kind(ni.pacing).make != nullptr;
+  network.notes = pacing_kind(ni.congestion_control).make != nullptr;
   if (ni.messages == NiConfig::Costs::kGateware) network.router = Messages::router(network.router);
   if (ni.transfers == NiConfig::Costs::kGateware) network.router = router_with_transfers(network.router);
   return network;
@@ -159,7 +170,7 @@ PacketSink ExanetNic::sink(const NicSetup& setup) {
   }
   // By times, what comes in the order of its way is known to come as soon as its last output is granted.
   const bool spread = setup.topology.rails() > 1 && rail_policy_kind(setup.config.rail_policy).spreads;
-  const bool paced = pacing_kind(setup.config.pacing).make != nullptr;
+  const bool paced = pacing_kind(setup.config.congestion_control).make != nullptr;
   sink.early = setup.config.messages == NiConfig::Costs::kTimes && !spread && !paced &&
                packets_keep_order(setup.topology, setup.network.router);
   if (context_.config.reliability == NiConfig::Reliability::kEndToEnd) make_reliable(setup, sink);
@@ -169,6 +180,9 @@ PacketSink ExanetNic::sink(const NicSetup& setup) {
 void ExanetNic::make_reliable(const NicSetup& setup, PacketSink& sink) {
   require(setup.topology.rails() == 1, "ni.reliability",
           "'reliability: end-to-end' is of nodes with one rail; say none");
+  require(pacing_kind(setup.config.congestion_control).make == nullptr, "ni.reliability",
+          "'reliability: end-to-end' has no congestion control beside it: its acknowledgements carry no feedback; say "
+          "'congestion_control: none' or 'reliability: none'");
   reliable_ = std::make_unique<EndToEnd>(context_, setup.topology.endpoint_count(), sink);
   sink = reliable_->sink();
 }
@@ -190,7 +204,7 @@ ExanetNic::ExanetNic(const NicSetup& setup)
   context_.rails = setup.topology.rails();
   context_.keeps_order =
       context_.network->keeps_order() && !context_.network->may_lose() && !(rails_ && policy.spreads);
-  if (pacing_kind(setup.config.pacing).make != nullptr) set_pacing(setup);
+  if (pacing_kind(setup.config.congestion_control).make != nullptr) set_pacing(setup);
   on_reduction_ = setup.events.add_handler(
       [](void* self, Time now, std::uint32_t status, std::uint64_t user) {
         static_cast<ExanetNic*>(self)->reduction_completed(user, static_cast<Status>(status), now);
@@ -215,19 +229,31 @@ ExanetNic::ExanetNic(const NicSetup& setup)
 // The rate control learns the rate of the interface's link and the times of an empty network.
 void ExanetNic::set_pacing(const NicSetup& setup) {
   const auto* model = dynamic_cast<const NetworkModel*>(network_.get());
-  require(model != nullptr, "ni.pacing", "a rate control needs a network model: say none with the gateware's nodes");
+  require(model != nullptr, "ni.congestion_control",
+          "a rate control needs a network model: say none with the gateware's nodes");
   const NodeId far = setup.topology.neighbour(0, 0).node;
   const std::size_t kind = far == kNoNode ? 0 : setup.topology.link_class(0, 0);
   const LinkConfig& link = setup.network.links.at(kind);
-  rdma_.set_pacing(pacing_kind(setup.config.pacing),
-                   {.bits_per_second = static_cast<std::uint64_t>(link.word_bits) * 1'000'000'000'000 /
-                                       static_cast<std::uint64_t>(link.word_time.ps()),
-                    .packet_bytes = static_cast<std::uint32_t>(setup.network.router.max_payload_bytes),
-                    .block_bytes = setup.config.dma_block_bytes,
-                    .zero_load = [this, model](NodeId src, NodeId dst, std::uint32_t bytes) {
-                      return model->zero_load_latency(context_.node_of(src), context_.node_of(dst),
-                                                      static_cast<std::uint16_t>(bytes));
-                    }});
+  const RouterConfig& router = setup.network.router;
+  const auto largest = static_cast<std::uint32_t>(router.max_payload_bytes);
+  const auto zero_load = make_zero_load_model(setup.topology, setup.network);
+  const Time entry = zero_load->input_time(RouterTiming(router).payload_words(largest));
+  rdma_.set_pacing(
+      pacing_kind(setup.config.congestion_control),
+      {.bits_per_second = static_cast<std::uint64_t>(link.word_bits) * 1'000'000'000'000 /
+                          static_cast<std::uint64_t>(link.word_time.ps()),
+       .packet_bytes = largest,
+       .block_bytes = setup.config.dma_block_bytes,
+       .zero_load =
+           [this, model](NodeId src, NodeId dst, std::uint32_t bytes) {
+             return model->zero_load_latency(context_.node_of(src), context_.node_of(dst),
+                                             static_cast<std::uint16_t>(bytes));
+           },
+       .parameters = setup.config.pacing,
+       .payload_bits_per_second = std::uint64_t{largest} * 8'000'000'000'000 / static_cast<std::uint64_t>(entry.ps()),
+       .round_trip = router.hpcc_round_trip,
+       .acc_period = router.acc_period,
+       .acc_margin_percent = static_cast<std::uint32_t>(router.acc_margin_percent)});
 }
 
 bool ExanetNic::multicasts() const { return !gateware_messages_ && context_.network->multicasts(); }

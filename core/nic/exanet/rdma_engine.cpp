@@ -184,6 +184,9 @@ void RdmaEngine::inject(NodeId node_id, Time now) {
     }
     ++node.turn;
   }
+  if (!paced_) return;
+  send_control(node_id, now);  // what the questions above led to
+  inject_control(node);
 }
 
 // The network has a packet of a transfer.

@@ -31,8 +31,9 @@ FlowNic::FlowNic(const NicSetup& setup)
   require(setup.config.messages == NiConfig::Costs::kTimes, "ni.messages",
           "the flow level has times for messages and no cycles: say 'messages: times' with a packetizer and a "
           "mailbox_word");
-  require(setup.config.pacing == "none", "ni.pacing",
-          "pacing is '" + setup.config.pacing + "': the flow level has max-min fair rates; say none");
+  require(setup.config.congestion_control == "none", "ni.congestion_control",
+          "congestion_control is '" + setup.config.congestion_control +
+              "': the flow level has max-min fair rates; say none");
   require(setup.config.reliability == NiConfig::Reliability::kNone, "ni.reliability",
           "reliability is 'end-to-end': the flow level sends no packet again; say none, or simulate packets (--level "
           "packet)");

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "core/network/network.hpp"
+#include "core/nic/pacing/parameters.hpp"
 #include "core/topology/topology.hpp"
 #include "core/units/time.hpp"
 
@@ -66,6 +67,12 @@ struct PacingSetup {
   std::uint64_t bits_per_second;  // of the interface's link, words as fast as they go
   std::uint32_t packet_bytes, block_bytes;  // largest payload; what is acknowledged at once
   std::function<Time(NodeId src, NodeId dst, std::uint32_t bytes)> zero_load;  // a packet's time in an empty network
+  PacingParameters parameters = {};
+  // Of routers and interfaces alike.
+  std::uint64_t payload_bits_per_second = bits_per_second;  // that the router takes, in packets of the largest payload
+  Time round_trip = Time::us(13);  // RouterConfig::hpcc_round_trip
+  Time acc_period = Time::us(20);
+  std::uint32_t acc_margin_percent = 1;
 };
 
 struct PacingKind {
@@ -73,10 +80,14 @@ struct PacingKind {
   const char* help;  // what it reacts to and how, as a clause
   std::vector<PacingSetup> samples;  // for the contract test, at least one; of those that are made
   std::unique_ptr<Pacing> (*make)(const PacingSetup& setup, NodeId node);  // null: transfers are not paced
+  std::vector<std::string> actions =
+      {};  // it needs routers with one of these queue actions; none: it needs nothing of them
 };
 
 const std::vector<PacingKind>& pacing_kinds();  // "none" first
 // Throws ConfigError, naming those that there are.
 const PacingKind& pacing_kind(const std::string& name);
+// Throws ConfigError, saying what to do, where the routers' queue action gives the rate control nothing to react to.
+void require_its_action(const PacingKind& kind, const std::string& queue_action);
 
 }  // namespace exanet

@@ -5,7 +5,7 @@
 namespace exanet {
 
 // A new rate control is one line here: the function at the end of its file that describes it.
-#define EXANET_PACINGS(entry) entry(none)
+#define EXANET_PACINGS(entry) entry(none) entry(dcqcn) entry(swift) entry(hpcc) entry(acc)
 
 namespace pacings {
 #define EXANET_DECLARE(name) PacingKind name();
@@ -26,7 +26,18 @@ const PacingKind& pacing_kind(const std::string& name) {
     if (name == kind.name) return kind;
     known.append(known.empty() ? "" : ", ").append(kind.name);
   }
-  throw ConfigError("ni.pacing", "there is no rate control \"" + name + "\": use one of " + known);
+  throw ConfigError("ni.congestion_control", "there is no rate control \"" + name + "\": use one of " + known);
+}
+
+void require_its_action(const PacingKind& kind, const std::string& queue_action) {
+  if (kind.actions.empty()) return;
+  std::string known;
+  for (const std::string& action : kind.actions) {
+    if (action == queue_action) return;
+    known.append(known.empty() ? "" : " or ").append(action);
+  }
+  throw ConfigError("router.queue_action", "queue_action is '" + queue_action + "': with 'congestion_control: " +
+                                               kind.name + "', which reacts to what routers note, say " + known);
 }
 
 }  // namespace exanet

@@ -31,7 +31,27 @@ _ABOUT = {
     "burst": "messages that are sent all at once: leave out --load",
     "load": "messages that come at a load, not all at once: give --load, or leave it out",
 }
-_NEEDS = {"--rounds": "burst", "--sharing": "flow", "--grain": "flow", "--pace": "packet", "--warm-up": "load", "--measure": "load"}
+_NEEDS = {
+    "--rounds": "burst", "--sharing": "flow", "--grain": "flow", "--pace": "packet", "--nic": "packet", "--congestion-control": "packet",
+    "--warm-up": "load", "--measure": "load",
+}  # fmt: skip
+
+_Sharing = Annotated[
+    str,
+    typer.Option("--sharing", help="Flow level: max-min (fair shares of what the network can carry) or fifo (shares of greedy senders)."),
+]
+_Nic = Annotated[
+    str | None,
+    typer.Option(
+        "--nic",
+        help=f"Packet level: network interfaces: {registries.nics()}. By default exanet where the machine has a congestion control, "
+        "otherwise ideal.",
+    ),
+]
+_Control = Annotated[
+    str | None,
+    typer.Option("--congestion-control", help=f"Replace the congestion control of the machine's interfaces: {registries.controls()}."),
+]
 
 
 def idle(given: Mapping[str, str]) -> list[str]:
@@ -62,12 +82,7 @@ def command(
     ] = None,
     level: Level = "packet",
     rounds: Annotated[int, typer.Option("--rounds", help="Messages of each sender; each is sent when the previous one has arrived.")] = 1,
-    sharing: Annotated[
-        str,
-        typer.Option(
-            "--sharing", help="Flow level: max-min (fair shares of what the network can carry) or fifo (shares of greedy senders)."
-        ),
-    ] = "max-min",
+    sharing: _Sharing = "max-min",
     grain: Annotated[str, typer.Option("--grain", help="Flow level: events within this time are handled together.")] = "1 ns",
     pace: Annotated[
         str,
@@ -75,6 +90,8 @@ def command(
             "--pace", help="Packet level: send packets as fast as the network accepts them (free), or at the flow level's rates (fair)."
         ),
     ] = "free",
+    nic: _Nic = None,
+    control: _Control = None,
     packets: PacketBytes = None,
     warm_up: Annotated[
         str, typer.Option("--warm-up", help="With --load: simulated time before the measured window; auto: a quarter of --measure.")
@@ -99,7 +116,7 @@ def command(
         from exanet.sim.spec import DEFAULT_BYTES, TrafficSpec, distributions
 
     levels.check(level)
-    described = failing(variant(machine, topology, routing, failed or [], rails=rails, packets=level == "packet"), faults)
+    described = failing(variant(machine, topology, routing, failed or [], rails=rails, control=control, packets=level == "packet"), faults)
     sizes = message if message in distributions() else None
     if message is None:
         size = DEFAULT_BYTES if level == "packet" else None  # at flow level they need no size to be messages
@@ -107,7 +124,7 @@ def command(
         size = None if sizes is not None else size_bytes("--message", message)
     spec = TrafficSpec(
         traffic, packet_size(packets), "poisson", seed, None if warm_up == "auto" else time_ps("--warm-up", warm_up),
-        time_ps("--measure", measure), level, size, sizes, rounds, time_ps("--grain", grain), sharing, pace,
+        time_ps("--measure", measure), level, size, sizes, rounds, time_ps("--grain", grain), sharing, pace, nic,
     )  # fmt: skip
     wanted = [0.0] if loads is None else run.loads(loads)
     run.run(described, wanted, spec, 1, output, as_json, quiet, tables.show_messages)
