@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shortest program of the user-level network library: two ranks send each other bare packets and rank 0 prints the time one way.
-// Build it against the installed library and run it on two nodes of a simulated machine:
+// The shortest program of the user-level network library: two ranks send each other bare packets and rank 0 prints the
+// time one way. Build it against the installed library and run it on two nodes of a simulated machine:
 //
 //     D=$(python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')/exanet
 //     cc -I$D/include pingpong.c -o pingpong $D/lib/libexanet-fi.so -Wl,-rpath,$D/lib

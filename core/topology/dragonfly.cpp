@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dragonfly (Kim, Dally, Scott and Abts 2008): groups of `a` switches in a full mesh, each switch with `p` endpoints and `h` links to other
-// groups, and one link between each two of the a*h + 1 groups. The shape [h] is the balanced one, p = h and a = 2h (h = 3: 342 endpoints,
-// h = 13: 114,582); the shape [p, a, h] any other.
+// Dragonfly (Kim, Dally, Scott and Abts 2008): groups of `a` switches in a full mesh, each switch with `p` endpoints
+// and `h` links to other groups, and one link between each two of the a*h + 1 groups. The shape [h] is the balanced
+// one, p = h and a = 2h (h = 3: 342 endpoints, h = 13: 114,582); the shape [p, a, h] any other.
 //
-// Group G's links to other groups, counted through its switches, lead to groups 0, 1, ... without G (the "absolute" arrangement).
-// Routing is minimal: to the switch of this group that has the link to the destination's group, over it, and to the destination's switch.
-// Links inside the source's group use virtual channel 0, those inside the destination's channel 1, links between groups channel 0: each way
-// climbs (local 0, global 0, local 1), so there is no cycle. A way over two global links is sometimes shorter in links; it is not taken.
+// Group G's links to other groups, counted through its switches, lead to groups 0, 1, ... without G (the "absolute"
+// arrangement). Routing is minimal: to the switch of this group that has the link to the destination's group, over it,
+// and to the destination's switch. Links inside the source's group use virtual channel 0, those inside the
+// destination's channel 1, links between groups channel 0: each way climbs (local 0, global 0, local 1), so there is no
+// cycle. A way over two global links is sometimes shorter in links; it is not taken.
 //
 // A packet to a group of nodes (docs/adr/0018-multicast-groups.md) goes from its source's switch to all switches of its
 // group that have members or a link to a group that has, by channel 0; from there over each such link, once; and in the

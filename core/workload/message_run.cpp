@@ -30,7 +30,8 @@ double alone_ps(const FlowNetwork& network, const MessagePlan::Message& message)
          static_cast<double>(network.latency(route).ps());
 }
 
-// A sender's payload rate: in an open loop what was accepted of it in the window, in a burst what it sent over the time that it took.
+// A sender's payload rate: in an open loop what was accepted of it in the window, in a burst what it sent over the time
+// that it took.
 std::vector<double> sender_rates(const MessageConfig& config, const MessagePlan& plan, const MessageTimes& times) {
   std::map<NodeId, std::pair<double, Time>> senders;
   for (std::size_t m = 0; m < plan.messages.size(); ++m) {

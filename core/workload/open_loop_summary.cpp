@@ -72,7 +72,8 @@ OpenLoopResult OpenLoop::State::summarize() {
   for (const Source& source : s.sources)
     if (source.is_first() && source.dst != kNoNode) shares.push_back(static_cast<double>(t.accepted[source.node]));
   r.fairness = jain(shares);
-  // Where a few senders have more than is taken from them, all others hide it in the sum; the queues of those few show in the mean latency.
+  // Where a few senders have more than is taken from them, all others hide it in the sum; the queues of those few show
+  // in the mean latency.
   const bool grows = s.config.settle && rises(as_doubles(t.batch_ps), as_doubles(t.batch_packets));
   r.saturated = r.created > 0 && (r.measured < r.created || r.accepted_load < 0.9 * r.offered_load || grows);
   r.settled = !s.config.settle || !r.saturated;

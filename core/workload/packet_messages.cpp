@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A message plan at packet level, through interfaces that cost nothing: a packet of each message that may start in turn, as fast as the network
-// takes them; or, if they are paced, no faster than the flow level says that its message can move. What remains between the levels then is
-// not due to how the network shares its links.
+// A message plan at packet level, through interfaces that cost nothing: a packet of each message that may start in
+// turn, as fast as the network takes them; or, if they are paced, no faster than the flow level says that its message
+// can move. What remains between the levels then is not due to how the network shares its links.
 //
-// Paced senders begin at random moments, each within the time of one of its packets, as interfaces with clocks of their own do. In step with each
-// other they would load links that are full to the last word in a pattern that repeats for ever: where a FIFO's packets come as four for one
-// output, then four for another, each output is idle while the head waits for the other.
+// Paced senders begin at random moments, each within the time of one of its packets, as interfaces with clocks of their
+// own do. In step with each other they would load links that are full to the last word in a pattern that repeats for
+// ever: where a FIFO's packets come as four for one output, then four for another, each output is idle while the head
+// waits for the other.
 #include <cmath>
 #include <ctime>
 #include <optional>

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs of communication: what the ranks of a job send each other, and what each of them waits for before it goes on.
+// Programs of communication: what the ranks of a job send each other, and what each of them waits for before it goes
+// on.
 //
-// Problem: applications and collectives are chains of dependencies, and what counts is when the last rank has finished. Model: every rank
-// goes through the same number of steps. In a step it computes, hands all messages of the step to its network interface at
-// once, and waits until the messages that the program says have come to it in that step, and the replies to its own, are there. Messages
-// may come early: each belongs to a step of its receiver. A program is computed, not stored: its functions are pure, so ten thousand ranks
-// of a ring cost no more than ten. Limits: with ideal interfaces sends
+// Problem: applications and collectives are chains of dependencies, and what counts is when the last rank has finished.
+// Model: every rank goes through the same number of steps. In a step it computes, hands all messages of the step to its
+// network interface at once, and waits until the messages that the program says have come to it in that step, and the
+// replies to its own, are there. Messages may come early: each belongs to a step of its receiver. A program is
+// computed, not stored: its functions are pure, so ten thousand ranks of a ring cost no more than ten. Limits: with
+// ideal interfaces sends
 // cost the sender no time and are never waited for.
 //
-// Contract: for each rank and step, the messages that others send there in that step are as many as receives() says (closed_loop_test checks
-// it for every program and many numbers of ranks).
+// Contract: for each rank and step, the messages that others send there in that step are as many as receives() says
+// (closed_loop_test checks it for every program and many numbers of ranks).
 #pragma once
 
 #include <cstdint>
@@ -57,8 +59,8 @@ class Program {
   const ProgramSpec spec_;
 };
 
-// A program is one of these, at the end of its file; the files are listed in make_program.cpp. Collectives are described
-// by their algorithms (core/collectives).
+// A program is one of these, at the end of its file; the files are listed in make_program.cpp. Collectives are
+// described by their algorithms (core/collectives).
 struct ProgramKind {
   const char* name;  // as --job calls it
   const char* help;  // what a rank sends in each round, as a clause

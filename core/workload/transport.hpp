@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries the messages of jobs' ranks: packets from interfaces without costs (packet_transport.cpp), flows (flow_transport.cpp), or the
-// message library of core/protocol over interfaces with costs (library_transport.cpp).
+// Carries the messages of jobs' ranks: packets from interfaces without costs (packet_transport.cpp), flows
+// (flow_transport.cpp), or the message library of core/protocol over interfaces with costs (library_transport.cpp).
 //
-// Contract: a rank begins a step by begin_step(), posts its messages, and ends by doorbell(); all at the queue's present time, which is the same
-// for the three. arrived() comes once for each message, from the queue, when its receiver may go on with it. Where sending and
-// receiving take time of a rank's processor, busy() is true while the rank's own sends are not over, and resumed() says that they are.
+// Contract: a rank begins a step by begin_step(), posts its messages, and ends by doorbell(); all at the queue's
+// present time, which is the same for the three. arrived() comes once for each message, from the queue, when its
+// receiver may go on with it. Where sending and receiving take time of a rank's processor, busy() is true while the
+// rank's own sends are not over, and resumed() says that they are.
 #pragma once
 
 #include <cstdint>

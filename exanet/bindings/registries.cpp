@@ -68,8 +68,9 @@ nb::list all_named(const std::vector<Kind>& kinds) {
   return all;
 }
 
-// By registry, its entries in their order: each has a `name` as machine files and options call it, and a `help`, a clause. Topologies have besides
-// `shape` (what its numbers count), `links` (the kinds, by class), `ordered` (whether dimensions have an order) and `switched`; routings `own` (whether the topology brings it); patterns `figure` (what
+// By registry, its entries in their order: each has a `name` as machine files and options call it, and a `help`, a
+// clause. Topologies have besides `shape` (what its numbers count), `links` (the kinds, by class), `ordered` (whether
+// dimensions have an order) and `switched`; routings `own` (whether the topology brings it); patterns `figure` (what
 // stands behind the colon, "" where nothing does) and `text` (whether that is a text that must be given).
 nb::dict registries() {
   nb::dict d;
