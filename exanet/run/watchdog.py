@@ -112,8 +112,8 @@ def by_call(calls: Sequence[str]) -> str:
 def early_end(calls: Sequence[str], *, python: bool) -> str:
     """Of a deadlock: advice where some ranks have reached MPI_Finalize and others wait for them.
 
-    mpi4py calls MPI_Finalize when the interpreter ends, and no exception can be seen then: `python` programs are told
-    where to look.
+    mpi4py calls MPI_Finalize when the interpreter ends, and the exception is not known there. For programs of Python
+    (`python`) the advice therefore says where its traceback is.
     """
     early = [rank for rank, call in enumerate(calls) if call == "MPI_Finalize"]
     if not early or len(early) == len(calls):
