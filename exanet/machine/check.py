@@ -438,7 +438,7 @@ def _link_problems(model: MachineFile) -> Problems:
         elif (link.word.value * 10**12) % link.rate.value:
             yield (
                 ("links", name, "rate"),
-                f"a word of {link.word.value} bit does not take a whole number of picoseconds; {_words_for(link.rate.value)}",
+                f"{link.word.value} bit do not take a whole number of picoseconds; {_words_for(link.rate.value)}",
             )
 
 

@@ -104,9 +104,9 @@ def test_a_deadlock_names_the_rank_that_an_exception_ended(exanet_run: Runner, s
 
 
 @pytest.mark.parametrize("mpi", ["auto", "mpich"])
-def test_a_script_that_is_missing_leaves_nothing(exanet_run: Runner, stack: Stack, tmp_path: Path, mpi: str) -> None:
-    done = exanet_run(stack, 2, [stack.python, "missing.py"], options=("--mpi", mpi), code=2)
-    assert done.errors == "error: script 'missing.py' is missing: there is no such file; check its name, or give its path\n"
+def test_a_script_that_is_missing_leaves_nothing(exanet_run: Runner, mpich: Stack, mpi: str) -> None:
+    done = exanet_run(mpich, 2, [mpich.python, "missing.py"], options=("--mpi", mpi), code=2)
+    assert done.errors == "exanet: error: script 'missing.py' is missing: there is no such file; check its name, or give its path\n"
     assert not done.folder.exists()
 
 

@@ -224,7 +224,7 @@ def test_another_shape_gets_the_virtual_channels_that_it_needs() -> None:
     found = sim.variant("exanest", "jellyfish:20,6,3,1", None, [])
     assert found.resolve()["router"]["virtual_channels"] == found.model.router.virtual_channels.value == 3
     assert sim.variant("exanest", "fat-tree:4,4", None, []).model.router.virtual_channels.value == 2
-    with pytest.raises(InputError, match=r"^command line:1:1: error: 599 ports with 2 channels"):
+    with pytest.raises(InputError, match=r"^command line:1:1: error: a router with 599 ports of 2 channels"):
         sim.variant("exanest", "full-mesh:600", None, [])
 
 
