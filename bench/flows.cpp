@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flows on a torus in SimGrid's flow model, all started at once: what bench/flows.py compares with. It reads a line `X Y Z RATE` (sides, bytes a
-// second of a link), then a line `SRC DST BYTES` for each flow, and prints `flows COUNT CPU_S LAST_S MEAN_S`.
+// Flows on a torus in SimGrid's flow model, all started at once: what bench/flows.py compares with. It reads a line `X
+// Y Z RATE` (sides, bytes a second of a link), then a line `SRC DST BYTES` for each flow, and prints `flows COUNT CPU_S
+// LAST_S MEAN_S`.
 //
 // CM02 is SimGrid's plain max-min fair sharing: no factors of bandwidth or latency, no cross traffic, no TCP window.
 #include <sys/resource.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limit of any simulator whose ranks are processes: N processes in a ring on one core, each of which wakes the next and sleeps. Nothing
-// else happens, so its rate is that of the host's context switch between processes with a futex, the cheapest way there is to say "your turn".
+// The limit of any simulator whose ranks are processes: N processes in a ring on one core, each of which wakes the next
+// and sleeps. Nothing else happens, so its rate is that of the host's context switch between processes with a futex,
+// the cheapest way there is to say "your turn".
 // usage: handoff PROCESSES HANDOVERS; prints "handovers COUNT WALL_S 0" as patterns.c prints its timings.
 #define _GNU_SOURCE
 #include <linux/futex.h>

@@ -3,10 +3,11 @@
  *
  *   patterns PATTERN WARM COUNT     PATTERN: pingpong | halo | halo8 | allreduce
  *
- * pingpong: 8-byte messages to and fro between rank i and rank i + n/2, all pairs at once; halo: every rank exchanges 1 KB with its four
- * neighbours on a periodic square, and halo8 8 bytes; allreduce: 8 bytes, all ranks. WARM rounds are not timed. Rank 0 prints one line: what was counted
- * (messages, or operations for allreduce), how often, the wall seconds of the timed part, and the simulated seconds per round.
- * Wall time comes straight from the kernel, since a simulator makes the usual clocks read simulated time. */
+ * pingpong: 8-byte messages to and fro between rank i and rank i + n/2, all pairs at once; halo: every rank
+ * exchanges 1 KB with its four neighbours on a periodic square, and halo8 8 bytes; allreduce: 8 bytes, all ranks.
+ * WARM rounds are not timed. Rank 0 prints one line: what was counted (messages, or operations for allreduce), how
+ * often, the wall seconds of the timed part, and the simulated seconds per round. Wall time comes straight from the
+ * kernel, since a simulator makes the usual clocks read simulated time. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdio.h>

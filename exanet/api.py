@@ -59,7 +59,11 @@ def load(directory: Name) -> Run | Results:
     if not found or "run" in found:
         return results.load(place)
     try:
-        read = {name: json.loads((place / f"{name}.json").read_text()) for name in ("summary", "run") if (place / f"{name}.json").exists()}
+        read = {
+            name: json.loads((place / f"{name}.json").read_text(encoding="utf-8"))
+            for name in ("summary", "run")
+            if (place / f"{name}.json").exists()
+        }
         tables = {file.stem: pl.read_parquet(file) for file in sorted(place.glob("*.parquet"))}
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{place}: cannot read the results: {error}") from None

@@ -150,7 +150,9 @@ def _descendants(pid: int) -> list[int]:
     parents: dict[int, list[int]] = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError, IndexError):
-            parents.setdefault(int(entry.read_text().rpartition(")")[2].split()[1]), []).append(int(entry.parent.name))
+            parents.setdefault(int(entry.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1]), []).append(
+                int(entry.parent.name)
+            )
     found: list[int] = []
     todo = [pid]
     while todo:

@@ -69,7 +69,7 @@ def pytest(name: str, *, tries: int = 1) -> str:
 
 # In the order in which they are started, where they need not wait: what is soon known first, then long chains.
 PARTS = [
-    Part("lint-format", "tools/format.sh --dry-run --Werror"),
+    Part("lint-format", "tools/format.sh --dry-run --Werror && python tools/widths.py"),
     Part("lint-python", "ruff check . && ruff format --check . && mypy && python tools/words.py"),
     Part("lint-gateware", f"python gateware/lint.py {FOUND}"),
     Part("package", "tools/setup.sh package", share=1),

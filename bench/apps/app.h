@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the miniature applications of bench/applications.py share: the size of the job, and the line that each prints at its end.
+ * What the miniature applications of bench/applications.py share: the size of the job, and the line that each prints
+ * at its end.
  *
  *   APPLICATION SIZE ROUNDS
  *
- * Rank 0 prints `answer VALUE`, which does not depend on the simulator, to eleven digits that no order of additions changes. */
+ * Rank 0 prints `answer VALUE`, which does not depend on the simulator, to eleven digits that no order of additions
+ * changes. */
 #ifndef EXANET_BENCH_APP_H
 #define EXANET_BENCH_APP_H
 

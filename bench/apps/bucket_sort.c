@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sorts integers of 20 bits, 2^SIZE of them for each rank: in each round counts of 1024 buckets are added up over all ranks, and each key goes to the rank
- * that has its bucket (MPI_Alltoall of counts, MPI_Alltoallv of keys). */
+ * Sorts integers of 20 bits, 2^SIZE of them for each rank: in each round counts of 1024 buckets are added up over
+ * all ranks, and each key goes to the rank that has its bucket (MPI_Alltoall of counts, MPI_Alltoallv of keys). */
 #include <stdint.h>
 
 #include "app.h"

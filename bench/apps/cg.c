@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Conjugate gradients on the seven-point Laplacian of a cube of SIZE points a side for each rank, the ranks a row along z: two planes of
- * neighbours and two allreduces of 8 bytes a round. */
+ * Conjugate gradients on the seven-point Laplacian of a cube of SIZE points a side for each rank, the ranks a row
+ * along z: two planes of neighbours and two allreduces of 8 bytes a round. */
 #include "app.h"
 
 static int n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A Fourier transform of a cube of SIZE complex points a side, a power of two and a multiple of the ranks, there and back in each round: slabs along z,
- * and a transpose (MPI_Alltoall) to slabs along y and another one back. */
+ * A Fourier transform of a cube of SIZE complex points a side, a power of two and a multiple of the ranks, there and
+ * back in each round: slabs along z, and a transpose (MPI_Alltoall) to slabs along y and another one back. */
 #include <complex.h>
 
 #include "app.h"

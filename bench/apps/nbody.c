@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Bodies that attract each other, SIZE of them for each rank: in each round all of them go round the ring of ranks once. */
+ * Bodies that attract each other, SIZE of them for each rank: in each round all of them go round the ring of ranks
+ * once. */
 #include "app.h"
 
 struct body {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Heat on a torus, a square of SIZE points a side for each rank, the ranks a rectangle: four edges a round to and from neighbours. */
+ * Heat on a torus, a square of SIZE points a side for each rank, the ranks a rectangle: four edges a round to and
+ * from neighbours. */
 #include "app.h"
 
 int main(int argc, char **argv) {

@@ -5,9 +5,9 @@
 // (core/workload/collectives.cpp), and real programs get it from the simulator and carry it out by calls of their MPI
 // library (runtime/coordinator/trees.cpp, runtime/collectives/bcast.c).
 //
-// Contract: each message is received, by the rank that it is sent to; no rank waits for ever, even if each message waits
-// for its receive; whoever is to have data of another rank has heard from it at the end. collectives_contract_test.cpp
-// checks it for every algorithm of the registry.
+// Contract: each message is received, by the rank that it is sent to; no rank waits for ever, even if each message
+// waits for its receive; whoever is to have data of another rank has heard from it at the end.
+// collectives_contract_test.cpp checks it for every algorithm of the registry.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Are as many bytes sent as there must be, do rules choose what can carry a call out, and are unknown names refused? What every
-// algorithm has to do is in collectives_contract_test.cpp.
+// Are as many bytes sent as there must be, do rules choose what can carry a call out, and are unknown names refused?
+// What every algorithm has to do is in collectives_contract_test.cpp.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -228,8 +228,8 @@ TEST_CASE("Open MPI's algorithms send as many messages and bytes as their source
   CHECK(sent("bcast", "split-binary", 8, n) == 7 * n);
   CHECK(sent("bcast", "split-binary", 9, n) == 8 * n);
   CHECK(sent("bcast", "open-mpi-scatter-doubling", 16, n) == sent("bcast", "scatter-doubling", 16, n));
-  // Of 5 ranks, a piece of n each: 1 + 2 + 1 + 1 pieces along the tree; 2 + 2 between neighbours, 4 times 2 between pairs;
-  // 4 to the last rank, whose one goes back, and on to the three others, who have had no partner.
+  // Of 5 ranks, a piece of n each: 1 + 2 + 1 + 1 pieces along the tree; 2 + 2 between neighbours, 4 times 2 between
+  // pairs; 4 to the last rank, whose one goes back, and on to the three others, who have had no partner.
   CHECK(sent("bcast", "open-mpi-scatter-doubling", 5, 5 * n) == (1 + 2 + 1 + 1 + 4 + 8 + 4 + 1 + 3) * n);
   CHECK(sent("reduce", "libnbc-chain", 3, n + 8) == 2 * (n + 8));
   const SelectionRules& rules = selection_rules("open-mpi");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives in which everybody has something for everybody: allgathers by doubling what each has, and exchanges of all
-// with all.
+// Collectives in which everybody has something for everybody: allgathers by doubling what each has, and exchanges of
+// all with all.
 //
-// Problem: each rank has a block for all, or one for each. Model: blocks that go the same way travel together, so that a
-// logarithm of rounds is enough (doubling, Bruck), or each goes by itself, to one partner a step or to many at once. Limits:
-// what is chosen by size is for blocks of one size; how many messages MPICH posts at once is a default of its settings
-// (MPIR_CVAR_ALLTOALL_THROTTLE).
+// Problem: each rank has a block for all, or one for each. Model: blocks that go the same way travel together, so that
+// a logarithm of rounds is enough (doubling, Bruck), or each goes by itself, to one partner a step or to many at once.
+// Limits: what is chosen by size is for blocks of one size; how many messages MPICH posts at once is a default of its
+// settings (MPIR_CVAR_ALLTOALL_THROTTLE).
 //
 // Sources: Bruck and others, "Efficient algorithms for all-to-all communications in multiport message-passing systems"
 // (1997); Thakur, Rabenseifner and Gropp (2005).

@@ -3,8 +3,8 @@
 //
 // Problem: a copy is written to memory as it comes, and nothing asks for it again. Model: what fits an eager message
 // goes at once, into mailboxes. For what is longer each rank posts its buffer first, and a binomial tree of empty
-// messages signals to the root that all have. One rank of each node takes part, and sends to those beside it when it has
-// all. Limits: a lost packet is lost, as nobody acknowledges.
+// messages signals to the root that all have. One rank of each node takes part, and sends to those beside it when it
+// has all. Limits: a lost packet is lost, as nobody acknowledges.
 #include <utility>
 
 #include "core/collectives/network_trees.hpp"

@@ -3,11 +3,12 @@
 //
 // Problem: data of a root is to reach all ranks, or data of all to reach the root, in as few rounds as can be. Model:
 // in each round of a binomial tree whoever has the data gives it to one more rank. Distances between the two halve from
-// round to round (MPICH's trees: a rank's parent is its number without the lowest bit), or double (the number without the
-// highest bit). A reduction goes the same tree backwards. Limits: a reduction in the order of ranks, for operations that
-// do not commute, goes to rank 0 and from there to the root.
+// round to round (MPICH's trees: a rank's parent is its number without the lowest bit), or double (the number without
+// the highest bit). A reduction goes the same tree backwards. Limits: a reduction in the order of ranks, for operations
+// that do not commute, goes to rank 0 and from there to the root.
 //
-// Source: Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH" (2005), section 4.
+// Source: Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH" (2005),
+// section 4.
 #include <algorithm>
 #include <bit>
 

@@ -41,7 +41,8 @@ const char* collective_name(Collective collective);
 
 class RankPlaces;
 
-// A collective as a rank that takes part knows it. Sizes are in bytes; of collectives with a size for each rank those are listed.
+// A collective as a rank that takes part knows it. Sizes are in bytes; of collectives with a size for each rank those
+// are listed.
 struct CollectiveCall {
   std::uint32_t ranks = 1, me = 0, root = 0;
   bool built_in = true, commutative = true, in_place = false;
@@ -60,8 +61,8 @@ struct CollectiveCall {
   }
   std::uint32_t relative() const { return (me + ranks - root) % ranks; }  // to the root
   std::uint32_t absolute(std::uint32_t relative) const { return (relative + root) % ranks; }
-  // The lowest bit of the rank's number counted from the root, by which it hangs on its parent in a binomial tree; of the
-  // root, the first power of two that is not below the number of ranks.
+  // The lowest bit of the rank's number counted from the root, by which it hangs on its parent in a binomial tree; of
+  // the root, the first power of two that is not below the number of ranks.
   std::uint32_t lowest_bit() const {
     const std::uint32_t number = relative();
     return number == 0 ? std::bit_ceil(ranks) : number & ~(number - 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does every algorithm of the registry keep the contract of algorithm.hpp, for many numbers of ranks, roots and sizes? Extensions'
-// algorithms, too (docs/extend.md).
+// Does every algorithm of the registry keep the contract of algorithm.hpp, for many numbers of ranks, roots and sizes?
+// Extensions' algorithms, too (docs/extend.md).
 #include <doctest/doctest.h>
 
 #include <set>

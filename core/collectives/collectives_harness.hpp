@@ -49,7 +49,8 @@ struct CarriedOut {
 };
 
 // Carries out the schedules of all ranks. A message takes along what its sender had when its stage began; messages
-// between two ranks keep their order. `synchronous`: a stage's sends are over once they have been received, else at once.
+// between two ranks keep their order. `synchronous`: a stage's sends are over once they have been received, else at
+// once.
 class Execution {
  public:
   Execution(const std::vector<Schedule>& schedules, bool synchronous)

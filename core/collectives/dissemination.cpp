@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dissemination barrier: in each round a rank signals to the one at twice the distance that it, and all whose signals it has, are there.
+// The dissemination barrier: in each round a rank signals to the one at twice the distance that it, and all whose
+// signals it has, are there.
 //
 // Source: Hensgen, Finkel and Manber, "Two algorithms for barrier synchronization" (1988).
 #include <bit>

@@ -2,12 +2,13 @@
 // Reductions by exchanging whole vectors (recursive doubling), and by exchanging halves of halves (Rabenseifner).
 //
 // Problem: all ranks are to have a reduction in a logarithm of rounds; long vectors are to be sent about twice at most.
-// Model: partners differ in one bit of their numbers. They exchange all that they have, or each keeps the half of a vector
-// that it goes on reducing, and the same partners give each other what is reduced, backwards. Ranks beyond a power of two
-// join in pairs before, and get the result after. The nearest partner comes first (MPICH), or the farthest. Limits: as in
-// rings.cpp, parts are whole elements, or all of one size, of a byte at least.
+// Model: partners differ in one bit of their numbers. They exchange all that they have, or each keeps the half of a
+// vector that it goes on reducing, and the same partners give each other what is reduced, backwards. Ranks beyond a
+// power of two join in pairs before, and get the result after. The nearest partner comes first (MPICH), or the
+// farthest. Limits: as in rings.cpp, parts are whole elements, or all of one size, of a byte at least.
 //
-// Sources: Rabenseifner, "Optimization of collective reduction operations" (2004); Thakur, Rabenseifner and Gropp (2005).
+// Sources: Rabenseifner, "Optimization of collective reduction operations" (2004); Thakur, Rabenseifner and Gropp
+// (2005).
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -18,8 +19,8 @@ namespace exanet {
 
 namespace {
 
-// The power of two of ranks that exchange, and the pairs of the others: of each of the first `rest` pairs one rank takes part, the odd one where
-// `odd`, else the even one.
+// The power of two of ranks that exchange, and the pairs of the others: of each of the first `rest` pairs one rank
+// takes part, the odd one where `odd`, else the even one.
 struct Core {
   Core(const CollectiveCall& c, bool odd) : size(std::bit_floor(c.ranks)), rest(c.ranks - size), odd_stays(odd) {
     if (c.me >= 2 * rest)
@@ -84,7 +85,8 @@ void double_up(const CollectiveCall& c, std::uint32_t round, Schedule& out) {
 struct Part {
   Part(const CollectiveCall& c, std::uint32_t size)
       : elements(c.elements()), width(std::max<std::uint64_t>(c.element_bytes, 1)), blocks(size), last(size) {}
-  // Bytes of the blocks [from, to), of which the first ones are longer by an element where they do not divide the vector.
+  // Bytes of the blocks [from, to), of which the first ones are longer by an element where they do not divide the
+  // vector.
   std::uint64_t sum(std::uint32_t from, std::uint32_t to) const {
     const std::uint64_t rest = elements % blocks;
     return (elements / blocks * (to - from) + std::min<std::uint64_t>(to, rest) - std::min<std::uint64_t>(from, rest)) *
@@ -132,8 +134,8 @@ void rabenseifner(const CollectiveCall& c, std::uint32_t round, Schedule& out) {
   between_pairs(c, core, round, 2 * levels, exchange, out);
 }
 
-// As the allreduce, but the blocks gather along a tree at the root. A root that has left the core at the beginning takes the place of the core's
-// first rank.
+// As the allreduce, but the blocks gather along a tree at the root. A root that has left the core at the beginning
+// takes the place of the core's first rank.
 void reduce_rabenseifner(const CollectiveCall& c, Schedule& out) {
   const Core core(c, false);
   join_pairs(c, core, out);

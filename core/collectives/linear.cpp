@@ -2,8 +2,8 @@
 // No tree: the root, or each rank, deals with every other one itself, in turn or with all at once.
 //
 // Problem: trees hand the same data on several times, and have to be known. Model: the root sends to each rank, or
-// receives from each. Limits: the root's messages, and its memory, grow with the number of ranks; what of it is in turn and
-// what at once is as Open MPI has it.
+// receives from each. Limits: the root's messages, and its memory, grow with the number of ranks; what of it is in turn
+// and what at once is as Open MPI has it.
 //
 // Source: what coll/base, coll/basic and coll/libnbc of Open MPI 4.1.4 do, read from their sources, and MPICH for
 // MPI_Gatherv and MPI_Scatterv.
@@ -111,8 +111,8 @@ void allgather_linear(const CollectiveCall& c, Schedule& out) {
   out.stage();
 }
 
-// Blocks of one size are received from the next rank on, and sent to the one before on; those of several in the order of
-// ranks, also empty ones.
+// Blocks of one size are received from the next rank on, and sent to the one before on; those of several in the order
+// of ranks, also empty ones.
 void alltoall_linear(const CollectiveCall& c, Schedule& out) {
   const bool one_size = c.sent.empty() && c.received.empty();
   for (std::uint32_t i = 0; i < c.ranks; ++i)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds the trees of network_trees.hpp: finds the units of the network, and links the ranks of each.
 //
-// Problem: a tree is to enter each node, switch and group of switches once. Model: units nest; the ranks of one are covered
-// from the rank that it is entered by, recursively. Limits: the tree is made by one rank for all, and kept by communicator.
+// Problem: a tree is to enter each node, switch and group of switches once. Model: units nest; the ranks of one are
+// covered from the rank that it is entered by, recursively. Limits: the tree is made by one rank for all, and kept by
+// communicator.
 #include "core/collectives/network_trees.hpp"
 
 #include <algorithm>
@@ -15,7 +16,8 @@ namespace exanet {
 
 namespace {
 
-// Numbers the parts of the network that hang together without links of the last kind, by node. With one kind of link each router is a part.
+// Numbers the parts of the network that hang together without links of the last kind, by node. With one kind of link
+// each router is a part.
 std::vector<std::uint32_t> parts_without_last_links(const Topology& t) {
   std::uint8_t last = 0;
   const auto each_link = [&t](auto visit) {

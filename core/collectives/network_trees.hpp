@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trees of a broadcast that know the network: each unit of it (a node, a switch, a group of switches) is entered once.
 //
-// Problem: a tree by numbers of ranks sends the same data over a link between two groups many times. Model: units are nested: ranks of a node, nodes
-// of a switch, switches that reach each other without links of the last kind (a dragonfly's groups), and all. Between the units of a level the data goes
-// along a binary tree, one message a unit, from the rank to the nearest one, by hops. Local link first (LLF): a unit is covered before anything leaves
-// it, and what leaves it is sent by those of its ranks that have the least to send. Global link first (GLF): the rank that a unit is entered by sends
-// on to other units of the highest level first, then to those of the next.
+// Problem: a tree by numbers of ranks sends the same data over a link between two groups many times. Model: units are
+// nested: ranks of a node, nodes of a switch, switches that reach each other without links of the last kind (a
+// dragonfly's groups), and all. Between the units of a level the data goes along a binary tree, one message a unit,
+// from the rank to the nearest one, by hops. Local link first (LLF): a unit is covered before anything leaves it, and
+// what leaves it is sent by those of its ranks that have the least to send. Global link first (GLF): the rank that a
+// unit is entered by sends on to other units of the highest level first, then to those of the next.
 //
-// Source: the names and the order of links are RED-SEA's (D1.4, section 12.2); its trees are not published, so these are ours.
+// Source: the names and the order of links are RED-SEA's (D1.4, section 12.2); its trees are not published, so these
+// are ours.
 #pragma once
 
 #include <cstdint>
@@ -77,7 +79,8 @@ class RankPlaces {
   // A reference that holds. Contract: multicasts().
   const BroadcastGroup& broadcast_group(const CollectiveCall& call);
 
-  // The interfaces' tree of a communicator for vectors of so many bytes, the same for all its ranks; none where they have not one.
+  // The interfaces' tree of a communicator for vectors of so many bytes, the same for all its ranks; none where they
+  // have not one.
   std::optional<std::uint32_t> reduction_tree(const CollectiveCall& call, std::uint64_t bytes);
   // A rank's call that was to go by units goes by messages: why, and how often so far.
   void add_by_messages(const CollectiveCall& call, const char* collective, std::uint64_t bytes, bool unit_has_it);

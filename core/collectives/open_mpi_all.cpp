@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives of Open MPI in which all ranks get something: compositions by its own rules, and halving its way.
 //
-// Problem: a replay is to send what Open MPI sends. Model: where it makes a collective of others, those are planned by its
-// selection rules or by name; its halving joins ranks beyond a power of two by halves. Limits: where Open MPI posts a receive
-// one step ahead, it is posted with its own step here (the ring).
+// Problem: a replay is to send what Open MPI sends. Model: where it makes a collective of others, those are planned by
+// its selection rules or by name; its halving joins ranks beyond a power of two by halves. Limits: where Open MPI posts
+// a receive one step ahead, it is posted with its own step here (the ring).
 //
 // Source: what coll/base, coll/tuned and coll/libnbc of Open MPI 4.1.4 do, read from their sources.
 #include <algorithm>
@@ -31,7 +31,8 @@ void by_rules(Collective collective, const CollectiveCall& c, Schedule& out) {
   plan_collective({collective}, c, {}, selection_rules("open-mpi"), out);
 }
 
-// Ranks beyond a power of two join the even one before them by halves; then what a rank keeps is halved with each partner.
+// Ranks beyond a power of two join the even one before them by halves; then what a rank keeps is halved with each
+// partner.
 struct Halved {
   Halved(const CollectiveCall& c, Schedule& out) : size(std::bit_floor(c.ranks)), rest(c.ranks - size) {
     const std::uint64_t width = std::max<std::uint64_t>(c.element_bytes, 1), left = c.elements() / 2 * width;
@@ -125,7 +126,8 @@ void reduce_scatterv_by_root(const CollectiveCall& c, Schedule& out) {
   plan_algorithm("scatterv", "linear", blocks, out);
 }
 
-// Reduces to rank 0, which gives each its block: by the rules of MPI_Scatter, or, if they differ, to one after the other.
+// Reduces to rank 0, which gives each its block: by the rules of MPI_Scatter, or, if they differ, to one after the
+// other.
 void reduce_scatter_by_root(const CollectiveCall& c, Schedule& out) {
   const auto same = [&c](std::uint64_t bytes) { return bytes == c.received[0]; };
   if (!std::all_of(c.received.begin(), c.received.end(), same)) return reduce_scatterv_by_root(c, out);

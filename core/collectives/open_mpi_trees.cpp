@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trees of Open MPI: chains, binary, binomial and k-nomial trees, and those in the order of ranks.
 //
-// Problem: a replay is to send what Open MPI sends. Model: a rank's place in a tree is its parent and its children; data
-// goes down it, to all children at once, or up. Limits: its fixed rules name no size of segments, so a vector goes whole;
-// where Open MPI posts a receive one step ahead, it is posted with those of all children here.
+// Problem: a replay is to send what Open MPI sends. Model: a rank's place in a tree is its parent and its children;
+// data goes down it, to all children at once, or up. Limits: its fixed rules name no size of segments, so a vector goes
+// whole; where Open MPI posts a receive one step ahead, it is posted with those of all children here.
 //
 // Source: what coll/base, coll/tuned and coll/libnbc of Open MPI 4.1.4 do, read from their sources.
 #include <algorithm>
@@ -29,7 +29,8 @@ struct Place {
 Place in_binary_tree(const CollectiveCall& c) {
   const std::uint32_t relative = c.relative(), width = std::bit_floor(relative + 1);
   Place place{relative == 0, 0, {}};
-  // A rank of a level of 2^k ranks, from 2^k - 1 on, hangs on that of the level above which is the same number modulo its width.
+  // A rank of a level of 2^k ranks, from 2^k - 1 on, hangs on that of the level above which is the same number modulo
+  // its width.
   if (!place.is_root) {
     const std::uint32_t above = width / 2;
     place.parent = c.absolute(above - 1 + (relative + 1 - width) % above);
@@ -154,8 +155,8 @@ void bcast_libnbc_binomial(const CollectiveCall& c, Schedule& out) {
   spread(from_rank_0(in_binomial_tree, c), c.bytes, out);
 }
 
-// Each half of the vector goes down one side of the binary tree, whose odd places, counted from the root, are left; then
-// neighbours exchange halves, and the root gives the right one to a last rank that has no neighbour.
+// Each half of the vector goes down one side of the binary tree, whose odd places, counted from the root, are left;
+// then neighbours exchange halves, and the root gives the right one to a last rank that has no neighbour.
 void bcast_split_binary(const CollectiveCall& c, Schedule& out) {
   if (c.elements() < 2 || c.ranks < 3) return bcast_chain(c, out);
   const std::uint64_t width = std::max<std::uint64_t>(c.element_bytes, 1);
@@ -178,8 +179,8 @@ void bcast_split_binary(const CollectiveCall& c, Schedule& out) {
   }
 }
 
-// Pieces of as many whole elements go to the ranks along a binomial tree, and all get all by recursive doubling. Where a
-// rank has no partner, one of those that have the partner's pieces already gives them on, by halves of the ranks.
+// Pieces of as many whole elements go to the ranks along a binomial tree, and all get all by recursive doubling. Where
+// a rank has no partner, one of those that have the partner's pieces already gives them on, by halves of the ranks.
 void bcast_open_mpi_scatter_doubling(const CollectiveCall& c, Schedule& out) {
   const std::uint64_t width = std::max<std::uint64_t>(c.element_bytes, 1);
   const std::uint64_t each = (c.elements() + c.ranks - 1) / c.ranks * width;

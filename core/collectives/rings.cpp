@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rings: each rank sends to the next one what it has got, or reduced, last.
 //
-// Problem: long vectors are to pass each link as few times as can be. Model: a vector is cut into a block for each rank;
-// a block is reduced on its way round, and goes round once more. Blocks of an allgather go round once, as they are. Limits:
-// blocks are whole elements, the first ones longer by one where ranks do not divide them, or all of one size, rounded up;
-// blocks of an allgather of several sizes go on in pieces, as a setting of MPICH says (MPIR_CVAR_ALLGATHERV_PIPELINE_MSG_SIZE).
+// Problem: long vectors are to pass each link as few times as can be. Model: a vector is cut into a block for each
+// rank; a block is reduced on its way round, and goes round once more. Blocks of an allgather go round once, as they
+// are. Limits: blocks are whole elements, the first ones longer by one where ranks do not divide them, or all of one
+// size, rounded up; blocks of an allgather of several sizes go on in pieces, as a setting of MPICH says
+// (MPIR_CVAR_ALLGATHERV_PIPELINE_MSG_SIZE).
 //
 // Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations" (2009); Thakur,
 // Rabenseifner and Gropp (2005) for the allgather.

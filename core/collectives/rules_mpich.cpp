@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Source: the selection table of MPICH 5.0 (src/mpi/coll/coll_selection.json, also printed in the library), for ranks of
-// which no two share a node, as `exanet run` sets for MPICH.
+// Source: the selection table of MPICH 5.0 (src/mpi/coll/coll_selection.json, also printed in the library), for ranks
+// of which no two share a node, as `exanet run` sets for MPICH.
 #include <bit>
 
 #include "core/collectives/registry.hpp"

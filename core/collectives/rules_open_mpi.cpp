@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Source: the fixed decisions of Open MPI 4.1.4's coll/tuned, and for nonblocking calls those of its coll/libnbc. The
-// limits of coll/tuned are the same in 4.1.0 to 4.1.8 and in 5.0.0 to 5.0.10. Collectives on which coll/tuned has no say
-// are coll/basic's.
+// limits of coll/tuned are the same in 4.1.0 to 4.1.8 and in 5.0.0 to 5.0.10. Collectives on which coll/tuned has no
+// say are coll/basic's.
 //
 // Limits: in the place of a butterfly or recursive doubling of MPI_Reduce_scatter and MPI_Reduce_scatter_block stands
 // recursive halving. A nonblocking reduction by a chain is not cut into segments.
@@ -355,8 +355,8 @@ const char* select_as_open_mpi(Collective collective, const CollectiveCall& c, b
   }
 }
 
-// Seen in its runs: who is a member of what, and then the largest of the numbers that are free, whether all have it free,
-// and that all have the communicator, by nonblocking reductions.
+// Seen in its runs: who is a member of what, and then the largest of the numbers that are free, whether all have it
+// free, and that all have the communicator, by nonblocking reductions.
 void agree_as_open_mpi(Creation creation, const CollectiveCall& parent, Schedule& out) {
   if (parent.ranks < 2) return;
   const SelectionRules& rules = selection_rules("open-mpi");

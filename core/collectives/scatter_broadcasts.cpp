@@ -6,7 +6,8 @@
 // sends about twice the message. Limits: doubling takes a power of two of ranks, and is the ring elsewhere; where MPICH
 // sends the pieces at once, a first child gets what is behind its place as MPICH's runs show it.
 //
-// Source: Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH" (2005), section 5.
+// Source: Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH" (2005),
+// section 5.
 #include <algorithm>
 #include <bit>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collective operation as one rank carries it out: messages to send and receive, in stages, each of which begins when all of the one before is complete.
+// A collective operation as one rank carries it out: messages to send and receive, in stages, each of which begins when
+// all of the one before is complete.
 #pragma once
 
 #include <algorithm>

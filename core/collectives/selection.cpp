@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the algorithm of a call, and plans it.
 //
-// Problem: an algorithm is chosen by the user, or by rules, for each collective. Model: a choice by name goes first, where
-// the algorithm can carry the call out beside others; else the rules of an MPI library name one. Limits: a collective
-// without data is begun only where the library begins it.
+// Problem: an algorithm is chosen by the user, or by rules, for each collective. Model: a choice by name goes first,
+// where the algorithm can carry the call out beside others; else the rules of an MPI library name one. Limits: a
+// collective without data is begun only where the library begins it.
 #include "core/collectives/selection.hpp"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes structs as bytes, and reads them again in another process of the same build: whatever has a visit() (core/config/visit.hpp), and
-// records that can be copied as they lie.
+// Writes structs as bytes, and reads them again in another process of the same build: whatever has a visit()
+// (core/config/visit.hpp), and records that can be copied as they lie.
 //
-// Contract: what is read in the order in which it was written is equal to it. Reading throws std::length_error where the bytes end too
-// early. No version and no names: both ends are one build.
+// Contract: what is read in the order in which it was written is equal to it. Reading throws std::length_error where
+// the bytes end too early. No version and no names: both ends are one build.
 #pragma once
 
 #include <array>

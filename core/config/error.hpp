@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refuses a configuration: each problem travels as data, the path of the key to blame and a sentence that says what to do.
+// Refuses a configuration: each problem travels as data, the path of the key to blame and a sentence that says what to
+// do.
 //
-// A path names a key as the resolved description does, with dots between the sections and a link's kind in place of its number:
-// "router.inter_fifo_words", "links.inter-qfdb.latency_ps", "topology.shape". It is empty where no single key is to blame. Whoever knows
-// the text that a user wrote (exanet/machine) finds the place of a path there, and never looks at the sentence.
+// A path names a key as the resolved description does, with dots between the sections and a link's kind in place of its
+// number: "router.inter_fifo_words", "links.inter-qfdb.latency_ps", "topology.shape". It is empty where no single key
+// is to blame. Whoever knows the text that a user wrote (exanet/machine) finds the place of a path there, and never
+// looks at the sentence.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +45,8 @@ inline void require(bool condition, const std::string& path, const std::string& 
   if (!condition) throw ConfigError(path, text);
 }
 
-// Returns `value`. Throws ConfigError unless it is from `least` to `most`, which lie in 32 bits; `name` begins the sentence.
+// Returns `value`. Throws ConfigError unless it is from `least` to `most`, which lie in 32 bits; `name` begins the
+// sentence.
 inline std::uint32_t require_in_range(std::int64_t value, std::int64_t least, std::int64_t most,
                                       const std::string& path, const std::string& name) {
   require(value >= least && value <= most, path,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names the keys of a configuration once, for whoever reads, prints, lists or tests them.
 //
-// Contract: beside each configuration struct stands `template <typename V> void visit(Struct& c, V&& v)`, which calls v(key, field) for each
-// field that the resolved description has, and v(key, field, kOptional) for one that keeps its default where the description is silent. A key
-// ends in its unit (a Time's in _ps). A field is a number, a bool, a Time, a text, an enumeration, another such struct, or a vector or an
-// optional of these; an optional struct is absent where its key is. A constant is thus two lines side by side in the struct's file.
+// Contract: beside each configuration struct stands `template <typename V> void visit(Struct& c, V&& v)`, which calls
+// v(key, field) for each field that the resolved description has, and v(key, field, kOptional) for one that keeps its
+// default where the description is silent. A key ends in its unit (a Time's in _ps). A field is a number, a bool, a
+// Time, a text, an enumeration, another such struct, or a vector or an optional of these; an optional struct is absent
+// where its key is. A constant is thus two lines side by side in the struct's file.
 //
 // The names of an enumeration stand in kChoices<E>, beside it.
 #pragma once
@@ -31,7 +32,8 @@ struct EnumName {
 template <typename E>
 inline constexpr std::array<EnumName<E>, 0> kChoices{};
 
-// Makes the list of an enumeration's names: `template <> inline constexpr auto kChoices<E> = choices<E>({{"fifo", E::kFifo}, ...})`.
+// Makes the list of an enumeration's names: `template <> inline constexpr auto kChoices<E> = choices<E>({{"fifo",
+// E::kFifo}, ...})`.
 template <typename E, std::size_t n>
 constexpr std::array<EnumName<E>, n> choices(const EnumName<E> (&list)[n]) {
   return std::to_array(list);

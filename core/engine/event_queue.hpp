@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // The event engine: a priority queue of plain events in (time, sequence) order.
 //
-// Two events at the same time run in the order in which they were scheduled, so a run is a pure function of its input. Handlers are
-// plain function pointers kept in a small table: an event costs one indirect call and no allocation.
+// Two events at the same time run in the order in which they were scheduled, so a run is a pure function of its input.
+// Handlers are plain function pointers kept in a small table: an event costs one indirect call and no allocation.
 //
-// Most events of a network lie within a microsecond or two of the present, thousands of them, and a heap pays a cache-unfriendly descent
-// for each. So the near future is a wheel of short intervals: an event is added to its interval at the end, and an interval is sorted
-// when time gets there, while it is small and in cache. What is scheduled into the interval being run goes to a heap beside it, and what
-// lies beyond the wheel to another, from which it moves to the wheel as time goes on. The order is exactly that of a heap.
-// (Calendar queue: Brown 1988; sorting late: ladder queue, Tang and others 2005.) An interval's events lie in chunks, which are used again
-// at once: what is touched is the events that are pending, not the longest that each interval has ever been. An interval of one event, as most
-// are where little goes on, takes no chunk.
+// Most events of a network lie within a microsecond or two of the present, thousands of them, and a heap pays a
+// cache-unfriendly descent for each. So the near future is a wheel of short intervals: an event is added to its
+// interval at the end, and an interval is sorted when time gets there, while it is small and in cache. What is
+// scheduled into the interval being run goes to a heap beside it, and what lies beyond the wheel to another, from which
+// it moves to the wheel as time goes on. The order is exactly that of a heap. (Calendar queue: Brown 1988; sorting
+// late: ladder queue, Tang and others 2005.) An interval's events lie in chunks, which are used again at once: what is
+// touched is the events that are pending, not the longest that each interval has ever been. An interval of one event,
+// as most are where little goes on, takes no chunk.
 //
-// An interval of more than a few is sorted by counting, low bits of the time first and then high ones, for comparing costs a mispredicted branch for
-// every event or two. Counting is stable, so events of one time stay as they were scheduled and need no number; and the interval says the rest of their
-// time, so an event takes 8 bytes, or more if it has a second argument.
+// An interval of more than a few is sorted by counting, low bits of the time first and then high ones, for comparing
+// costs a mispredicted branch for every event or two. Counting is stable, so events of one time stay as they were
+// scheduled and need no number; and the interval says the rest of their time, so an event takes 8 bytes, or more if it
+// has a second argument.
 //
-// The state that an event is going to touch is in no cache when a network is large. But a sorted interval says which events come next: a
-// handler may have a `peek`, which is called in several steps ahead of the event to fetch what that will need. In a small one a step costs
-// more than it saves, but for one that needs no call: to fetch the record that an event is about.
+// The state that an event is going to touch is in no cache when a network is large. But a sorted interval says which
+// events come next: a handler may have a `peek`, which is called in several steps ahead of the event to fetch what that
+// will need. In a small one a step costs more than it saves, but for one that needs no call: to fetch the record that
+// an event is about.
 #pragma once
 
 #include <algorithm>
@@ -39,15 +42,16 @@ class EventQueue {
  public:
   using Handler = void (*)(void* self, Time now, std::uint32_t a, std::uint64_t b);
 
-  // Contract: fetches into the cache, and changes nothing. Called for steps 0 to kPeeks - 1 in turn, each some events later, or not at all;
-  // what a step reads, the step before has fetched.
+  // Contract: fetches into the cache, and changes nothing. Called for steps 0 to kPeeks - 1 in turn, each some events
+  // later, or not at all; what a step reads, the step before has fetched.
   using Peek = void (*)(void* self, std::uint32_t a, unsigned step);
   static constexpr unsigned kPeeks = 3;
 
   EventQueue() : sorted_(1 + kFetchAhead) {}
 
-  // Contract: registered once per component before the first event; the component outlives the queue's use; at most 256 of them.
-  // `records` and their size say where an event of argument `a` finds the a-th of them, if all stay where they are: it is fetched ahead.
+  // Contract: registered once per component before the first event; the component outlives the queue's use; at most 256
+  // of them. `records` and their size say where an event of argument `a` finds the a-th of them, if all stay where they
+  // are: it is fetched ahead.
   std::uint32_t add_handler(Handler fn, void* self, Peek peek = nullptr, const void* records = nullptr,
                             std::size_t size = 0) {
     handlers_.push_back({fn, self, peek, reinterpret_cast<std::uintptr_t>(records != nullptr ? records : this), size});
@@ -210,7 +214,8 @@ class EventQueue {
     return event;
   }
 
-  // Where the next event of an interval goes is kept as a number that counts cells of all chunks, so that adding one touches that and the cell.
+  // Where the next event of an interval goes is kept as a number that counts cells of all chunks, so that adding one
+  // touches that and the cell.
   void add(Time at, std::uint32_t handler, std::uint32_t a) {
     const std::size_t slot = slot_of(interval_of(at));
     const Event event{a, static_cast<std::uint16_t>(at.ps() & (kIntervalPs - 1)), static_cast<std::uint16_t>(handler)};
@@ -230,7 +235,8 @@ class EventQueue {
   Event& cell(std::uint32_t number) { return chunks_[number / kCells].cells[number % kCells]; }
   std::uint32_t& next_chunk(std::uint32_t chunk) { return chunks_[chunk].cells[0].a; }
 
-  // Visits the events of an interval in the order in which they were added: `tail` is its tail_. Contract: there is one.
+  // Visits the events of an interval in the order in which they were added: `tail` is its tail_. Contract: there is
+  // one.
   template <typename Visit>
   void each_of(std::uint32_t first, std::uint32_t tail, Visit visit) const {
     const std::uint32_t newest = (tail - 1) / kCells;
@@ -278,8 +284,8 @@ class EventQueue {
   // Contract: an event is pending, and none in the present interval.
   std::int64_t next_interval() const { return on_wheel_ > 0 ? next_occupied() : interval_of(far_[0].time); }
 
-  // Time moves to `interval`, the next one that holds an event: its events are sorted, and the wheel reaches further. What was too far until
-  // now comes to the wheel before anything can be scheduled behind it.
+  // Time moves to `interval`, the next one that holds an event: its events are sorted, and the wheel reaches further.
+  // What was too far until now comes to the wheel before anything can be scheduled behind it.
   [[gnu::noinline]] void begin_interval(std::int64_t interval) {
     present_ = interval;
     begin_ = Time::ps(interval << kIntervalBits);
@@ -322,8 +328,8 @@ class EventQueue {
     });
   }
 
-  // Sorts an interval's events by the low and then the high half of their time within the interval. A count is of events with a smaller half; all
-  // fit into a Count.
+  // Sorts an interval's events by the low and then the high half of their time within the interval. A count is of
+  // events with a smaller half; all fit into a Count.
   template <typename Count>
   void sort(std::uint32_t first, std::uint32_t tail) {
     alignas(8) Count low[kValues] = {}, high[kValues] = {};
@@ -374,7 +380,8 @@ class EventQueue {
     return near_.empty() ? sorted : min(near_[0].time, sorted);
   }
 
-  // Whether an interval, the next one with an event, has one alone, and nothing is to come to the wheel when time gets there.
+  // Whether an interval, the next one with an event, has one alone, and nothing is to come to the wheel when time gets
+  // there.
   bool is_single(std::int64_t interval) const {
     return tail_[slot_of(interval)] == kSingle && (far_.empty() || interval_of(far_[0].time) >= interval + kIntervals);
   }

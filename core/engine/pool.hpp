@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records that come and go, named by 32-bit indices. A place that is given back is the next to be taken, so that few are touched. Those not in use
-// are linked through the member `Next`, which means nothing to the pool while a record is in use.
+// Records that come and go, named by 32-bit indices. A place that is given back is the next to be taken, so that few
+// are touched. Those not in use are linked through the member `Next`, which means nothing to the pool while a record is
+// in use.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers that are the same on every machine and with every library: xoshiro256** (Blackman and Vigna 2021), seeded through
-// SplitMix64 as its authors advise. The standard library fixes its generators but not its distributions, so those are here too.
+// Random numbers that are the same on every machine and with every library: xoshiro256** (Blackman and Vigna 2021),
+// seeded through SplitMix64 as its authors advise. The standard library fixes its generators but not its distributions,
+// so those are here too.
 #pragma once
 
 #include <bit>
@@ -11,7 +12,8 @@ namespace exanet {
 
 class Random {
  public:
-  // Streams of one seed are independent of each other for every practical purpose: each begins at a hash of both numbers.
+  // Streams of one seed are independent of each other for every practical purpose: each begins at a hash of both
+  // numbers.
   explicit Random(std::uint64_t seed, std::uint64_t stream = 0) {
     std::uint64_t x = seed;
     x = split_mix(x) ^ (stream * 0x9e3779b97f4a7c15u);

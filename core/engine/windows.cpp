@@ -62,8 +62,8 @@ void Windows::run_until(Time end) {
     if (slot.failure) std::rethrow_exception(std::exchange(slot.failure, nullptr));
 }
 
-// Every thread goes through this in step. Each window has one barrier, so `next` is kept twice: another part may write that of its next
-// window while this one reads. Where one part has failed, all end with the window that it failed in.
+// Every thread goes through this in step. Each window has one barrier, so `next` is kept twice: another part may write
+// that of its next window while this one reads. Where one part has failed, all end with the window that it failed in.
 void Windows::run_part(std::size_t part) {
   EventQueue& queue = *queues_[part];
   Slot& slot = slots_[part];

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several event queues on as many threads, in windows of simulated time.
 //
-// Problem: run the parts of one model at the same time and get, bit for bit, what one queue would give. Model: what one part does at an
-// instant is felt in another no sooner than the lookahead later, e.g. a link's latency. So from the earliest event of all, every part may
-// run its events up to the lookahead beyond without hearing from the others; what it has for them it mails, and they collect it before
-// the next window, whose times it all lies in. (Conservative synchronous windows: Nicol 1993; Lubachevsky 1989.)
+// Problem: run the parts of one model at the same time and get, bit for bit, what one queue would give. Model: what one
+// part does at an instant is felt in another no sooner than the lookahead later, e.g. a link's latency. So from the
+// earliest event of all, every part may run its events up to the lookahead beyond without hearing from the others; what
+// it has for them it mails, and they collect it before the next window, whose times it all lies in. (Conservative
+// synchronous windows: Nicol 1993; Lubachevsky 1989.)
 //
-// The results do not depend on how the model is divided if they do not depend on the order of events of one instant in different places.
-// The model has to see to that. Limit: a thread for each part, and a barrier a window.
+// The results do not depend on how the model is divided if they do not depend on the order of events of one instant in
+// different places. The model has to see to that. Limit: a thread for each part, and a barrier a window.
 #pragma once
 
 #include <barrier>
@@ -20,8 +21,8 @@
 
 namespace exanet {
 
-// Carries mail between parts. Contract: each part's thread calls these for its own part; between the windows that mail is sent in and
-// collected in lies a barrier, but another part may be a window ahead of the one that collects.
+// Carries mail between parts. Contract: each part's thread calls these for its own part; between the windows that mail
+// is sent in and collected in lies a barrier, but another part may be a window ahead of the one that collects.
 class Crossing {
  public:
   virtual ~Crossing() = default;
@@ -41,13 +42,14 @@ class Windows {
   Windows(const Windows&) = delete;
   Windows& operator=(const Windows&) = delete;
 
-  // Runs all events with time <= end, in all queues; as EventQueue::run_until(). What an event throws, in whichever thread, is thrown here;
-  // the queues then stand at different times.
+  // Runs all events with time <= end, in all queues; as EventQueue::run_until(). What an event throws, in whichever
+  // thread, is thrown here; the queues then stand at different times.
   void run_until(Time end);
 
   Time next_time() const;  // Time::never() when nothing is left to do
 
-  // Processor time of the part that took longest, over all windows: what is left with a processor for each part. Only kept when asked for.
+  // Processor time of the part that took longest, over all windows: what is left with a processor for each part. Only
+  // kept when asked for.
   void keep_time() { timed_ = true; }
   double longest_s() const { return longest_s_; }
 

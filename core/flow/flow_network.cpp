@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Works out the rates of links and ports, and walks routes.
 //
-// Problem: a flow's rate has to be what packets of the given size achieve. Model: a link's rate is a full packet's payload over the time that it takes
-// there, framing and pauses included, and no more than the router's output; times are those of the packet level (core/network/timing.hpp). Limits: flow_network.hpp.
+// Problem: a flow's rate has to be what packets of the given size achieve. Model: a link's rate is a full packet's
+// payload over the time that it takes there, framing and pauses included, and no more than the router's output; times
+// are those of the packet level (core/network/timing.hpp). Limits: flow_network.hpp.
 #include "core/flow/flow_network.hpp"
 
 #include <algorithm>
@@ -50,7 +51,8 @@ FlowNetwork::FlowNetwork(const Topology& topology, const NetworkConfig& fabric, 
   const std::uint32_t words = router_.payload_words(packet_bytes);
   in_rate_ = rate_of(packet_bytes, zero_load_->input_time(words).ps(), 1);
   out_rate_ = rate_of(packet_bytes, zero_load_->output_time(words).ps(), 1);
-  // Bulk leaves space for a largest packet of priority (docs/microarchitecture.md), and into a router's FIFO it goes where two of the largest fit.
+  // Bulk leaves space for a largest packet of priority (docs/microarchitecture.md), and into a router's FIFO it goes
+  // where two of the largest fit.
   const RouterConfig& r = fabric.router;
   const std::int64_t each = std::max(words, 1u), most = router_.most_payload_words,
                      headers = r.header_fifo_words / r.header_words / 2,

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A machine's network as the flow level sees it: resources with a rate, and for each pair of endpoints those on its way.
+// A machine's network as the flow level sees it: resources with a rate, and for each pair of endpoints those on its
+// way.
 //
-// A resource is one direction of a link, or an endpoint's port into its router, or out of it, one for each rail. Its capacity is what it
-// carries of payload in packets of the given size: header, footer, framing and pauses are taken off by the same figures as at packet level (core/network/zero_load).
-// Routes are those of the topology's routing function, walked when a flow starts; nothing about pairs is stored. Where routing draws lots, all
-// flows between two endpoints take one drawn way, while packets would spread over many.
+// A resource is one direction of a link, or an endpoint's port into its router, or out of it, one for each rail. Its
+// capacity is what it carries of payload in packets of the given size: header, footer, framing and pauses are taken off
+// by the same figures as at packet level (core/network/zero_load). Routes are those of the topology's routing function,
+// walked when a flow starts; nothing about pairs is stored. Where routing draws lots, all flows between two endpoints
+// take one drawn way, while packets would spread over many.
 //
-// Links go down and come up (set_link): routes are the topology's, whatever the links' state, and works() says whether a route can be used.
+// Links go down and come up (set_link): routes are the topology's, whatever the links' state, and works() says whether
+// a route can be used.
 #pragma once
 
 #include <memory>
@@ -36,7 +39,8 @@ class FlowNetwork {
   Rate capacity(ResourceId resource) const;
   ResourceId link(NodeId node, std::uint16_t port) const { return first_link_[node] + port; }  // the outgoing direction
 
-  // The link at this port goes down or comes up, in both directions. Contract: Flows::links_changed() of what moves over this network follows.
+  // The link at this port goes down or comes up, in both directions. Contract: Flows::links_changed() of what moves
+  // over this network follows.
   void set_link(PortRef link, bool up);
   // No link of the route is down.
   bool works(const std::vector<ResourceId>& route) const { return links_down_ == 0 || !uses_down_link(route); }
@@ -46,16 +50,18 @@ class FlowNetwork {
   void route(NodeId src, NodeId dst, std::vector<ResourceId>& resources,
              std::vector<std::uint8_t>* channels = nullptr) const;
 
-  // From the moment at which the last bit of a message has passed its bottleneck to its delivery, in an empty network: what a packet takes
-  // by the formula of the packet level, less its time on the slowest link of the way.
+  // From the moment at which the last bit of a message has passed its bottleneck to its delivery, in an empty network:
+  // what a packet takes by the formula of the packet level, less its time on the slowest link of the way.
   Time latency(const std::vector<ResourceId>& route) const;
 
-  // From injection at `at` to delivery of one packet of so many bytes by this route, in an empty network: the packet level's formula.
+  // From injection at `at` to delivery of one packet of so many bytes by this route, in an empty network: the packet
+  // level's formula.
   Time packet_latency(const std::vector<ResourceId>& route, std::uint32_t bytes, Time at) const;
   // For which one packet of so many bytes takes the resource.
   Time packet_time(ResourceId resource, std::uint32_t bytes) const;
 
-  // Cost of a message of so many bytes to a link, in bits of payload of full packets: the last packet may be shorter than its framing.
+  // Cost of a message of so many bytes to a link, in bits of payload of full packets: the last packet may be shorter
+  // than its framing.
   double volume_bits(std::uint64_t bytes) const;
   // Describes routers for fluid sharing (FluidSimulator).
   std::uint32_t link_count() const { return links_; }
@@ -64,8 +70,8 @@ class FlowNetwork {
   double buffer_bits() const;  // of a virtual channel
   double sender_bits() const;  // of an endpoint's port into its router
   Rate read_rate() const { return in_rate_; }  // of a FIFO
-  // From the grant of a packet over the quickest link to that of one that takes its space: the head's way there and the credit's back. At
-  // least a packet's time on the link, and no more than fills a quarter of a buffer.
+  // From the grant of a packet over the quickest link to that of one that takes its space: the head's way there and the
+  // credit's back. At least a packet's time on the link, and no more than fills a quarter of a buffer.
   Time credit_loop() const;
   bool in_turn() const { return in_turn_; }  // its routers have FIFOs, and outputs serve them in turn
   // Of payload, on links of the first class, as many as an endpoint has.

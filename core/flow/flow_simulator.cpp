@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moves flows from event to event: ends stand in a heap, in which a change of rates moves them; rates are MaxMin's.
 //
-// Problem: each event changes rates of flows elsewhere. Model: a flow keeps what is left of it and since when; both are brought up to date only when its rate
-// changes. Bits are checked at any time against the integral of all rates (check_conserved). Limits: flow_simulator.hpp.
+// Problem: each event changes rates of flows elsewhere. Model: a flow keeps what is left of it and since when; both are
+// brought up to date only when its rate changes. Bits are checked at any time against the integral of all rates
+// (check_conserved). Limits: flow_simulator.hpp.
 #include "core/flow/flow_simulator.hpp"
 
 #include <algorithm>
@@ -118,7 +119,8 @@ void FlowSimulator::release(FlowId id) {
   next_of_sender_[id] = std::exchange(senders_[sender_of(id)].moving, id);
 }
 
-// The first that waits, and those behind it that need not wait any longer either; more, as long as the network loses all of them at once.
+// The first that waits, and those behind it that need not wait any longer either; more, as long as the network loses
+// all of them at once.
 void FlowSimulator::release_due(std::uint32_t number) {
   Sender& sender = senders_[number];
   do {
@@ -325,7 +327,8 @@ std::uint64_t FlowSimulator::memory_bytes() const {
          (end_place_.capacity() + next_of_sender_.capacity() + stirred_.capacity()) * sizeof(std::uint32_t);
 }
 
-// Checks bits carried at the rates against bits lost and gained by messages, and each resource's use against the rates of those on it.
+// Checks bits carried at the rates against bits lost and gained by messages, and each resource's use against the rates
+// of those on it.
 void FlowSimulator::check_conserved() const {
   double moved = delivered_bits_ + lost_bits_;
   std::vector<Rate> used(network_.resource_count());

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flows over time, each at its max-min fair rate.
 //
-// Between two events all rates stand still, so the next end is known; events touch the rates of the flows that they concern (MaxMin) and
-// their ends alone. Events within one grain are taken together, at its end: a flow's own end is reported to the picosecond, but what it held
-// is free, and what waits for it begins, up to a grain later.
+// Between two events all rates stand still, so the next end is known; events touch the rates of the flows that they
+// concern (MaxMin) and their ends alone. Events within one grain are taken together, at its end: a flow's own end is
+// reported to the picosecond, but what it held is free, and what waits for it begins, up to a grain later.
 //
-// A sender's messages move together, a packet of each in turn. But what an interface has handed to the router's FIFO cannot be overtaken: a
-// message begins to move when that has left which stood there when it came, all that the sender had to send or as much as the FIFO holds.
-// Messages of one moment come together.
+// A sender's messages move together, a packet of each in turn. But what an interface has handed to the router's FIFO
+// cannot be overtaken: a message begins to move when that has left which stood there when it came, all that the sender
+// had to send or as much as the FIFO holds. Messages of one moment come together.
 //
-// Limits: but for that no queues and no buffers, so rates change at once and everywhere; of a sender's messages a slow one does not hold up the
-// others; a message's way through the network adds a latency at its end.
+// Limits: but for that no queues and no buffers, so rates change at once and everywhere; of a sender's messages a slow
+// one does not hold up the others; a message's way through the network adds a latency at its end.
 #pragma once
 
 #include <utility>
@@ -47,8 +47,8 @@ class FlowSimulator final : public Flows {
 
  private:
   struct Moving {
-    double left_bits =
-        0;  // at `since`; of one that waits in its sender: what must have left it before, since the sender was last idle
+    // at `since`; of one that waits in its sender: what must have left it before, since the sender was last idle
+    double left_bits = 0;
     Time since;
   };
   struct Sender {

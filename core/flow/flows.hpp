@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flows that begin when their time has come and those they wait for have arrived: what every way of sharing the network has in common.
+// Flows that begin when their time has come and those they wait for have arrived: what every way of sharing the network
+// has in common.
 //
-// How they move is for those that derive: FlowSimulator, at max-min fair rates; FluidSimulator, through FIFOs served in turn.
+// How they move is for those that derive: FlowSimulator, at max-min fair rates; FluidSimulator, through FIFOs served in
+// turn.
 //
-// A flow is lost when a link of its route goes down while it moves, since packets of it are on that link, or when its route leads over a link that is
-// down when it leaves its sender. Flows that leave later take the topology's route of that time. What depends on a lost flow begins when the loss is known.
+// A flow is lost when a link of its route goes down while it moves, since packets of it are on that link, or when its
+// route leads over a link that is down when it leaves its sender. Flows that leave later take the topology's route of
+// that time. What depends on a lost flow begins when the loss is known.
 #pragma once
 
 #include <utility>
@@ -29,7 +32,8 @@ class Flows {
   // Handles the next event. False when nothing is left to happen by `limit`; then now() is `limit`.
   virtual bool step(Time limit) = 0;
 
-  // Loses the flows that move over links that are down (FlowNetwork::set_link). Contract: no step reaches beyond now() before it.
+  // Loses the flows that move over links that are down (FlowNetwork::set_link). Contract: no step reaches beyond now()
+  // before it.
   virtual void links_changed() = 0;
 
   Time now() const { return now_; }
@@ -54,8 +58,8 @@ class Flows {
   virtual std::vector<double> use_bits() const = 0;  // of each resource until now, in bits of full packets
   virtual std::uint64_t work() const = 0;  // how much was computed, in a unit of its own
   virtual std::uint64_t memory_bytes() const = 0;
-  // Of all that has begun, each bit has been delivered, is lost or is under way, and resources are used by what is under way alone. Throws
-  // InternalError if not.
+  // Of all that has begun, each bit has been delivered, is lost or is under way, and resources are used by what is
+  // under way alone. Throws InternalError if not.
   virtual void check_conserved() const = 0;
 
  protected:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do both ways of sharing lose what moves over a link that goes down, and nothing else, and is all as before once it is up again?
+// Do both ways of sharing lose what moves over a link that goes down, and nothing else, and is all as before once it is
+// up again?
 #include <doctest/doctest.h>
 
 #include <memory>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves fluid by steps of a credit loop: each router is solved (RoundRobin), all fluid moves one hop, and the messages' last bits go along.
+// Moves fluid by steps of a credit loop: each router is solved (RoundRobin), all fluid moves one hop, and the messages'
+// last bits go along.
 //
-// Problem: what a FIFO passes on depends on those before and behind it. Model: all routers of a step see the FIFOs as the step before has left them, so their
-// order cannot be seen in the result. Limits: fluid_simulator.hpp.
+// Problem: what a FIFO passes on depends on those before and behind it. Model: all routers of a step see the FIFOs as
+// the step before has left them, so their order cannot be seen in the result. Limits: fluid_simulator.hpp.
 #include "core/flow/fluid_simulator.hpp"
 
 #include <algorithm>
@@ -262,9 +263,10 @@ void FluidSimulator::move() {
   for (const FifoId id : used_fifos_) fifos_[id].in += fifos_[id].bits;
 }
 
-// Where rates hardly change, many steps as one (projective integration: Gear and Kevrekidis, "Projective methods for stiff differential
-// equations", 2003): all contents change on as in the last step, as long as what changes in that amounts to no more than a small part of a
-// buffer, no FIFO becomes full or loses a message, and none arrives or starts.
+// Where rates hardly change, many steps as one (projective integration: Gear and Kevrekidis, "Projective methods for
+// stiff differential equations", 2003): all contents change on as in the last step, as long as what changes in that
+// amounts to no more than a small part of a buffer, no FIFO becomes full or loses a message, and none arrives or
+// starts.
 void FluidSimulator::leap(Time limit) {
   if (under_way() == 0) return;
   double steps = static_cast<double>((min(limit, next_start()) - now_).ps() / step_.ps());
@@ -328,7 +330,8 @@ void FluidSimulator::advance_mark(Moving& m, Time step) {
     m.rate = fifo.out;
     return;
   }
-  // Through a FIFO that holds nobody back it goes as it came; out of its sender, at the rate of what went before it, or of the link.
+  // Through a FIFO that holds nobody back it goes as it came; out of its sender, at the rate of what went before it, or
+  // of the link.
   if (!emptied)
     m.passed = fifo.out > 0 ? std::min(1.0, m.ahead / fifo.out) : 0;
   else if (m.mark == 0)

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flows of senders that give all they can, as a fluid through the routers' FIFOs.
 //
-// Problem: max-min fair rates are what a network can carry, not what free senders get of it. Routers serve their inputs in turn, whichever
-// flows are in them; what is behind a blocked head waits as well; and a full FIFO holds back the one before it, up to the senders.
+// Problem: max-min fair rates are what a network can carry, not what free senders get of it. Routers serve their inputs
+// in turn, whichever flows are in them; what is behind a blocked head waits as well; and a full FIFO holds back the one
+// before it, up to the senders.
 //
-// Model: each FIFO (a virtual channel at the far end of a link, and each endpoint's port into its router) holds so many bits of each flow,
-// well mixed. In steps of a credit loop (a packet's head over a link, and its credit back), each router passes on what RoundRobin says: its
-// outputs serve FIFOs alike, a FIFO slows down all that it holds alike, no link carries more than its rate, and no FIFO takes more than its
-// space at the beginning of the step, so that what is on its way and what has just been freed takes space as it does in the routers. A step
-// takes fluid over one hop. Of a sender's messages one goes after the other.
+// Model: each FIFO (a virtual channel at the far end of a link, and each endpoint's port into its router) holds so many
+// bits of each flow, well mixed. In steps of a credit loop (a packet's head over a link, and its credit back), each
+// router passes on what RoundRobin says: its outputs serve FIFOs alike, a FIFO slows down all that it holds alike, no
+// link carries more than its rate, and no FIFO takes more than its space at the beginning of the step, so that what is
+// on its way and what has just been freed takes space as it does in the routers. A step takes fluid over one hop. Of a
+// sender's messages one goes after the other.
 //
-// Of each message a mark goes along, its last bit, for which FIFOs are what they are: it leaves one when all has left that was in there
-// before it. The message arrives with it, and what a packet takes for the way in an empty network above the steps that the mark took.
+// Of each message a mark goes along, its last bit, for which FIFOs are what they are: it leaves one when all has left
+// that was in there before it. The message arrives with it, and what a packet takes for the way in an empty network
+// above the steps that the mark took.
 //
-// Where rates hardly change, many steps are made as one. Steps in place of events: each change of a rate would change all rates behind it
-// in turn (the ripple effect: Liu and others, "A study of networks simulation efficiency: fluid simulation vs. packet-level simulation",
-// INFOCOM 2001).
+// Where rates hardly change, many steps are made as one. Steps in place of events: each change of a rate would change
+// all rates behind it in turn (the ripple effect: Liu and others, "A study of networks simulation efficiency: fluid
+// simulation vs. packet-level simulation", INFOCOM 2001).
 //
-// Limits: all but the last bit leaves a FIFO in proportion to what is in it, not in order; chance is not seen (RoundRobin); routing does not
-// look at queues. Figures against the packet level: docs/flow.md.
+// Limits: all but the last bit leaves a FIFO in proportion to what is in it, not in order; chance is not seen
+// (RoundRobin); routing does not look at queues. Figures against the packet level: docs/flow.md.
 #pragma once
 
 #include <vector>
@@ -44,7 +47,8 @@ class FluidSimulator final : public Flows {
 
  private:
   using FifoId = std::
-      uint32_t;  // (link, virtual channel); then each endpoint's port into its router; then its port out of it, which is no FIFO
+      // (link, virtual channel); then each endpoint's port into its router; then its port out of it, which is no FIFO
+      uint32_t;
 
   struct Branch {  // of a FIFO: what goes on to one other
     FifoId fifo, target;

@@ -52,8 +52,8 @@ TEST_CASE("fluid: alone, a message takes the packet level's time, whatever its l
 }
 
 TEST_CASE("fluid: parking lot: each router gives its own sender half, and half to what comes from behind") {
-  FluidRow row(
-      5);  // all to the last node: the last link carries 1/2 from node 3, 1/4 from node 2, 1/8 from each of nodes 1 and 0
+  // all to the last node: the last link carries 1/2 from node 3, 1/4 from node 2, 1/8 from each of nodes 1 and 0
+  FluidRow row(5);
   for (NodeId src = 0; src < 4; ++src) row.flows.add(src, 4, 16 * kMiB, Time());
   const auto advance = [&](Time limit) {
     while (row.flows.step(limit)) continue;
@@ -75,8 +75,9 @@ TEST_CASE("fluid: who stands behind a blocked head waits as well") {
   while (row.flows.step(Time::us(2000))) continue;
   const double before[] = {row.moved_us(0), row.moved_us(1), row.moved_us(2)};
   while (row.flows.step(Time::us(4000))) continue;
-  // Link 2-3 is shared by node 2's own and what comes from behind: 1/2 each. Link 1-2 is given alike to 0 -> 3 and 1 -> 2, in whose common FIFO
-  // both move at the rate of the first: 1/2 each, though the link would have had no need to hold 1 -> 2 back had it had a FIFO of its own.
+  // Link 2-3 is shared by node 2's own and what comes from behind: 1/2 each. Link 1-2 is given alike to 0 -> 3 and 1 ->
+  // 2, in whose common FIFO both move at the rate of the first: 1/2 each, though the link would have had no need to
+  // hold 1 -> 2 back had it had a FIFO of its own.
   for (FlowId f = 0; f < 3; ++f) CHECK((row.moved_us(f) - before[f]) / 2000 == near(0.5, 1e-3));
 }
 
@@ -115,7 +116,8 @@ TEST_CASE("fluid: bursts end when they do at packet level, all permutations on 6
       REQUIRE(fluid->run());
       CAPTURE(net.spec.kind);
       CAPTURE(std::string(traffic));
-      // In one case the last of the packet level's messages is late, which the fluid does not see; the mean is as near as anywhere.
+      // In one case the last of the packet level's messages is late, which the fluid does not see; the mean is as near
+      // as anywhere.
       const bool late = net.spec.kind == "jellyfish" && std::string(traffic) == "transpose";
       CHECK(fluid->result().completion_ns == near(packets->result().completion_ns, late ? 0.2 : 0.05));
       CHECK(fluid->result().latency_ns == near(packets->result().latency_ns, 0.05));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills a part of the flows progressively, and takes others into it until nobody is treated unfairly: problem, model and limits are in max_min.hpp.
+// Fills a part of the flows progressively, and takes others into it until nobody is treated unfairly: problem, model
+// and limits are in max_min.hpp.
 #include "core/flow/max_min.hpp"
 
 #include <algorithm>
@@ -144,7 +145,8 @@ void MaxMin::fill() {
   }
 }
 
-// Takes those into the part which the new rates have deprived of their bottleneck, or who hold more than a fair share of someone else's.
+// Takes those into the part which the new rates have deprived of their bottleneck, or who hold more than a fair share
+// of someone else's.
 bool MaxMin::join_the_unfair() {
   const std::size_t before = part_.size();
   for (const ResourceId id : part_resources_) {

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Max-min fair sharing: which rate does each flow get when all use their resources (links, ports) together?
 //
-// Problem: no flow can get more without one that has as little, or less, getting less. Model: progressive filling (Bertsekas and Gallager,
-// "Data Networks", 1992, section 6.5.2): all rates grow alike; the resource that is full first is the bottleneck of those that use it,
-// which keep their rate, and the others grow on. The resource with the least `free / open flows` is the next one that is full, and this
-// quotient never falls while others fill up, so a heap gives them in order and an entry that turns out too low is put back.
+// Problem: no flow can get more without one that has as little, or less, getting less. Model: progressive filling
+// (Bertsekas and Gallager, "Data Networks", 1992, section 6.5.2): all rates grow alike; the resource that is full first
+// is the bottleneck of those that use it, which keep their rate, and the others grow on. The resource with the least
+// `free / open flows` is the next one that is full, and this quotient never falls while others fill up, so a heap gives
+// them in order and an entry that turns out too low is put back.
 //
-// After a change only a part is filled again: first the new flows and those whose bottleneck got capacity, then, as long as some flow outside
-// that part has lost its bottleneck or holds more than a fair share of a full resource, those as well. An allocation is max-min fair exactly
-// when every flow has a bottleneck (ibid.), so what comes out is the same as from scratch.
+// After a change only a part is filled again: first the new flows and those whose bottleneck got capacity, then, as
+// long as some flow outside that part has lost its bottleneck or holds more than a fair share of a full resource, those
+// as well. An allocation is max-min fair exactly when every flow has a bottleneck (ibid.), so what comes out is the
+// same as from scratch.
 //
-// Rates are integers, in millionths of a bit a second: sums are exact, so what has been given back is exactly what had been taken, and
-// the order in which flows are added cannot be seen in the rates of a filling from scratch (ties go by the resource's number). A share is
-// rounded down; a filling of a part agrees with one from scratch within kSlack of the capacity.
+// Rates are integers, in millionths of a bit a second: sums are exact, so what has been given back is exactly what had
+// been taken, and the order in which flows are added cannot be seen in the rates of a filling from scratch (ties go by
+// the resource's number). A share is rounded down; a filling of a part agrees with one from scratch within kSlack of
+// the capacity.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +40,8 @@ class MaxMin {
   // Contract: before any flow uses the resource; above 0.
   void set_capacity(ResourceId resource, Rate capacity);
 
-  // Contract: `flow` is not in use; `path` has one resource at least, and none twice. Rates follow with the next solve().
+  // Contract: `flow` is not in use; `path` has one resource at least, and none twice. Rates follow with the next
+  // solve().
   void add(FlowId flow, std::span<const ResourceId> path);
   void remove(FlowId flow);
 

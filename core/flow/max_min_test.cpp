@@ -17,7 +17,8 @@ constexpr Rate kUnit = 1'000'000'000'000'000;  // 1 Gb/s
 
 using Path = std::vector<ResourceId>;
 
-// Progressive filling as the textbook has it: again and again all open flows grow by what the tightest resource has for each of them.
+// Progressive filling as the textbook has it: again and again all open flows grow by what the tightest resource has for
+// each of them.
 std::map<FlowId, double> reference(const std::vector<Rate>& capacity, const std::map<FlowId, Path>& flows) {
   std::vector<double> free(capacity.begin(), capacity.end());
   std::map<FlowId, double> rates;

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes what a router with FIFOs at its inputs passes on in a short time, seen as a fluid.
 //
-// Each input holds a mixture: of what it passes on, a fixed share goes to each resource (an output, the space behind it). Two rules:
-//   - An output serves the inputs that ask in turn, so each of them gets as much, or all that it asks for if that is less.
-//   - A FIFO gives in order. If one of its destinations is slow, all of its mixture is slowed down in proportion (head-of-line blocking).
-// An input's amount is therefore the least, over what it asks for, of the level that this resource gives to each, divided by the input's
-// share for it; and levels are such that each resource is either full or gives all that is asked of it. The levels are found one after the
-// other, each from what the others leave its inputs, until none changes.
+// Each input holds a mixture: of what it passes on, a fixed share goes to each resource (an output, the space behind
+// it). Two rules:
+//   - An output serves the inputs that ask in turn, so each of them gets as much, or all that it asks for if that is
+//     less.
+//   - A FIFO gives in order. If one of its destinations is slow, all of its mixture is slowed down in proportion
+//     (head-of-line blocking).
+// An input's amount is therefore the least, over what it asks for, of the level that this resource gives to each,
+// divided by the input's share for it; and levels are such that each resource is either full or gives all that is asked
+// of it. The levels are found one after the other, each from what the others leave its inputs, until none changes.
 //
-// Limit: time lost by chance is not seen. Inputs that mix many outputs now and then all ask for the same one, and a switch of many such
-// inputs passes 59 % to 75 % where this says 100 % (Karol, Hluchyj and Morgan, "Input versus output queueing", 1987).
+// Limit: time lost by chance is not seen. Inputs that mix many outputs now and then all ask for the same one, and a
+// switch of many such inputs passes 59 % to 75 % where this says 100 % (Karol, Hluchyj and Morgan, "Input versus output
+// queueing", 1987).
 #pragma once
 
 #include <cstdint>

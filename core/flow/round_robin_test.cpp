@@ -31,7 +31,8 @@ TEST_CASE("an output serves its inputs alike, and what one does not use goes to 
 }
 
 TEST_CASE("a FIFO with one slow destination is slow as a whole, and what it leaves is for others") {
-  // The first input holds equal parts for both outputs; the second wants the first output; the third and the fourth want the second one.
+  // The first input holds equal parts for both outputs; the second wants the first output; the third and the fourth
+  // want the second one.
   RoundRobin router;
   router.clear();
   const auto a = router.add_resource(1), b = router.add_resource(1);

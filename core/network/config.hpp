@@ -41,10 +41,11 @@ inline std::string link_path(const LinkConfig& link, const char* key) {
 }
 
 struct RouterConfig {
-  // Among the inputs that ask for an output: each in turn; in turn, but links before intra-tile ports except in one grant of 16, so that more
-  // comes through beyond saturation; or the first one (ports in order, intra-tile last).
+  // Among the inputs that ask for an output: each in turn; in turn, but links before intra-tile ports except in one
+  // grant of 16, so that more comes through beyond saturation; or the first one (ports in order, intra-tile last).
   enum class Arbitration : std::uint8_t { kRoundRobin, kLinksFirst, kFixedPriority };
-  // Virtual channel that a packet gets: the one that routing names; or, of those that may stand for it (channel_step()), the emptiest.
+  // Virtual channel that a packet gets: the one that routing names; or, of those that may stand for it
+  // (channel_step()), the emptiest.
   enum class VcAllocation : std::uint8_t { kRouting, kOccupancy };
 
   Time cycle;  // 156.25 MHz: 6400 ps
@@ -63,13 +64,15 @@ struct RouterConfig {
       0;  // an idle link advertises space when so many payload words have come back; 0: of every packet's
   std::int64_t credit_interval_cycles =
       0;  // ... and repeats it after so many cycles without a control word; 0: 65,535, and never without a threshold
-  std::int64_t interface_slots =
-      0;  // packets that an intra-tile output hands out before the network interface gives back a slot; 0: no matter how many
+  // packets that an intra-tile output hands out before the network interface gives back a slot; 0: no matter how
+  // many
+  std::int64_t interface_slots = 0;
   std::int64_t interface_credit_cycles =
       0;  // from space that an intra-tile port gives back to the first header that may take it, in the interface
   std::int64_t virtual_channels = 2;
   VcAllocation vc_allocation = VcAllocation::kOccupancy;
-  // An intra-tile port, of each rail, whose interface keeps so many packets in the router at most, fewer than its FIFO holds; -1: none.
+  // An intra-tile port, of each rail, whose interface keeps so many packets in the router at most, fewer than its FIFO
+  // holds; -1: none.
   std::int16_t shallow_port = -1, shallow_packets = 0;
   std::int64_t input_gap_cycles = 0;  // an input asks again this long after a packet's tail has left it ...
   std::int64_t output_gap_cycles =

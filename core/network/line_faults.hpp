@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wrong bits on the lines of links, drawn alike for the model and for the gateware: which word of which packet or credit is wrong is a function of
-// the line and of how many went over it before.
+// Wrong bits on the lines of links, drawn alike for the model and for the gateware: which word of which packet or
+// credit is wrong is a function of the line and of how many went over it before.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace exanet {
 
-// What a wrong bit is in. A packet without its control word or header is lost; with another wrong word it arrives marked; a credit is not heard.
+// What a wrong bit is in. A packet without its control word or header is lost; with another wrong word it arrives
+// marked; a credit is not heard.
 enum class LineFault : std::uint8_t { kNone, kControl, kHeader, kPayload };
 
 struct LineFaults {

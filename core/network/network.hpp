@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries packets between network interfaces: the model of core/network/exanet, or the Verilated gateware behind the same calls.
+// Carries packets between network interfaces: the model of core/network/exanet, or the Verilated gateware behind the
+// same calls.
 //
-// The interfaces above know nothing else of a network, so a program meets the same machine over either. One virtual call a packet; whoever
-// uses the model alone calls ExanetNetwork itself, which is final.
+// The interfaces above know nothing else of a network, so a program meets the same machine over either. One virtual
+// call a packet; whoever uses the model alone calls ExanetNetwork itself, which is final.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,8 @@ struct Packet {
   std::uint8_t intra_port;  // both where it enters and where it leaves; with several rails those of rail 0 first
   std::uint8_t priority;  // class: 0 bulk, 1 priority, which has queues of its own and goes first
   std::uint64_t user;  // handed back on delivery
-  // Payload words whose lower and upper half equals Magic, which the line of a link sends twice: docs/microarchitecture.md.
+  // Payload words whose lower and upper half equals Magic, which the line of a link sends twice:
+  // docs/microarchitecture.md.
   std::uint8_t magic_lower = 0, magic_upper = 0;
   std::uint8_t marked = 0;  // delivered with wrong bits, which a link has seen
   // What routers note of congestion (core/network/queue_actions), and a word whose meaning is that of the rate control
@@ -43,14 +45,15 @@ struct Packet {
 // Who receives what the network has carried.
 struct PacketSink {
   void* self = nullptr;
-  // `packet`'s last word has left its destination's intra-tile output at `tail`; called exactly then (now == tail), or, with `early`, perhaps
-  // as soon as that is known.
+  // `packet`'s last word has left its destination's intra-tile output at `tail`; called exactly then (now == tail), or,
+  // with `early`, perhaps as soon as that is known.
   void (*delivered)(void* self, const Packet& packet, Time injected, Time tail) = nullptr;
-  // The intra-tile port has space for the class again after inject() returned false; called once for each such packet, at the time that it has space.
-  // Where both classes have been refused, priority packets are asked for first.
+  // The intra-tile port has space for the class again after inject() returned false; called once for each such packet,
+  // at the time that it has space. Where both classes have been refused, priority packets are asked for first.
   void (*ready)(void* self, NodeId node, std::uint8_t intra_port, std::uint8_t priority, Time now) = nullptr;
   bool early = false;
-  // Intra-tile ports, of each rail alike, a bit each, whose slots (interface_slots) the interface gives back itself, by Network::give_back().
+  // Intra-tile ports, of each rail alike, a bit each, whose slots (interface_slots) the interface gives back itself, by
+  // Network::give_back().
   std::uint16_t gives_back = 0;
   // The network has lost `packet`, and says why: called at the time at which that happens, never from inside inject().
   // Of a packet to several nodes, which its `dst` then is one of, once for each that it does not reach. nullptr: who
@@ -67,20 +70,22 @@ struct LinkStats {
 
 class Network : public FaultTarget {
  public:
-  // Contract: called at the queue's present time. False when the intra-tile port has no space for the whole packet, and, if it is bulk, for a
-  // largest priority packet besides: keep it, wait for ready(). A packet of the other class may go meanwhile.
+  // Contract: called at the queue's present time. False when the intra-tile port has no space for the whole packet,
+  // and, if it is bulk, for a largest priority packet besides: keep it, wait for ready(). A packet of the other class
+  // may go meanwhile.
   virtual bool inject(const Packet& packet) = 0;
 
-  // From now to `until` the network interface gives back no slot of an intra-tile port behind which packets arrive; then one each cycle. Where slots
-  // are not modelled nothing happens.
+  // From now to `until` the network interface gives back no slot of an intra-tile port behind which packets arrive;
+  // then one each cycle. Where slots are not modelled nothing happens.
   virtual void stall(NodeId /*node*/, std::uint8_t /*intra_port*/, Time /*until*/) {}
 
-  // Gives back the oldest slot that is taken at a port of PacketSink::gives_back, in the cycle that begins at `at`, not before now.
+  // Gives back the oldest slot that is taken at a port of PacketSink::gives_back, in the cycle that begins at `at`, not
+  // before now.
   virtual void give_back(NodeId /*node*/, std::uint8_t /*intra_port*/, Time /*at*/) {}
 
-  // What stands on the line when the link goes down is lost, but for packets whose beginning the next router has granted
-  // already, which come whole; so is what a router sends by it until routes avoid it. Credits beyond the link are known
-  // again with its first packet, as after a restart of the line. Contract, of before_routes_change(), too:
+  // What stands on the line when the link goes down is lost, but for packets whose beginning the next router has
+  // granted already, which come whole; so is what a router sends by it until routes avoid it. Credits beyond the link
+  // are known again with its first packet, as after a restart of the line. Contract, of before_routes_change(), too:
   // NetworkConfig::links_fail; no event runs but, in a network in one part, the one that calls.
   void set_link(PortRef /*link*/, bool /*up*/, Time /*now*/) override {
     throw ConfigError("fabric", "links of this network cannot fail in a run: take a model of its routers");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every network model that there is, and the only place that knows which: a model is a folder below core/network with such a description at the
-// end of its build.cpp, and a line in registry.cpp. Whoever asks for a network, for its zero-load times or whether it can be built asks here.
+// Every network model that there is, and the only place that knows which: a model is a folder below core/network with
+// such a description at the end of its build.cpp, and a line in registry.cpp. Whoever asks for a network, for its
+// zero-load times or whether it can be built asks here.
 #pragma once
 
 #include <memory>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configures an input-queued switch, beside what it has in common with every router (RouterConfig: clock, latency, words, buffers, virtual
-// channels).
+// Configures an input-queued switch, beside what it has in common with every router (RouterConfig: clock, latency,
+// words, buffers, virtual channels).
 //
-// A packet is of a class, by its priority. Each class has all virtual channels that routing asks for, so that classes never wait for each
-// other's buffers; a class and a virtual channel together are a lane. Buffers are counted in words of whole packets.
+// A packet is of a class, by its priority. Each class has all virtual channels that routing asks for, so that classes
+// never wait for each other's buffers; a class and a virtual channel together are a lane. Buffers are counted in words
+// of whole packets.
 #pragma once
 
 #include <cstdint>

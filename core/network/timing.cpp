@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Works out the times of routers and links once: words of packets of each length, cycles between header and grant, slots of a link with its
-// pauses. Model: timing.hpp.
+// Works out the times of routers and links once: words of packets of each length, cycles between header and grant,
+// slots of a link with its pauses. Model: timing.hpp.
 #include "core/network/timing.hpp"
 
 #include <algorithm>

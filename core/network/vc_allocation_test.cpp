@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do the virtual channels that routing does not need carry packets, under every kind of switching, and does nothing else change?
+// Do the virtual channels that routing does not need carry packets, under every kind of switching, and does nothing
+// else change?
 #include <doctest/doctest.h>
 
 #include "core/network/common/switch_checks.hpp"
@@ -13,7 +14,8 @@ namespace {
 
 using VcAllocation = RouterConfig::VcAllocation;
 
-// Packets of 64 bytes beyond saturation, on shapes whose routing needs one channel; each channel's buffer holds `packets` of them.
+// Packets of 64 bytes beyond saturation, on shapes whose routing needs one channel; each channel's buffer holds
+// `packets` of them.
 OpenLoopResult saturated(const TopologySpec& spec, const std::string& switching, std::int64_t channels,
                          std::int64_t packets, VcAllocation allocation, std::uint32_t threads = 1) {
   NetworkConfig fabric = published_fabric(64);

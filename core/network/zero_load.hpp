@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the time of packets with nothing in their way, by formula: of whichever model the routers are, and without building a network. The models'
-// tests hold each formula to its model, to the picosecond.
+// Computes the time of packets with nothing in their way, by formula: of whichever model the routers are, and without
+// building a network. The models' tests hold each formula to its model, to the picosecond.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ class ZeroLoadModel {
   virtual Time output_time(std::uint32_t payload_words) const = 0;
 };
 
-// Throws ConfigError, saying what to do, when a figure of `config` cannot be built, or no such switches for this topology.
+// Throws ConfigError, saying what to do, when a figure of `config` cannot be built, or no such switches for this
+// topology.
 std::unique_ptr<ZeroLoadModel> make_zero_load_model(const Topology& topology, const NetworkConfig& config);
 
 }  // namespace exanet

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configures a network interface: what each step costs. Every figure comes from the machine file, which names its source.
+// Configures a network interface: what each step costs. Every figure comes from the machine file, which names its
+// source.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@
 namespace exanet {
 
 struct NiConfig {
-  // What messages, transfers or reductions cost between the processor's store and memory: the times below, or the cycles of gateware/ni, with
-  // `mailbox`, or `memory_read` and `memory_write`, as memory's own times alone.
+  // What messages, transfers or reductions cost between the processor's store and memory: the times below, or the
+  // cycles of gateware/ni, with `mailbox`, or `memory_read` and `memory_write`, as memory's own times alone.
   enum class Costs : std::uint8_t { kTimes, kGateware };
   // Who hides what the network loses from interfaces of times: nobody, or the interfaces at both ends.
   enum class Reliability : std::uint8_t { kNone, kEndToEnd };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts what comes from one node to another back into the order in which it was sent, as a receiver does by sequence numbers: for networks in which
-// packets overtake each other (Network::keeps_order()) or are lost (Network::may_lose()). What is lost has its turn,
-// too, with its status.
+// Puts what comes from one node to another back into the order in which it was sent, as a receiver does by sequence
+// numbers: for networks in which packets overtake each other (Network::keeps_order()) or are lost
+// (Network::may_lose()). What is lost has its turn, too, with its status.
 #pragma once
 
 #include <cstdint>

@@ -2,16 +2,18 @@
 // The network interfaces of all nodes: a descriptor goes in, packets go out, completions come back.
 //
 // Contract:
-// - A descriptor is posted at the queue's present time, as often as its sender likes: it waits at its source's interface until that takes it.
-//   doorbell() notifies the interface of what has been posted at a node; an interface may begin before, and need not begin later.
-// - Each descriptor leads to one completion at its destination, and, if it is acknowledged, to one at its source. Completions come at the
-//   queue's present time, never from inside post() or doorbell(). `user` comes back with them; its two top bits are 0.
+// - A descriptor is posted at the queue's present time, as often as its sender likes: it waits at its source's
+//   interface until that takes it. doorbell() notifies the interface of what has been posted at a node; an interface
+//   may begin before, and need not begin later.
+// - Each descriptor leads to one completion at its destination, and, if it is acknowledged, to one at its source.
+//   Completions come at the queue's present time, never from inside post() or doorbell(). `user` comes back with them;
+//   its two top bits are 0.
 // - A completion has a status (core/faults/status.hpp). Any but kOk: the descriptor has failed there, and nothing of it
 //   may be used. What fails completes as often as what does not, when the interface at its source gives it up; a
 //   transfer of which only acknowledgements fail has kOk at its destination.
-// - Messages between two nodes arrive in the order in which they were posted; transfers too where the interface is ordered, else it takes turns
-//   between all of them packet by packet. Between different destinations it always does. A read request is in no order with
-//   other transfers, and does not wait for their data.
+// - Messages between two nodes arrive in the order in which they were posted; transfers too where the interface is
+//   ordered, else it takes turns between all of them packet by packet. Between different destinations it always does. A
+//   read request is in no order with other transfers, and does not wait for their data.
 // - Where the interface multicasts(), a destination may be several nodes (core/topology/multicast.hpp): the descriptor
 //   then leads to a completion at each node that its packets reach, in no order with other descriptors, and a transfer
 //   to one at its source when its last packet has left. Nothing acknowledges it.
@@ -19,9 +21,9 @@
 // A node has an interface for each of its rails (core/topology/rails.hpp); which one a descriptor takes says a policy
 // (core/nic/rail_policy.hpp).
 //
-// To extend: an engine (core/nic/exanet) is a class in a file of its own that injects packets of a kind of its own and gets those
-// that arrive. Time-out and retransmission belong to the engine that has sent: it holds a descriptor until the last acknowledgement, so that is
-// what it repeats from.
+// To extend: an engine (core/nic/exanet) is a class in a file of its own that injects packets of a kind of its own and
+// gets those that arrive. Time-out and retransmission belong to the engine that has sent: it holds a descriptor until
+// the last acknowledgement, so that is what it repeats from.
 #pragma once
 
 #include <cstdint>
@@ -70,9 +72,11 @@ struct ProcessBuffer {
   std::uint8_t memory = 0;  // its kind: a number in memory_kinds() (core/nic/targets); 0: host DRAM
 };
 
-// A transfer by an RDMA engine from memory to memory, as many packets as that takes; without bytes it is one empty packet.
+// A transfer by an RDMA engine from memory to memory, as many packets as that takes; without bytes it is one empty
+// packet.
 struct RdmaTransfer {
-  // A read is a request and, posted when that has arrived, a reply, both with its `user`: an interface may serve it without the reply.
+  // A read is a request and, posted when that has arrived, a reply, both with its `user`: an interface may serve it
+  // without the reply.
   enum class Part : std::uint8_t { kWrite, kRequest, kReply };
   NodeId src, dst;
   std::uint64_t bytes;
@@ -102,7 +106,8 @@ class NicListener {
   virtual void packet_delivered(const Packet& packet, Time injected, Time now) = 0;  // statistics; acknowledgements too
 };
 
-// Pages that interfaces have looked up, one or two for each packet at each end and one for each end, and those that they did not know.
+// Pages that interfaces have looked up, one or two for each packet at each end and one for each end, and those that
+// they did not know.
 struct PageStatistics {
   std::uint64_t lookups = 0, walks = 0;
 };
@@ -113,17 +118,20 @@ class Nic {
   virtual void post(const PacketizerMessage& message) = 0;
   virtual void post(const RdmaTransfer& transfer) = 0;
   virtual void doorbell(NodeId node) = 0;
-  // In a zero-cost phase nothing that begins takes time or uses the network: before MPI_Init has returned and after MPI_Finalize was entered.
-  // Packets on the network at a change end there. Only the message library of core/protocol asks for it; an interface starts without.
+  // In a zero-cost phase nothing that begins takes time or uses the network: before MPI_Init has returned and after
+  // MPI_Finalize was entered. Packets on the network at a change end there. Only the message library of core/protocol
+  // asks for it; an interface starts without.
   virtual void set_zero_cost(bool) {}
 
   virtual bool multicasts() const { return false; }
 
-  // Where the interface has units that reduce: packets between two of them arrive in the order in which they were posted.
+  // Where the interface has units that reduce: packets between two of them arrive in the order in which they were
+  // posted.
   virtual bool reduces() const { return false; }
   virtual void post(const ReductionPacket&) {}
 
-  // Where the units reduce along trees by themselves: no such packets then, but places in trees, and calls, each of which ends once.
+  // Where the units reduce along trees by themselves: no such packets then, but places in trees, and calls, each of
+  // which ends once.
   virtual bool has_trees() const { return false; }
   virtual void open_tree(NodeId, std::uint8_t /*tree*/, const ReductionPlace&) {}
   virtual void post(const ReductionCall&) {}
@@ -150,8 +158,8 @@ struct NicSetup {
 struct NicKind {
   const char* name;  // as --nic calls it
   const char* help;  // what it costs, as a clause
-  // Ranks of jobs use it through the message library of core/protocol, at the costs of processor and protocol; otherwise a message of theirs
-  // is a descriptor.
+  // Ranks of jobs use it through the message library of core/protocol, at the costs of processor and protocol;
+  // otherwise a message of theirs is a descriptor.
   bool message_library;
   bool ordered;  // transfers between two nodes arrive in the order in which they were posted
   std::unique_ptr<Nic> (*make)(const NicSetup& setup);  // throws ConfigError on a figure that it cannot be built with

@@ -150,7 +150,8 @@ TEST_CASE("network interfaces: a read request does not wait for the data to its 
       nic->doorbell(0);
       while (!queue.empty()) queue.run_one();
       CHECK(nic->active() == 0);
-      // Where it has no priority it is behind what FIFOs on its way hold, 4096 words and 1024 a link: less than a tenth of 4096 packets of 18.
+      // Where it has no priority it is behind what FIFOs on its way hold, 4096 words and 1024 a link: less than a tenth
+      // of 4096 packets of 18.
       CHECK((seen.at.at(kRequest) - Time::us(1)) * 10 < seen.at.at(kData));
     }
   }

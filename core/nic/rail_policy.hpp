@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the rail (core/topology/rails.hpp) that a message or transfer takes: by its pair of nodes, its size, or what waits at the rails.
+// Chooses the rail (core/topology/rails.hpp) that a message or transfer takes: by its pair of nodes, its size, or what
+// waits at the rails.
 //
-// Contract: choose() returns a rail of RailRequest::usable. It is asked once for each descriptor, in the order of posts. The same calls lead to the
-// same rails. A policy whose kind does not spread() returns RailRequest::of_pair always, so that what goes from one node to another keeps its
-// order by itself; with one that does the receiving interface puts it in order.
+// Contract: choose() returns a rail of RailRequest::usable. It is asked once for each descriptor, in the order of
+// posts. The same calls lead to the same rails. A policy whose kind does not spread() returns RailRequest::of_pair
+// always, so that what goes from one node to another keeps its order by itself; with one that does the receiving
+// interface puts it in order.
 //
 // Reductions and multicasts take their pair's rail. The policies, with their list, are in rail_policy.cpp.
 #pragma once

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does every rail policy keep the contract: a usable rail, the same one for the same calls, and the pair's own unless it spreads?
+// Does every rail policy keep the contract: a usable rail, the same one for the same calls, and the pair's own unless
+// it spreads?
 #include <doctest/doctest.h>
 
 #include <set>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomics: a request with its operands, executed one at a time at the target's interface, and a reply with the old values.
+// Atomics: a request with its operands, executed one at a time at the target's interface, and a reply with the old
+// values.
 //
 //   requested ──▶ replied ──▶ (old values in memory, or refused: over)
 //       └────────────┴──────▶ (lost: over; a reply that is lost does not undo the atomic)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which one-sided atomics exist, for the simulator (C++) and the user library (C) alike. Numbers are libfabric's enum fi_op and enum
- * fi_datatype (as of 1.17, unchanged since), because every caller has them. */
+ * Which one-sided atomics exist, for the simulator (C++) and the user library (C) alike. Numbers are libfabric's
+ * enum fi_op and enum fi_datatype (as of 1.17, unchanged since), because every caller has them. */
 #ifndef EXANET_CORE_PROTOCOL_ATOMIC_TABLE_H
 #define EXANET_CORE_PROTOCOL_ATOMIC_TABLE_H
 
@@ -8,8 +8,8 @@
 
 /* clang-format off */
 #define EXANET_OPS(X) \
-  X(min) X(max) X(sum) X(prod) X(lor) X(land) X(bor) X(band) X(lxor) X(bxor) X(read) X(write) X(cswap) X(cswap_ne) X(cswap_le) \
-      X(cswap_lt) X(cswap_ge) X(cswap_gt) X(mswap)
+  X(min) X(max) X(sum) X(prod) X(lor) X(land) X(bor) X(band) X(lxor) X(bxor) X(read) X(write) X(cswap) X(cswap_ne) \
+  X(cswap_le) X(cswap_lt) X(cswap_ge) X(cswap_gt) X(mswap)
 #define EXANET_OP_NAME(n) exanet_op_##n,
 /* clang-format on */
 enum exanet_op_number { EXANET_OPS(EXANET_OP_NAME) exanet_op_count };

@@ -20,7 +20,8 @@ struct IsComplex : std::false_type {};
 template <typename T>
 struct IsComplex<std::complex<T>> : std::true_type {};
 
-// Integer sums and products wrap round, as the network's arithmetic does; computed unsigned because signed overflow is undefined.
+// Integer sums and products wrap round, as the network's arithmetic does; computed unsigned because signed overflow is
+// undefined.
 template <typename T>
 T wrap(T a, T b, bool product) {
   if constexpr (std::is_integral_v<T>) {

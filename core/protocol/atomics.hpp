@@ -7,8 +7,8 @@
 
 namespace exanet {
 
-// target[i] = op(target[i], operand[i] [, compare[i]]) for count elements; the old values go to `old` if it is not null.
-// Contract: exanet_op_valid(); pointers need no alignment; `operand` may be null for a read.
+// target[i] = op(target[i], operand[i] [, compare[i]]) for count elements; the old values go to `old` if it is not
+// null. Contract: exanet_op_valid(); pointers need no alignment; `operand` may be null for a read.
 void atomic_apply(int op, int type, std::size_t count, std::byte* target, const std::byte* operand,
                   const std::byte* compare, std::byte* old);
 

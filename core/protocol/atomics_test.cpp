@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do the atomics compute what libfabric's manual (fi_atomic) says, for all operations and types, whatever the alignment?
+// Do the atomics compute what libfabric's manual (fi_atomic) says, for all operations and types, whatever the
+// alignment?
 #include "core/protocol/atomics.hpp"
 
 #include <doctest/doctest.h>

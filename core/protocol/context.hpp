@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Common ground of a machine's protocols: network interfaces, ranks' registered memory and processors, matching, and what steps cost.
+// Common ground of a machine's protocols: network interfaces, ranks' registered memory and processors, matching, and
+// what steps cost.
 #pragma once
 
 #include <algorithm>

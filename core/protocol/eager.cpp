@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eager messages: envelope and payload in one packetizer message. The sender is done once it is stored, unless it asks for delivery: the
-// target's interface then acknowledges its arrival in a mailbox, or refuses it. One that is lost is matched all the
-// same, and its receive ends with the loss: a sender that is done has no call any more that could fail.
+// Eager messages: envelope and payload in one packetizer message. The sender is done once it is stored, unless it asks
+// for delivery: the target's interface then acknowledges its arrival in a mailbox, or refuses it. One that is lost is
+// matched all the same, and its receive ends with the loss: a sender that is done has no call any more that could fail.
 //
 //   sent ──▶ arrived or lost ──▶ (matched, discarded or refused: over)
 //     └────▶ refused ──▶ (sender completes: over)
@@ -91,7 +91,8 @@ class Eager final : public OperationMachine<EagerMessage>, private MessageProtoc
     context_.matching.arrived(op.message, now);
   }
 
-  // A sender that did not ask for delivery has completed as soon as the message was stored: there is nobody to report an error to.
+  // A sender that did not ask for delivery has completed as soon as the message was stored: there is nobody to report
+  // an error to.
   void end(std::uint32_t id, Time now) {
     if ((*this)[id].d.has(kDelivered)) complete<SendCompletion>(id, now, (*this)[id].d.length);
     finish(id);

@@ -36,7 +36,8 @@ void MessageEngine::set_zero_cost(bool zero_cost) {
 Time MessageEngine::lookahead(Sooner sooner) const {
   const NiConfig& ni = context_.config;
   const Time envelope = context_.store(ni.envelope_bytes) + ni.packetizer;
-  // A message; a long one to a group of ranks; what the rank's processor does for a message by rendezvous while it polls.
+  // A message; a long one to a group of ranks; what the rank's processor does for a message by rendezvous while it
+  // polls.
   Time least =
       min(send_cpu() + min(envelope, rdma_cpu()), context_.receive_cpu() + min(rdma_cpu(), ni.library_send + envelope));
   if (reduces()) least = min(least, send_cpu() + ni.store_word);

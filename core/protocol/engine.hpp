@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The message library and the protocol side of the network interfaces, for all ranks of a machine: hands descriptors, and what the interfaces
-// report, to the state machines of protocols.cpp.
+// The message library and the protocol side of the network interfaces, for all ranks of a machine: hands descriptors,
+// and what the interfaces report, to the state machines of protocols.cpp.
 //
-// Time: a descriptor carries the time at which the rank's processor has handed it over. Descriptors are submitted when their rank goes to
-// sleep and may lie before the queue's present time, but by less than lookahead(); all that they touch outside their rank lies later, so the
-// order of events is that of virtual time.
+// Time: a descriptor carries the time at which the rank's processor has handed it over. Descriptors are submitted when
+// their rank goes to sleep and may lie before the queue's present time, but by less than lookahead(); all that they
+// touch outside their rank lies later, so the order of events is that of virtual time.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ class StateMachine;
 
 class MessageEngine final : private NicListener {
  public:
-  // `kind`: an interface that has a message library. Throws ConfigError when it or the network cannot be built as configured.
+  // `kind`: an interface that has a message library. Throws ConfigError when it or the network cannot be built as
+  // configured.
   MessageEngine(EventQueue& events, const Topology& topology, const NetworkConfig& fabric, const NiConfig& config,
                 std::vector<NodeId> placement, Host& host, const NicKind& kind, const MakeNetwork& make = make_network);
   ~MessageEngine() override;
@@ -60,7 +61,8 @@ class MessageEngine final : private NicListener {
   struct Sooner {
     bool packets, one_sided;
   };
-  // Whatever a rank does from a time t on, or has done for it while it polls, touches nothing outside the rank before t + lookahead().
+  // Whatever a rank does from a time t on, or has done for it while it polls, touches nothing outside the rank before t
+  // + lookahead().
   Time lookahead(Sooner sooner) const;
 
   // CPU costs that libexanet charges before it stamps a descriptor.

@@ -29,8 +29,9 @@ struct MessageRecord {
   Time posted, delivered;
 };
 
-// Contract: read() and write() move bytes of a rank's memory and return false, having changed nothing that matters, when the rank is gone
-// or the address is not mapped. The payload of a completion goes to the receive's buffer, or to a packet's receiver.
+// Contract: read() and write() move bytes of a rank's memory and return false, having changed nothing that matters,
+// when the rank is gone or the address is not mapped. The payload of a completion goes to the receive's buffer, or to a
+// packet's receiver.
 class Host {
  public:
   virtual ~Host() = default;

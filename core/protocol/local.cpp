@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptors that stay at their own rank. What opens something (endpoint, region, receive) counts at once, so that whatever is posted after
-// it finds it; what looks or closes waits for its time, so that it sees what has arrived by then.
+// Descriptors that stay at their own rank. What opens something (endpoint, region, receive) counts at once, so that
+// whatever is posted after it finds it; what looks or closes waits for its time, so that it sees what has arrived by
+// then.
 #include <variant>
 
 #include "core/protocol/state_machine.hpp"

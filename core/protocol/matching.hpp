@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Endpoints, and tag matching: which receive takes which message. Receives match in the order in which they were posted, messages from one
-// source in the order in which they were sent; a linear search over lists that are short in practice, kept intrusive so that nothing is
-// allocated. What a message is carried by, eagerly or by rendezvous, is its protocol's business.
+// Endpoints, and tag matching: which receive takes which message. Receives match in the order in which they were
+// posted, messages from one source in the order in which they were sent; a linear search over lists that are short in
+// practice, kept intrusive so that nothing is allocated. What a message is carried by, eagerly or by rendezvous, is its
+// protocol's business.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,8 @@ class MemoryMap {
 
   static constexpr std::uint64_t kAddressSpace = std::uint64_t{1} << 47;  // no region has more, whatever its owner says
 
-  // Registering a key again replaces the region. The serial number shows a later deregistration which of the two it meant.
+  // Registering a key again replaces the region. The serial number shows a later deregistration which of the two it
+  // meant.
   std::uint64_t add(std::uint64_t key, std::uint64_t first, std::uint64_t bytes, std::uint32_t access) {
     regions_[key] = Region{first, std::min(bytes, kAddressSpace), access, ++serial_};
     return serial_;
@@ -34,7 +35,8 @@ class MemoryMap {
     if (it != regions_.end() && it->second.serial == serial) regions_.erase(it);
   }
 
-  // The region if [remote, remote + bytes) lies within it and allows `access`; `addr` is then the rank's own address. nullptr otherwise.
+  // The region if [remote, remote + bytes) lies within it and allows `access`; `addr` is then the rank's own address.
+  // nullptr otherwise.
   const Region* find(std::uint64_t key, std::uint64_t remote, std::uint64_t bytes, std::uint32_t access,
                      std::uint64_t& addr) const {
     const auto it = regions_.find(key);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shares what puts, gets and atomics have in common. The target's interface checks each against the memory that its rank has registered and answers for
-// itself: the target's processor takes no part. What is refused touches nothing and completes at the initiator with -EACCES.
+// Shares what puts, gets and atomics have in common. The target's interface checks each against the memory that its
+// rank has registered and answers for itself: the target's processor takes no part. What is refused touches nothing and
+// completes at the initiator with -EACCES.
 #pragma once
 
 #include <cerrno>
@@ -18,7 +19,8 @@ class OneSidedMachine : public OperationMachine<Op> {
   using OperationMachine<Op>::context_;
   using OperationMachine<Op>::target;
 
-  // The target's region if it allows `access` to `bytes` from the operation's remote address, which lie at `addr`; nullptr otherwise.
+  // The target's region if it allows `access` to `bytes` from the operation's remote address, which lie at `addr`;
+  // nullptr otherwise.
   const MemoryMap::Region* region(const Op& op, std::uint64_t bytes, std::uint32_t access, std::uint64_t& addr) const {
     return context_.memory[target(op)].find(op.d.key, op.d.remote, bytes, access, addr);
   }

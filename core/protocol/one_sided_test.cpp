@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do puts, gets and atomics take the time of their steps, keep their order, and touch what was registered and nothing else?
+// Do puts, gets and atomics take the time of their steps, keep their order, and touch what was registered and nothing
+// else?
 #include <doctest/doctest.h>
 
 #include <cerrno>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranks' processors inside the message library. Matching's consequences and protocol steps need one: they happen only while their rank
-// is in the library (polling), each at its cost, one after another. Until then they wait here. What the interface does in hardware needs no
-// rank.
+// The ranks' processors inside the message library. Matching's consequences and protocol steps need one: they happen
+// only while their rank is in the library (polling), each at its cost, one after another. Until then they wait here.
+// What the interface does in hardware needs no rank.
 #pragma once
 
 #include <cstdint>

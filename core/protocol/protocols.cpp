@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of protocols. A new one is a file with its state machine, and its line here; what should see a descriptor before another
-// machine of the same kind stands above that.
+// The list of protocols. A new one is a file with its state machine, and its line here; what should see a descriptor
+// before another machine of the same kind stands above that.
 #include "core/protocol/state_machine.hpp"
 
 namespace exanet {

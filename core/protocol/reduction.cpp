@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions in the interfaces. Each rank hands a part to its node's unit; a unit that has the parts of all its branches
-// combines them and hands the sum to the node above; the root's sum comes back down the same tree, into the memory of
-// every rank. What that takes is gateware/ni's: a pass over the words for each part.
+// Reductions in the interfaces. Each rank hands a part to its node's unit; a unit that has the parts of all its
+// branches combines them and hands the sum to the node above; the root's sum comes back down the same tree, into the
+// memory of every rank. What that takes is gateware/ni's: a pass over the words for each part.
 //
 //   part ──▶ at its unit ──▶ (all branches there) ──▶ sum ──▶ packet to the unit above ──▶ ... ──▶ root
 //   result ──▶ packets to the units below, then memory of the node's ranks ──▶ completions
@@ -38,8 +38,8 @@ Reduction::Reduction(ReductionTree planned) : tree(std::move(planned)), open(0) 
 
 namespace {
 
-// What the unit's lanes do (gateware/ni/rtl/ni_reduce_lanes.sv): integers wrap; of floats, minimum and maximum put -0 below +0, and whatever is no
-// number is the positive quiet NaN without payload.
+// What the unit's lanes do (gateware/ni/rtl/ni_reduce_lanes.sv): integers wrap; of floats, minimum and maximum put -0
+// below +0, and whatever is no number is the positive quiet NaN without payload.
 template <typename T>
 T combined_floats(int op, T a, T b) {
   const T sum = a + b;
@@ -141,8 +141,9 @@ class Reductions final : public OperationMachine<Operation<ReductionDescriptor>>
                              on_combined_, tree, node);
   }
 
-  // A pass a part, as long as its words, but at least until a sum can be read by the next pass; then its words go to the packet. What comes
-  // in packets is taken whole before. (docs/gateware/reductions.md has the cycles of 8 and of 512 bytes.)
+  // A pass a part, as long as its words, but at least until a sum can be read by the next pass; then its words go to
+  // the packet. What comes in packets is taken whole before. (docs/gateware/reductions.md has the cycles of 8 and of
+  // 512 bytes.)
   Time combining(const Reduction::Unit& unit, bool has_nodes_below) const {
     constexpr std::int64_t kLeast = 9;
     const std::int64_t words = context_.router.words(unit.parts[0].bytes.size());
@@ -202,8 +203,8 @@ class Reductions final : public OperationMachine<Operation<ReductionDescriptor>>
     context_.nic->post(ReductionPacket{from, to, bytes, user(number)});
   }
 
-  // --- Units with trees of their own (core/nic/reductions): parts go to the unit, and its ends say when the result is there, which is worked out when
-  // the last part has been handed over, in the units' order.
+  // --- Units with trees of their own (core/nic/reductions): parts go to the unit, and its ends say when the result is
+  // there, which is worked out when the last part has been handed over, in the units' order.
 
   void reduction_completed(std::uint32_t number, Status status, Time now) override {
     const Call call = calls_[number];

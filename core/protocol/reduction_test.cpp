@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do interfaces combine the parts of their ranks in the order of the tree, in the time that its steps take, once, and report what does not fit?
+// Do interfaces combine the parts of their ranks in the order of the tree, in the time that its steps take, once, and
+// report what does not fit?
 #include "core/protocol/reduction.hpp"
 
 #include <doctest/doctest.h>
@@ -318,8 +319,9 @@ TEST_CASE("reductions: ranks that do not agree break a tree of the gateware's, a
   CHECK((ranks.engine.operations() == 0 && ranks.engine.idle()));
 }
 
-// Rank 0's node is the root, or rank 1's: either way one part goes up and one result comes back. core/nic/reductions/reductions_test.cpp counts the cycles
-// of a unit; here they are those of the bus and of the memory's visibility beside it.
+// Rank 0's node is the root, or rank 1's: either way one part goes up and one result comes back.
+// core/nic/reductions/reductions_test.cpp counts the cycles of a unit; here they are those of the bus and of the
+// memory's visibility beside it.
 TEST_CASE("reductions: in the gateware's cycles") {
   for (const std::size_t count : {0u, 1u, 32u}) {
     Reducing ranks(kLine, {0, 1}, Units::kGateware);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trees of reductions: which node's interface combines what, and hands it to whom.
 //
-// A node's unit has eight branches (gateware/ni/rtl/ni_reduce_pkg.sv): ranks of the node, and nodes below it. Parts are combined in the order of the
-// branches, ranks first, by number, then nodes below, in the order in which they were joined: a pure function of the machine, the placement and the
-// members, so that floating-point sums have the same bits in every run, and on every rank.
+// A node's unit has eight branches (gateware/ni/rtl/ni_reduce_pkg.sv): ranks of the node, and nodes below it. Parts are
+// combined in the order of the branches, ranks first, by number, then nodes below, in the order in which they were
+// joined: a pure function of the machine, the placement and the members, so that floating-point sums have the same bits
+// in every run, and on every rank.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +36,8 @@ struct ReductionTree {
   }
 };
 
-// The tree of these ranks, each once; none where units have too few branches. Low rather than narrow: each node is joined where it is reached soonest, in hops and steps.
+// The tree of these ranks, each once; none where units have too few branches. Low rather than narrow: each node is
+// joined where it is reached soonest, in hops and steps.
 std::optional<ReductionTree> plan_reduction(const Topology& topology, const std::vector<NodeId>& placement,
                                             std::vector<RankId> members);
 

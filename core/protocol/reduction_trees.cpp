@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens and closes trees of reductions. Who opens one has the members' word for it that they will take part; it takes no time of the network's,
-// as what the kernels of the nodes do for it is not modelled.
+// Opens and closes trees of reductions. Who opens one has the members' word for it that they will take part; it takes
+// no time of the network's, as what the kernels of the nodes do for it is not modelled.
 #include <algorithm>
 #include <bit>
 #include <cerrno>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rendezvous: the envelope travels alone; the receiver, once matched, fetches the payload by an RDMA read from the sender's memory and then
-// acknowledges to the sender. That is the protocol of the ExaNeSt MPI library (MICPRO 2018, section 4.2). Starting the read and
-// acknowledging are work of the receiver's processor.
+// Rendezvous: the envelope travels alone; the receiver, once matched, fetches the payload by an RDMA read from the
+// sender's memory and then acknowledges to the sender. That is the protocol of the ExaNeSt MPI library (MICPRO 2018,
+// section 4.2). Starting the read and acknowledging are work of the receiver's processor.
 //
 //   requested ──▶ matched ──▶ reading ──▶ receiving ──▶ fetched ──▶ acknowledging ──▶ (sender completes: over)
 //       │ └──────────────────── discarded ────────────────▲              ▲
@@ -131,7 +131,8 @@ class Rendezvous final : public OperationMachine<RendezvousMessage>, private Mes
 
   void enqueue(std::uint32_t id, Time at) { context_.processors.enqueue(target((*this)[id]), *this, id, at); }
 
-  // The sender completes, unless its buffer was carried by value and it does not ask for delivery: it has completed long ago.
+  // The sender completes, unless its buffer was carried by value and it does not ask for delivery: it has completed
+  // long ago.
   void end(std::uint32_t id, Time now) {
     const RendezvousMessage& op = (*this)[id];
     if (op.status == 0 || !sender_has_completed(op)) complete<SendCompletion>(id, now, op.d.length);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A protocol is a state machine over operations of its own: a descriptor begins one, events of the network interface move it on, and
-// completions end it. Each stands in a file of its own with its record and its states; protocols.cpp lists them.
+// A protocol is a state machine over operations of its own: a descriptor begins one, events of the network interface
+// move it on, and completions end it. Each stands in a file of its own with its record and its states; protocols.cpp
+// lists them.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +12,10 @@
 
 namespace exanet {
 
-// Contract: submit() takes a descriptor of one of kinds(), or leaves it to the next in the list and returns false. The other calls are about
-// control messages and transfers that were begun with user() or acknowledgement() of the operation. Each has the
-// interface's status: an operation any of whose messages or transfers fails ends with that, at all ranks that wait for
-// it.
+// Contract: submit() takes a descriptor of one of kinds(), or leaves it to the next in the list and returns false. The
+// other calls are about control messages and transfers that were begun with user() or acknowledgement() of the
+// operation. Each has the interface's status: an operation any of whose messages or transfers fails ends with that, at
+// all ranks that wait for it.
 class StateMachine {
  public:
   explicit StateMachine(Context& context) : context_(context) {}

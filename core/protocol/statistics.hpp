@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statistics that a run leaves behind: counts, histograms, a time line. All of constant size, whatever the run's length, but for the counts of
-// pairs of ranks, one a pair that has met, and the list of messages, which stops at a limit and says so.
+// Statistics that a run leaves behind: counts, histograms, a time line. All of constant size, whatever the run's
+// length, but for the counts of pairs of ranks, one a pair that has met, and the list of messages, which stops at a
+// limit and says so.
 #pragma once
 
 #include <array>
@@ -13,7 +14,8 @@
 
 namespace exanet {
 
-// Sums per rank and time bin. When the run outgrows the bins, neighbours are added together and the bins become twice as long.
+// Sums per rank and time bin. When the run outgrows the bins, neighbours are added together and the bins become twice
+// as long.
 class Timeline {
  public:
   static constexpr std::size_t kBins = 1024;
@@ -56,7 +58,8 @@ struct Statistics {
   void add(const MessageRecord& m);
 
   std::size_t n;
-  // By source, of each destination that there was, in their order: messages and puts from the source, gets and atomics from the initiator.
+  // By source, of each destination that there was, in their order: messages and puts from the source, gets and atomics
+  // from the initiator.
   std::vector<std::vector<Sent>> sent;
   std::vector<Count> received;
   std::array<Count, 64> sizes{};  // bucket i: 2^(i-1) < size <= 2^i; bucket 0: 0 and 1

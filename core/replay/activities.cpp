@@ -2,9 +2,9 @@
 // Activities of a rank of a replay: what it has begun and waits for.
 //
 // Problem: a rank has many messages and collectives under way, and a completion names only the one that it belongs to.
-// Model: an activity counts what is outstanding; a collective posts its schedule stage by stage, each when the one before
-// is complete; numbers of activities that nobody asks for any more are used again. Limits: messages to the rank itself are
-// matched here, at no cost, in the order in which they were posted.
+// Model: an activity counts what is outstanding; a collective posts its schedule stage by stage, each when the one
+// before is complete; numbers of activities that nobody asks for any more are used again. Limits: messages to the rank
+// itself are matched here, at no cost, in the order in which they were posted.
 #include "core/replay/activities.hpp"
 
 #include <algorithm>

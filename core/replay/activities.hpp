@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activities that a rank has begun and not yet completed: a message, or a collective, which is messages in stages. An activity's number is the cookie of its messages.
+// Activities that a rank has begun and not yet completed: a message, or a collective, which is messages in stages. An
+// activity's number is the cookie of its messages.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@
 
 namespace exanet {
 
-// Messages carry these in their tags: a collective's number in the place of a tag, and the acknowledgement of a synchronous send.
+// Messages carry these in their tags: a collective's number in the place of a tag, and the acknowledgement of a
+// synchronous send.
 inline constexpr std::uint64_t kCollectiveTag = std::uint64_t{1} << 62, kAcknowledgementTag = std::uint64_t{1} << 63;
 inline constexpr std::uint64_t kActiveMessage = 0xfffffffe;  // cookie of those that come
 inline constexpr std::uint64_t kFetched = std::uint64_t{1} << 63;  // cookie of what is fetched for one, with its data
@@ -38,7 +40,8 @@ class Activities {
   void answered(std::uint32_t activity) { completed(activity); }
   // Active messages that come are handed to it; until then there are none.
   void on_active(std::function<void(RankId from, std::uint64_t data)> handler);
-  // `names`: world ranks by the schedule's; nullptr: the same. `before_stage`: what the rank computes before it posts each one.
+  // `names`: world ranks by the schedule's; nullptr: the same. `before_stage`: what the rank computes before it posts
+  // each one.
   std::uint32_t collective(std::unique_ptr<Schedule> schedule, const std::vector<std::uint64_t>* names,
                            std::uint64_t tag, Time before_stage);
 

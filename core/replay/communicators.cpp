@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Communicators of a trace, matched between ranks.
 //
-// Problem: each rank numbers its communicators itself, and messages match only within the same one. Model: a communicator
-// is known by its members and by how many of these were made before; a collective's record becomes the call that
-// algorithms plan. Limits: what a damaged stream says is refused; collectives on intercommunicators are not replayed.
+// Problem: each rank numbers its communicators itself, and messages match only within the same one. Model: a
+// communicator is known by its members and by how many of these were made before; a collective's record becomes the
+// call that algorithms plan. Limits: what a damaged stream says is refused; collectives on intercommunicators are not
+// replayed.
 #include "core/replay/communicators.hpp"
 
 #include <algorithm>

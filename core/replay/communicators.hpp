@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The communicators of a trace, one for all of their members.
 //
-// Each rank numbers its own in its stream. Two of them are the same where they have the same members in the same order and were made by them equally
-// often before: all members make a communicator together, so they make those of one list of members in one order.
+// Each rank numbers its own in its stream. Two of them are the same where they have the same members in the same order
+// and were made by them equally often before: all members make a communicator together, so they make those of one list
+// of members in one order.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +53,8 @@ class Communicators {
   std::vector<std::vector<Communicator>> of_rank_;
 };
 
-// A collective as this member takes part in it, without sizes; and the one that a record says. Throws ConfigError on one that cannot be.
+// A collective as this member takes part in it, without sizes; and the one that a record says. Throws ConfigError on
+// one that cannot be.
 CollectiveCall call_on(const Communicator& comm);
 CollectiveCall collective_call(const TraceStream& stream, const TraceRecord& call, const Communicator& comm);
 

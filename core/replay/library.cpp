@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The message library as the ranks of a replay use it.
 //
-// Problem: ranks are no processes here, and yet are to be charged what libexanet charges. Model: each rank has a clock, posts
-// descriptors to the message engine, and takes completions that are due by its clock; a rank that has nothing left to take
-// sleeps until something comes. Limits: messages have no contents; a rank polls whenever it waits.
+// Problem: ranks are no processes here, and yet are to be charged what libexanet charges. Model: each rank has a clock,
+// posts descriptors to the message engine, and takes completions that are due by its clock; a rank that has nothing
+// left to take sleeps until something comes. Limits: messages have no contents; a rank polls whenever it waits.
 #include "core/replay/library.hpp"
 
 #include <algorithm>

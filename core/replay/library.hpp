@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that use the message library as processes do, without being any: each has a clock, posts messages, polls, and sleeps until something has come.
+// Ranks that use the message library as processes do, without being any: each has a clock, posts messages, polls, and
+// sleeps until something has come.
 //
-// Model: what libexanet does in a rank (runtime/lib) and the coordinator for it, step by step. Sends cost the processor what libexanet charges; a completion
-// is seen at its time, by a rank that polls, and costs what it says; while a rank sleeps its processor is in the library and does what
-// rendezvous asks of it. Messages have no contents.
+// Model: what libexanet does in a rank (runtime/lib) and the coordinator for it, step by step. Sends cost the processor
+// what libexanet charges; a completion is seen at its time, by a rank that polls, and costs what it says; while a rank
+// sleeps its processor is in the library and does what rendezvous asks of it. Messages have no contents.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ struct Arrival {
   enum class Kind : std::uint8_t { sent, received, probed, missed } kind = Kind::sent;
 };
 
-// Contract: resume() lets the rank go on from its clock, and returns until when it sleeps at most: Time::never() if it waits for arrivals alone.
+// Contract: resume() lets the rank go on from its clock, and returns until when it sleeps at most: Time::never() if it
+// waits for arrivals alone.
 class LibraryUser {
  public:
   virtual ~LibraryUser() = default;
@@ -60,8 +62,8 @@ class Library final : private Host {
   bool multicasts() const { return engine_.multicasts(); }
   std::uint32_t add_group(RankGroup group) { return engine_.add_group(std::move(group)); }
 
-  // Where interfaces reduce: the number of a tree of these ranks, if there is space for one; and a part of a rank's of so many
-  // bytes, a multiple of four, whose result is an arrival.
+  // Where interfaces reduce: the number of a tree of these ranks, if there is space for one; and a part of a rank's of
+  // so many bytes, a multiple of four, whose result is an arrival.
   bool reduces() const { return engine_.reduces(); }
   std::optional<std::uint32_t> open_reduction(std::vector<RankId> members);
   void reduce(RankId rank, std::uint32_t tree, std::uint64_t bytes, std::uint64_t cookie);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank of a synthetic job that calls a collective of MPI again and again, by an algorithm of its choice (core/collectives).
+// One rank of a synthetic job that calls a collective of MPI again and again, by an algorithm of its choice
+// (core/collectives).
 //
-// Limits: the collective is of MPI_COMM_WORLD, its root rank 0; a reduction's elements have eight bytes where its vector
-// is made of such, else four or one.
+// Limits: the collective is of MPI_COMM_WORLD, its root rank 0; a reduction's elements have eight bytes where its
+// vector is made of such, else four or one.
 #pragma once
 
 #include <cstdint>

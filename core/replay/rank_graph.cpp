@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a graph of operations of one rank.
 //
-// Problem: a schedule says which operations of a rank require which, and no order of the others. Any order in which they
-// are made to wait for each other can deadlock, or delay one chain by another. Model: an operation begins when all that
-// it requires have ended (or begun). Messages go first: they take the processor for as long as posting them does.
+// Problem: a schedule says which operations of a rank require which, and no order of the others. Any order in which
+// they are made to wait for each other can deadlock, or delay one chain by another. Model: an operation begins when all
+// that it requires have ended (or begun). Messages go first: they take the processor for as long as posting them does.
 // Computing has the one processor of the rank, in the order in which it became possible; after each computing the rank
 // sees what has arrived meanwhile. Limits: the graph is in memory as a whole; an operation that computes is not
 // interrupted by one that becomes possible.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph of operations of one rank (a schedule of GOAL's): messages and computing, each of which begins when those that it requires have ended or begun.
+// A graph of operations of one rank (a schedule of GOAL's): messages and computing, each of which begins when those
+// that it requires have ended or begun.
 #pragma once
 
 #include <cstdint>

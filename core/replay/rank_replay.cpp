@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One recorded rank: it makes the calls of its stream, each after the computing before it.
 //
-// Problem: a call returns when what it waits for is complete on the simulated machine, not where it was recorded. Model: a
-// call begins activities, and ends when those that it waits for are done; tests that found nothing take a step of time,
-// and wait where they had found something. What the library computed inside a call is spread over its stages. Limits: one
-// call at a time, as a rank has one thread; requests are found by the numbers that the recorder gave.
+// Problem: a call returns when what it waits for is complete on the simulated machine, not where it was recorded.
+// Model: a call begins activities, and ends when those that it waits for are done; tests that found nothing take a step
+// of time, and wait where they had found something. What the library computed inside a call is spread over its stages.
+// Limits: one call at a time, as a rank has one thread; requests are found by the numbers that the recorder gave.
 #include "core/replay/rank_replay.hpp"
 
 #include <algorithm>

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays recorded MPI programs on a machine: the calls of each rank in their order, its computing between them, and what they wait for.
+// Replays recorded MPI programs on a machine: the calls of each rank in their order, its computing between them, and
+// what they wait for.
 //
-// Problem: what a program's communication takes on another machine is to be known without running the program. Model: ranks read their streams a call at a
-// time and post the same messages to the message library that `exanet run` simulates; a call returns when what it waits for is complete, so the
-// dependencies are MPI's: matching by source, tag and communicator in order, eager and rendezvous as the machine's protocol has them, persistent and
-// nonblocking requests, synchronous sends. Collectives are messages by named algorithms (core/collectives). A successful test waits for what it had found,
-// an empty one takes a step; of several requests those that had completed first are waited for. Computing is what was recorded, times a
-// factor.
+// Problem: what a program's communication takes on another machine is to be known without running the program. Model:
+// ranks read their streams a call at a time and post the same messages to the message library that `exanet run`
+// simulates; a call returns when what it waits for is complete, so the dependencies are MPI's: matching by source, tag
+// and communicator in order, eager and rendezvous as the machine's protocol has them, persistent and nonblocking
+// requests, synchronous sends. Collectives are messages by named algorithms (core/collectives). A successful test waits
+// for what it had found, an empty one takes a step; of several requests those that had completed first are waited for.
+// Computing is what was recorded, times a factor.
 //
-// Several programs run together, each from its start on and with ranks of its own; jobs of core/workload beside them, over the same message library.
+// Several programs run together, each from its start on and with ranks of its own; jobs of core/workload beside them,
+// over the same message library.
 //
-// Limits: a receive from any source takes what comes first here, a message to the own rank is matched in memory at no cost, and what the
-// MPI library's own progress did between calls is not replayed. Collectives on intercommunicators, and one-sided calls by the
-// rules of Open MPI, are refused.
+// Limits: a receive from any source takes what comes first here, a message to the own rank is matched in memory at no
+// cost, and what the MPI library's own progress did between calls is not replayed. Collectives on intercommunicators,
+// and one-sided calls by the rules of Open MPI, are refused.
 #pragma once
 
 #include <atomic>
@@ -33,8 +36,8 @@
 
 namespace exanet {
 
-// One of the programs that run together: a recorded one, or a synthetic job where there are no streams. A job whose name
-// is that of a collective for which there is an algorithm calls it (rank_collectives.hpp).
+// One of the programs that run together: a recorded one, or a synthetic job where there are no streams. A job whose
+// name is that of a collective for which there is an algorithm calls it (rank_collectives.hpp).
 struct ReplayProgram {
   std::string name;  // for messages
   std::vector<std::string> streams;  // files, by rank
@@ -93,7 +96,8 @@ class Replay {
   Replay(const TopologySpec& spec, const NetworkConfig& network, const NiConfig& interface, const ReplayConfig& config);
   ~Replay();
 
-  // Once. False when stop() ended it. Throws ConfigError on a damaged stream, and where ranks wait for what never comes.
+  // Once. False when stop() ended it. Throws ConfigError on a damaged stream, and where ranks wait for what never
+  // comes.
   bool run();
   void stop() { stopped_.store(true, std::memory_order_relaxed); }  // from any thread
   double progress() const {

@@ -164,7 +164,8 @@ TEST_CASE("a probe for what nobody sends is reported, and one for what comes lat
 
 namespace {
 
-// Two ranks with a window on MPI_COMM_WORLD: messages and bytes of what they do with it, less those of making and freeing it.
+// Two ranks with a window on MPI_COMM_WORLD: messages and bytes of what they do with it, less those of making and
+// freeing it.
 Outcome with_window(const std::vector<StreamBytes>& body_of_first, const std::vector<StreamBytes>& body_of_second) {
   std::vector<Outcome> found;
   for (const bool used : {true, false}) {

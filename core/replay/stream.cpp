@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens a stream, and takes its records apart: the frame of each here, the fields of its form in stream_fields.hpp.
 //
-// Problem: a stream may be longer than memory, cut by a rank's death, or damaged. Model: the file is mapped and read once from front to back; a
-// record that is cut in its middle is the end, and every number is checked against the limit of its kind before it is used. A number is one
-// byte most of the time, which the inline part of number() reads. Limit: a stream is read by one thread, and not from its middle.
+// Problem: a stream may be longer than memory, cut by a rank's death, or damaged. Model: the file is mapped and read
+// once from front to back; a record that is cut in its middle is the end, and every number is checked against the limit
+// of its kind before it is used. A number is one byte most of the time, which the inline part of number() reads. Limit:
+// a stream is read by one thread, and not from its middle.
 #include "core/replay/stream.hpp"
 
 #include <fcntl.h>

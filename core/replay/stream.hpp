@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a rank's stream of MPI calls (docs/reference/trace.md), a record at a time, and checks each before it is believed.
+// Reads a rank's stream of MPI calls (docs/reference/trace.md), a record at a time, and checks each before it is
+// believed.
 //
-// The file is mapped: what has been read may leave memory again, whatever the stream's length. Contract: next() gives records in their order, and
-// false at the end; complete() then says whether the last one was the program's end, or the stream was cut. A record that cannot be is a
-// ConfigError that names file, record and byte.
+// The file is mapped: what has been read may leave memory again, whatever the stream's length. Contract: next() gives
+// records in their order, and false at the end; complete() then says whether the last one was the program's end, or the
+// stream was cut. A record that cannot be is a ConfigError that names file, record and byte.
 #pragma once
 
 #include <cstdint>

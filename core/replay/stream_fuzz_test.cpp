@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Are streams of damaged bytes refused by one message, or replayed?
 //
-// Cases are drawn by number, so that a case that fails can be run again: EXANET_FUZZ_FIRST and EXANET_FUZZ_CASES choose them, and EXANET_FUZZ_SECONDS
-// goes on for so long. Each starts from streams of four ranks with calls of every form, of which a few bytes are changed.
+// Cases are drawn by number, so that a case that fails can be run again: EXANET_FUZZ_FIRST and EXANET_FUZZ_CASES choose
+// them, and EXANET_FUZZ_SECONDS goes on for so long. Each starts from streams of four ranks with calls of every form,
+// of which a few bytes are changed.
 #include <doctest/doctest.h>
 
 #include <chrono>

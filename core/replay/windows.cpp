@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One-sided calls of a rank of a replay, as the messages that MPICH makes of them.
 //
-// Problem: a put or an accumulate is one call here, and several messages with answers between there. Model: accesses are
-// activities; locks, unlocks and exposures are active messages, which the target answers when it is in MPI; a
+// Problem: a put or an accumulate is one call here, and several messages with answers between there. Model: accesses
+// are activities; locks, unlocks and exposures are active messages, which the target answers when it is in MPI; a
 // synchronisation waits for what the rules of MPI say. Limits: lengths of headers are those seen in runs (windows.hpp).
 #include "core/replay/windows.hpp"
 
@@ -14,8 +14,8 @@ namespace {
 
 using Kind = ActiveMessages::Kind;
 
-// Bytes of active messages, as `exanet run` shows them under MPICH: words alone, headers before data, a description of memory in several pieces, where
-// something is to be fetched, and the longest.
+// Bytes of active messages, as `exanet run` shows them under MPICH: words alone, headers before data, a description of
+// memory in several pieces, where something is to be fetched, and the longest.
 constexpr std::uint64_t kAskBytes = 40, kAnswerBytes = 32, kReadyBytes = 48, kAccessBytes = 96, kGetBytes = 88,
                         kGotBytes = 40, kSwapBytes = 64, kDescriptionBytes = 336, kFetchBytes = 48,
                         kLongestBytes = 16384;

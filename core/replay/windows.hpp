@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows of one rank of a replay: accesses that are under way, and the locks and exposures that others ask for.
 //
-// Model: what MPICH sends over our provider, as `exanet run` shows it. Puts and gets of one piece of memory are the interface's. All else is active
-// messages, which the target's processor answers when it is in MPI: accumulates, atomics, and what is in several pieces; locks and unlocks; and a word
-// from each end of an exposure, which is not answered.
+// Model: what MPICH sends over our provider, as `exanet run` shows it. Puts and gets of one piece of memory are the
+// interface's. All else is active messages, which the target's processor answers when it is in MPI: accumulates,
+// atomics, and what is in several pieces; locks and unlocks; and a word from each end of an exposure, which is not
+// answered.
 //
-// What is too long for an active message is fetched from the sender. Of memory in several pieces at the target its description goes first.
+// What is too long for an active message is fetched from the sender. Of memory in several pieces at the target its
+// description goes first.
 //
 // Limit: each description is as long as that of a vector (MPI_Type_vector of a type of MPI's own).
 #pragma once

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Minimal adaptive routing: of all ports on a shortest route, the one before which the least is queued; one virtual channel more than the topology's own
-// routes need. On a fat tree that is the least loaded of the ports up.
+// Minimal adaptive routing: of all ports on a shortest route, the one before which the least is queued; one virtual
+// channel more than the topology's own routes need. On a fat tree that is the least loaded of the ports up.
 //
-// No deadlock: the topology's own routes remain as an escape in channels of their own (Duato 1993, 1996). A packet takes the adaptive channel only where it
-// sees space for itself, else it asks for the escape; while it is blocked it looks again, so that it never waits for an adaptive channel for good.
-// From the escape it may go back to adaptive channels. It gets there: after each hop of either kind the topology's own route is shorter than before
+// No deadlock: the topology's own routes remain as an escape in channels of their own (Duato 1993, 1996). A packet
+// takes the adaptive channel only where it sees space for itself, else it asks for the escape; while it is blocked it
+// looks again, so that it never waits for an adaptive channel for good. From the escape it may go back to adaptive
+// channels. It gets there: after each hop of either kind the topology's own route is shorter than before
 // (Topology::minimal_ports), also where routes lead round what has failed, which need not be shortest ones.
 
 #include "core/config/error.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the graph of channel dependencies by walking all routes, and looks for a cycle in it: theory and limits are in channel_graph.hpp.
+// Builds the graph of channel dependencies by walking all routes, and looks for a cycle in it: theory and limits are in
+// channel_graph.hpp.
 #include "core/routing/channel_graph.hpp"
 
 #include <algorithm>
@@ -124,7 +125,8 @@ void add_routes(ChannelGraph& graph, const Topology& topology, const std::functi
   }
 }
 
-// What a copy that comes to `at` by a port, holding a channel, waits for, and so on to the leaves. None is held at the source.
+// What a copy that comes to `at` by a port, holding a channel, waits for, and so on to the leaves. None is held at the
+// source.
 void add_tree(ChannelGraph& graph, const Topology& trees, NodeId src, NodeId box, NodeId at, std::uint16_t from,
               std::uint32_t holds) {
   const Copies copies = trees.copies(at, from, src, box);
@@ -182,8 +184,8 @@ namespace {
 
 using Ports = void (Topology::*)(NodeId, NodeId, PortList&) const;
 
-// Calls visit(at) for each node from which packets to `dst` go on, when they take any of `these` ports, or next_hop()'s. `seen` has, by node, the
-// last destination for which it was called.
+// Calls visit(at) for each node from which packets to `dst` go on, when they take any of `these` ports, or
+// next_hop()'s. `seen` has, by node, the last destination for which it was called.
 template <typename Visit>
 void each_on_routes(const Topology& topology, Ports these, const std::vector<NodeId>& ends, NodeId dst,
                     std::vector<NodeId>& seen, const Visit& visit) {

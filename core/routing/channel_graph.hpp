@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Can a routing function deadlock? Virtual cut-through with deterministic routing is free of deadlock exactly when the graph of channel
-// dependencies has no cycle: its vertices are virtual channels of links, and an edge says that some packet holds the first while it asks
-// for the second (Dally and Seitz 1987). Only what packets from endpoints to endpoints can meet counts.
+// Can a routing function deadlock? Virtual cut-through with deterministic routing is free of deadlock exactly when the
+// graph of channel dependencies has no cycle: its vertices are virtual channels of links, and an edge says that some
+// packet holds the first while it asks for the second (Dally and Seitz 1987). Only what packets from endpoints to
+// endpoints can meet counts.
 //
-// With adaptive routing it is enough that a part of the channels, the escape, has no cycle, that every packet may ask for one of them
-// wherever it waits, and that a packet which waits sits in one buffer (Duato 1996: virtual cut-through needs no indirect dependencies).
+// With adaptive routing it is enough that a part of the channels, the escape, has no cycle, that every packet may ask
+// for one of them wherever it waits, and that a packet which waits sits in one buffer (Duato 1996: virtual cut-through
+// needs no indirect dependencies).
 #pragma once
 
 #include <cstdint>
@@ -48,19 +50,20 @@ class ChannelGraph {
 // Reports progress after each hundredth of `all` steps, of which one more than `done` have been done.
 void report_share(const CheckProgress& progress, std::size_t done, std::size_t all);
 
-// Endpoints to which routes differ from switch to switch: one of those that hang on the same switch stands for all, for nothing follows its link
-// and nothing precedes it. All endpoints where they are routers themselves.
+// Endpoints to which routes differ from switch to switch: one of those that hang on the same switch stands for all, for
+// nothing follows its link and nothing precedes it. All endpoints where they are routers themselves.
 std::vector<NodeId> representative_endpoints(const Topology& topology);
 
-// Of the routes by next_hop(), or by `route`; by the topology's routing() where it has one and no `route` is given. A cycle of channels in the
-// order of dependency, or nothing when there is none. Looks at every pair of routers: seconds for ten thousand.
+// Of the routes by next_hop(), or by `route`; by the topology's routing() where it has one and no `route` is given. A
+// cycle of channels in the order of dependency, or nothing when there is none. Looks at every pair of routers: seconds
+// for ten thousand.
 std::vector<Channel> find_dependency_cycle(const Topology& topology,
                                            const std::function<Hop(NodeId, NodeId)>& route = {},
                                            const CheckProgress& progress = {});
 
-// Of the routes by next_hop() and of the trees of all multicast packets together: of each source and each box (core/topology/multicast.hpp), as `trees`,
-// which has the same links, lays them. A packet that waits for several outputs leaves its buffer when all have taken it, so what it holds
-// waits for each. Contract: trees.multicasts().
+// Of the routes by next_hop() and of the trees of all multicast packets together: of each source and each box
+// (core/topology/multicast.hpp), as `trees`, which has the same links, lays them. A packet that waits for several
+// outputs leaves its buffer when all have taken it, so what it holds waits for each. Contract: trees.multicasts().
 std::vector<Channel> find_multicast_cycle(const Topology& topology, const Topology& trees);
 
 // The same, of the trees of packets with these sources and destinations.
@@ -70,7 +73,8 @@ std::vector<Channel> find_multicast_cycle(const Topology& topology, const Topolo
 // Of all routes by equal_ports() together, each in next_hop()'s channels.
 std::vector<Channel> find_equal_cycle(const Topology& topology, const CheckProgress& progress = {});
 
-// Both the route that next_hop() says and all minimal ones lead on, but only next_hop()'s channels can be waited for: the check of an escape.
+// Both the route that next_hop() says and all minimal ones lead on, but only next_hop()'s channels can be waited for:
+// the check of an escape.
 std::vector<Channel> find_escape_cycle(const Topology& topology, const CheckProgress& progress = {});
 
 }  // namespace exanet

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dimension order on tori, with the virtual channel by the sign of the offset, cannot deadlock: looked at for every torus of up to 8x8x8 and
-// every order of dimensions. And the search is no rubber stamp: it finds the cycle when the rule is broken on purpose.
+// Dimension order on tori, with the virtual channel by the sign of the offset, cannot deadlock: looked at for every
+// torus of up to 8x8x8 and every order of dimensions. And the search is no rubber stamp: it finds the cycle when the
+// rule is broken on purpose.
 #include "core/routing/channel_graph.hpp"
 
 #include <doctest/doctest.h>
@@ -24,7 +25,8 @@ namespace {
 using Shape = std::vector<std::uint32_t>;
 using Route = std::function<Hop(NodeId, NodeId)>;
 
-// Each channel of the cycle leads to the node of the next, and for each pair some destination makes a packet want the one after the other.
+// Each channel of the cycle leads to the node of the next, and for each pair some destination makes a packet want the
+// one after the other.
 bool is_cycle(const GridTopology& torus, const Route& route, const std::vector<Channel>& cycle) {
   for (std::size_t i = 0; i < cycle.size(); ++i) {
     const Channel& held = cycle[i];
@@ -44,8 +46,9 @@ bool is_cycle(const GridTopology& torus, const Route& route, const std::vector<C
 }  // namespace
 
 TEST_CASE("channel graph: no torus up to 8x8x8 has a cycle, whatever the order of dimensions") {
-  // Naming the dimensions anew turns a shape and an order into another shape and the order 0, 1, 2: the rules, the parity for packets half
-  // way round among them, treat all other dimensions alike. So all shapes in one order are all shapes in every order.
+  // Naming the dimensions anew turns a shape and an order into another shape and the order 0, 1, 2: the rules, the
+  // parity for packets half way round among them, treat all other dimensions alike. So all shapes in one order are all
+  // shapes in every order.
   unsigned tori = 0, cyclic = 0;
   for (std::uint32_t x = 1; x <= 8; ++x)
     for (std::uint32_t y = 1; y <= 8; ++y)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spreads packets over a topology's shortest routes without looking at queues: a way of its own for each pair of endpoints, drawn once (as a switch does
-// that hashes addresses), or for each packet (spraying). For topologies whose equal ports may be taken in any combination, as up a fat tree.
+// Spreads packets over a topology's shortest routes without looking at queues: a way of its own for each pair of
+// endpoints, drawn once (as a switch does that hashes addresses), or for each packet (spraying). For topologies whose
+// equal ports may be taken in any combination, as up a fat tree.
 //
-// No deadlock: the dependencies of all these routes together have no cycle on these topologies, which find_cycle() shows.
+// No deadlock: the dependencies of all these routes together have no cycle on these topologies, which find_cycle()
+// shows.
 #include "core/config/error.hpp"
 #include "core/routing/registry.hpp"
 

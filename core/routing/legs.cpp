@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // Routes in several legs: over a random intermediate endpoint's router where the short route is crowded.
 //
-// valiant: always over an intermediate (Valiant and Brebner 1981); any traffic then loads the network as uniform traffic does, twice.
-// ugal-l: at the first router, the topology's own route, unless the queue at its output times its length is above that of the route over one
-//   of a few random intermediates (Singh 2005; Kim and others 2008; four of them: Besta and Hoefler 2014). ugal-g: the same with the fullest
-//   queue on each route, which no router could know.
-// par: as ugal-l, and asked again at each further router with endpoints, as long as the packet has stayed on links of class 0 and on the topology's
+// valiant: always over an intermediate (Valiant and Brebner 1981); any traffic then loads the network as uniform
+// traffic does, twice. ugal-l: at the first router, the topology's own route, unless the queue at its output times its
+// length is above that of the route over one
+//   of a few random intermediates (Singh 2005; Kim and others 2008; four of them: Besta and Hoefler 2014). ugal-g: the
+//   same with the fullest queue on each route, which no router could know.
+// par: as ugal-l, and asked again at each further router with endpoints, as long as the packet has stayed on links of
+// class 0 and on the topology's
 //   own route (progressive adaptive routing: Jiang, Kim and Dally 2009).
 //
-// The measure of comparison decides how much comes through, because a packet that stays by mistake stands at the head of its source's FIFO until the
-// crowded link takes it. So where both routes begin with the same link, the queues of their own virtual channels are compared, not that link's
-// as a whole (UGAL-L VCH of Kim and others 2008), and one intermediate with a crowded route does not keep the packet. And a route that passes a link between
-// groups (of a class above 0) which the own route passes, too, is no way round it: its queue at the first router may be short, but its packets would
-// stand before that link, and with them all others of their channels. On a dragonfly that leaves out middles in the source's and the
-// destination's group. With those UGAL-L carries 0.36 of next-group traffic beyond saturation on 342 nodes (Valiant 0.42), without them 0.46.
+// The measure of comparison decides how much comes through, because a packet that stays by mistake stands at the head
+// of its source's FIFO until the crowded link takes it. So where both routes begin with the same link, the queues of
+// their own virtual channels are compared, not that link's as a whole (UGAL-L VCH of Kim and others 2008), and one
+// intermediate with a crowded route does not keep the packet. And a route that passes a link between groups (of a class
+// above 0) which the own route passes, too, is no way round it: its queue at the first router may be short, but its
+// packets would stand before that link, and with them all others of their channels. On a dragonfly that leaves out
+// middles in the source's and the destination's group. With those UGAL-L carries 0.36 of next-group traffic beyond
+// saturation on 342 nodes (Valiant 0.42), without them 0.46.
 //
-// No deadlock: each leg follows the topology's own routes in virtual channels of its own, and classes only rise from leg to leg: a cycle would have
-// to lie within one class, where there is none. find_cycle() checks that for legs between any two routers that may be ends of a leg.
+// No deadlock: each leg follows the topology's own routes in virtual channels of its own, and classes only rise from
+// leg to leg: a cycle would have to lie within one class, where there is none. find_cycle() checks that for legs
+// between any two routers that may be ends of a leg.
 //
-// Where there are channels enough (eight at most), packets on the topology's own route have a class to themselves: queued before the crowded link, they
-// would else stand in the way of those that go round it.
+// Where there are channels enough (eight at most), packets on the topology's own route have a class to themselves:
+// queued before the crowded link, they would else stand in the way of those that go round it.
 //
 // On a network with switches a leg ends at the switch of the intermediate endpoint, which is not disturbed itself.
 //
@@ -107,7 +112,8 @@ class Legs final : public Routing {
     bool operator==(const Link& o) const { return at == o.at && hop.port == o.hop.port; }
   };
 
-  // A route: its length, the links whose queues are known (the first one, or all between routers), and those between groups.
+  // A route: its length, the links whose queues are known (the first one, or all between routers), and those between
+  // groups.
   struct Route {
     std::uint32_t length = 0;
     std::vector<Link> known;
@@ -156,8 +162,9 @@ class Legs final : public Routing {
     return std::find_first_of(a.begin(), a.end(), b.begin(), b.end()) != a.end();
   }
 
-  // The fullest queue on a route in comparison with another: of the whole port where the other does not pass, else of the route's channel. Of the
-  // second leg only what stands in its channel counts: the port's queue is mostly of packets on their own routes, which do not hold it up.
+  // The fullest queue on a route in comparison with another: of the whole port where the other does not pass, else of
+  // the route's channel. Of the second leg only what stands in its channel counts: the port's queue is mostly of
+  // packets on their own routes, which do not hold it up.
   std::uint32_t fullest(const Route& route, const Route& compared, const CongestionView& view) const {
     std::uint32_t most = 0;
     for (const Link& link : route.known) {
@@ -180,8 +187,8 @@ class Legs final : public Routing {
   std::vector<NodeId> ends_;
 };
 
-// Legs of every class between all routers where legs begin and all ends, and from each leg to all those that may follow it where it ends (in a
-// progressive one's first class: from each router that it passes).
+// Legs of every class between all routers where legs begin and all ends, and from each leg to all those that may follow
+// it where it ends (in a progressive one's first class: from each router that it passes).
 std::vector<Channel> Legs::find_cycle(const CheckProgress& progress) const {
   ChannelGraph graph(topology_, virtual_channels());
   const NodeId nodes = topology_.node_count();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts a machine's topology together: its shape, kinds of links, what has failed, rails and routing, each a wrapper of the one before.
+// Puts a machine's topology together: its shape, kinds of links, what has failed, rails and routing, each a wrapper of
+// the one before.
 //
-// Problem: not all of these go together, and what does not has to be said by the key of the machine file. Limits: disabled ports, and routes that follow
-// states of links, exclude what they could not know of.
+// Problem: not all of these go together, and what does not has to be said by the key of the machine file. Limits:
+// disabled ports, and routes that follow states of links, exclude what they could not know of.
 #include "core/routing/make_topology.hpp"
 
 #include <algorithm>
@@ -35,7 +36,8 @@ class Routed final : public WrappedTopology {
   std::unique_ptr<Routing> routing_;
 };
 
-// Blames a key for what a maker refuses, unless the maker has blamed one: it need not know the key under which it was asked.
+// Blames a key for what a maker refuses, unless the maker has blamed one: it need not know the key under which it was
+// asked.
 template <typename Make>
 std::unique_ptr<Topology> blaming(const char* path, const Make& make) {
   try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every routing that there is, with what help and reference say of it. A routing is a file with such a description, and a line in registry.cpp;
-// the tests check each of them on every topology.
+// Every routing that there is, with what help and reference say of it. A routing is a file with such a description, and
+// a line in registry.cpp; the tests check each of them on every topology.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,8 @@ inline constexpr const char* kShortest = "shortest";  // for the kind "graph": s
 struct RoutingKind {
   const char* name;  // as machine files and --routing call it
   const char* help;  // the route that a packet takes, as a clause
-  // Throws ConfigError, saying what to do, when it is not made for this topology, which outlives it. nullptr: the topology's own.
+  // Throws ConfigError, saying what to do, when it is not made for this topology, which outlives it. nullptr: the
+  // topology's own.
   std::unique_ptr<Routing> (*make)(const Topology& topology);
   bool chooses =
       false;  // among several ports of the topology, at each router: routes round what has failed then have them, too

@@ -7,10 +7,11 @@
 // own way is intact. Once on an intact way it stays on it, so packets change from the channel of up*/down* to those of
 // the own routes and never back: both are free of cycles, and no cycle leads through both.
 //
-// For routings that choose among ports there are as many as are left. Where the topology's equal ports may be taken in any combination (up a fat
-// tree), a way is intact as long as any of these leads to an intact one, so packets on it still take the own channels in any of the own
-// combinations; those of up*/down* are any that are equally long. minimal_ports() are all ports behind which the route of next_hop() is shorter than
-// here: a packet that takes such a port at each hop, or next_hop()'s, comes nearer each time (core/routing/adaptive.cpp).
+// For routings that choose among ports there are as many as are left. Where the topology's equal ports may be taken in
+// any combination (up a fat tree), a way is intact as long as any of these leads to an intact one, so packets on it
+// still take the own channels in any of the own combinations; those of up*/down* are any that are equally long.
+// minimal_ports() are all ports behind which the route of next_hop() is shorter than here: a packet that takes such a
+// port at each hop, or next_hop()'s, comes nearer each time (core/routing/adaptive.cpp).
 //
 // With the routing "up-down" all packets take up*/down* routes, in one virtual channel.
 //

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is every routing of the registry free of deadlock on every topology of the registry, and does it carry what it is given?
+// Is every routing of the registry free of deadlock on every topology of the registry, and does it carry what it is
+// given?
 #include <doctest/doctest.h>
 
 #include "core/routing/registry.hpp"

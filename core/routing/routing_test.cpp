@@ -34,7 +34,8 @@ TEST_CASE(
 
 TEST_CASE(
     "valiant makes adversarial traffic like uniform traffic: half of what the network carries, whatever the pattern") {
-  // Tornado on a ring of 8 loads the links of one direction with three packets a sender; through random middles both directions share 4.
+  // Tornado on a ring of 8 loads the links of one direction with three packets a sender; through random middles both
+  // directions share 4.
   const TopologySpec ring{"torus", {8}};
   const double own = measure(ring, "tornado", 0.9).accepted_load,
                valiant = measure(with(ring, "valiant"), "tornado", 0.9).accepted_load;

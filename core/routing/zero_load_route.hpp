@@ -6,7 +6,8 @@
 
 namespace exanet {
 
-// Calls visit(NodeId at, Hop hop) for each hop from `src` to `dst`; none when they are the same. `draw` is the packet's own, as in RouteRequest.
+// Calls visit(NodeId at, Hop hop) for each hop from `src` to `dst`; none when they are the same. `draw` is the packet's
+// own, as in RouteRequest.
 template <class Visit>
 void zero_load_route(const Topology& topology, NodeId src, NodeId dst, std::uint32_t payload_words, std::uint64_t draw,
                      const Visit& visit) {

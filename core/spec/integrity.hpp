@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codes that protect packets, in software: CRC-8 for headers, CRC-32 of IEEE 802.3 for the rest; by long division, apart from the gateware's
-// masks.
+// The codes that protect packets, in software: CRC-8 for headers, CRC-32 of IEEE 802.3 for the rest; by long division,
+// apart from the gateware's masks.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the next step of dimension order, quickly for up to four dimensions: why it cannot deadlock, and its limits, are in dimension_order.hpp.
+// Takes the next step of dimension order, quickly for up to four dimensions: why it cannot deadlock, and its limits,
+// are in dimension_order.hpp.
 #include "core/topology/dimension_order.hpp"
 
 #include <algorithm>

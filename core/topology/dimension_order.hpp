@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dimension-order routing on meshes and tori, with the virtual channel taken from the sign of the remaining offset.
 //
-// A packet reduces its offset in one dimension to zero before it looks at the next; the order of the dimensions is configurable and
-// is last dimension first (Z, Y, X) unless configured otherwise. On a ring it goes the short way round. The virtual channel of a link is the
-// upper one (1) if destination coordinate minus present coordinate is greater than zero and the lower one (0) otherwise. (APErouter,
-// "ExaNet" paper at ParCo 2017, section 3.3.)
+// A packet reduces its offset in one dimension to zero before it looks at the next; the order of the dimensions is
+// configurable and is last dimension first (Z, Y, X) unless configured otherwise. On a ring it goes the short way
+// round. The virtual channel of a link is the upper one (1) if destination coordinate minus present coordinate is
+// greater than zero and the lower one (0) otherwise. (APErouter, "ExaNet" paper at ParCo 2017, section 3.3.)
 //
-// Why that is free of deadlock on a ring: of the packets that travel in the plus direction, those that have yet to cross the wrap-around
-// link have a destination below them (lower channel), and once across it a destination above them (upper channel). No packet goes from
-// the upper channel back to the lower one, the upper channel never crosses the wrap-around link, and the lower one never leaves node 0
-// in the plus direction (nothing is below 0). So neither channel closes the ring: it is a dateline at the wrap-around link. The minus
-// direction is the mirror image. Dimensions are taken in one order, so rings of different dimensions do not close a cycle either.
+// Why that is free of deadlock on a ring: of the packets that travel in the plus direction, those that have yet to
+// cross the wrap-around link have a destination below them (lower channel), and once across it a destination above them
+// (upper channel). No packet goes from the upper channel back to the lower one, the upper channel never crosses the
+// wrap-around link, and the lower one never leaves node 0 in the plus direction (nothing is below 0). So neither
+// channel closes the ring: it is a dateline at the wrap-around link. The minus direction is the mirror image.
+// Dimensions are taken in one order, so rings of different dimensions do not close a cycle either.
 //
-// The papers do not say which way a packet goes that is exactly half way round. Taking one direction always would load it with three
-// quarters of a ring of four, so here the parity of the present coordinate and of the destination's other coordinates decides: an XOR
-// of low bits in hardware, and balanced for every even side.
+// The papers do not say which way a packet goes that is exactly half way round. Taking one direction always would load
+// it with three quarters of a ring of four, so here the parity of the present coordinate and of the destination's other
+// coordinates decides: an XOR of low bits in hardware, and balanced for every even side.
 #pragma once
 
 #include <bit>
@@ -37,12 +38,12 @@ struct GridStep {
 
 class DimensionOrder {
  public:
-  // `order` lists the dimensions in the order in which offsets are consumed and is a permutation of 0..shape.size()-1; empty means last
-  // dimension first. Throws ConfigError on anything else.
+  // `order` lists the dimensions in the order in which offsets are consumed and is a permutation of 0..shape.size()-1;
+  // empty means last dimension first. Throws ConfigError on anything else.
   DimensionOrder(std::vector<std::uint32_t> shape, bool wraps, std::vector<std::uint32_t> order);
 
-  // Contract: `at` and `dst` hold one coordinate a dimension, then zeros up to a multiple of four, and differ. `salt` is further destination bits
-  // for the parity rule.
+  // Contract: `at` and `dst` hold one coordinate a dimension, then zeros up to a multiple of four, and differ. `salt`
+  // is further destination bits for the parity rule.
   GridStep next(const Coordinate* at, const Coordinate* dst, std::uint32_t salt = 0) const {
     if (first_.empty()) return next_of_many(at, dst, salt);
     // Up to four dimensions in one word, and no branch: which way a packet goes is hard to predict.
@@ -63,7 +64,8 @@ class DimensionOrder {
     return {static_cast<std::uint16_t>(d), wraps_ ? shorter : above, static_cast<std::uint8_t>(above)};
   }
 
-  // Ports on all shortest routes, plus at first_port + 2d and minus behind it; both where a destination is half way round.
+  // Ports on all shortest routes, plus at first_port + 2d and minus behind it; both where a destination is half way
+  // round.
   void minimal(const Coordinate* at, const Coordinate* dst, std::uint32_t first_port, PortList& out) const {
     for (std::uint32_t d = 0; d < shape_.size(); ++d) {
       if (at[d] == dst[d]) continue;
@@ -76,9 +78,10 @@ class DimensionOrder {
 
   std::uint32_t distance(const Coordinate* at, const Coordinate* dst) const;
 
-  // Adds the ports, plus at first_port + 2d and minus behind it, by which copies of a packet from `src` to `box` go on that comes to `at` by port
-  // `from`: straight on along its dimension, and both ways in those that come later; both ways in all where it comes by none of these ports. So
-  // copies take dimensions in order, and have the channel of a packet to the last node that they go to in each.
+  // Adds the ports, plus at first_port + 2d and minus behind it, by which copies of a packet from `src` to `box` go on
+  // that comes to `at` by port `from`: straight on along its dimension, and both ways in those that come later; both
+  // ways in all where it comes by none of these ports. So copies take dimensions in order, and have the channel of a
+  // packet to the last node that they go to in each.
   void add_copies(const Coordinate* at, const Coordinate* src, NodeId box, std::uint32_t from, std::uint32_t first_port,
                   Copies& out) const;
   // Widens a box around `src`, by its hops in each dimension, so that it holds `at`.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two networks without switches: the hypercube (shape [dimensions]; a link for each bit of the node's number) and the full mesh (shape
-// [nodes]). On the hypercube the highest differing bit is corrected first (e-cube); on the full mesh every way is one link. Neither
-// closes a cycle of channels, with one virtual channel.
+// Two networks without switches: the hypercube (shape [dimensions]; a link for each bit of the node's number) and the
+// full mesh (shape [nodes]). On the hypercube the highest differing bit is corrected first (e-cube); on the full mesh
+// every way is one link. Neither closes a cycle of channels, with one virtual channel.
 #include <bit>
 #include <stdexcept>
 

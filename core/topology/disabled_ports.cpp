@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A packet that comes along the dimension in which it goes on goes straight on. Where it enters a ring by way of a disabled port it goes the
-// other way round, and all the way. One that meets a disabled port further on, or on a way that is no ring, has no route (docs/gateware.md,
-// "Disabled ports"). Copies of a multicast packet leave disabled ports out.
+// A packet that comes along the dimension in which it goes on goes straight on. Where it enters a ring by way of a
+// disabled port it goes the other way round, and all the way. One that meets a disabled port further on, or on a way
+// that is no ring, has no route (docs/gateware.md, "Disabled ports"). Copies of a multicast packet leave disabled ports
+// out.
 //
-// A channel is still left at the wrap-around link alone, so dimension order's argument against deadlock holds (core/topology/dimension_order.hpp);
-// but a packet may now take more than one hop of a short ring, so rings of any length need both channels.
+// A channel is still left at the wrap-around link alone, so dimension order's argument against deadlock holds
+// (core/topology/dimension_order.hpp); but a packet may now take more than one hop of a short ring, so rings of any
+// length need both channels.
 #include "core/topology/disabled_ports.hpp"
 
 #include <stdexcept>

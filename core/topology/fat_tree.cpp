@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fat trees: k-ary n-trees (Petrini and Vanneschi 1997) and extended generalized fat trees (XGFT: Öhring and others 1995), thin and slimmed
-// ones among them.
+// Fat trees: k-ary n-trees (Petrini and Vanneschi 1997) and extended generalized fat trees (XGFT: Öhring and others
+// 1995), thin and slimmed ones among them.
 //
-// The shape [m1, m2, ..., mn] of a fat-tree gives the children of a switch of each level, endpoints first: [4, 4, 4] is the 4-ary 3-tree of
-// 64 endpoints (also [4, 3] of the kind k-ary-n-tree), [8, 8, 16] the three-level fat tree of 1024 endpoints and switches of 16 ports. A switch has as many parents as children, but
-// for the top level, which has none: full bisection. The shape [m1, ..., mn, w1, ..., wn] of an xgft gives the parents, too, those of an
-// endpoint first: [8, 8, 16, 1, 4, 4] is the tree of 1024 with half the links above its first switches, [4, 4, 1, 1] a plain tree. A switch
-// of level l is named by the subtree that it serves (endpoint / (m1...ml)) and by a number within the subtree's switches of that level.
+// The shape [m1, m2, ..., mn] of a fat-tree gives the children of a switch of each level, endpoints first: [4, 4, 4] is
+// the 4-ary 3-tree of 64 endpoints (also [4, 3] of the kind k-ary-n-tree), [8, 8, 16] the three-level fat tree of 1024
+// endpoints and switches of 16 ports. A switch has as many parents as children, but for the top level, which has none:
+// full bisection. The shape [m1, ..., mn, w1, ..., wn] of an xgft gives the parents, too, those of an endpoint first:
+// [8, 8, 16, 1, 4, 4] is the tree of 1024 with half the links above its first switches, [4, 4, 1, 1] a plain tree. A
+// switch of level l is named by the subtree that it serves (endpoint / (m1...ml)) and by a number within the subtree's
+// switches of that level.
 //
-// Routing is up to the nearest common ancestor and down; each of the equal routes up is chosen by digits of the destination (D-mod-k:
-// Zahavi 2010), so packets to one endpoint meet only in a tree towards it, and a shift permutation meets nobody. Where an endpoint has
-// several parents, which of them is its turn as with rails (rails.hpp), or each destination would receive by one of its links alone. Up before
-// down closes no cycle: one virtual channel is enough.
+// Routing is up to the nearest common ancestor and down; each of the equal routes up is chosen by digits of the
+// destination (D-mod-k: Zahavi 2010), so packets to one endpoint meet only in a tree towards it, and a shift
+// permutation meets nobody. Where an endpoint has several parents, which of them is its turn as with rails (rails.hpp),
+// or each destination would receive by one of its links alone. Up before down closes no cycle: one virtual channel is
+// enough.
 //
 // A packet to a group of nodes (docs/adr/0018-multicast-groups.md) goes up until all members are below, by digits of
 // its source, and from each switch on its way down to those below that it does not come from. So copies, too, go up and
@@ -158,7 +161,8 @@ class FatTree final : public Topology {
     xyz[2] = 0;
   }
 
-  // By the subtrees of the top switches, which themselves stand above: the cut goes through the links of the lower half to them.
+  // By the subtrees of the top switches, which themselves stand above: the cut goes through the links of the lower half
+  // to them.
   bool upper_half(NodeId node) const override {
     const Place here = place(node);
     if (here.level == top_) return true;

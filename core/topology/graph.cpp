@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any graph, as a file says it: each vertex is a router with endpoints of its own (none, one, or more), each edge a link. Endpoints are
-// numbered router by router.
+// Any graph, as a file says it: each vertex is a router with endpoints of its own (none, one, or more), each edge a
+// link. Endpoints are numbered router by router.
 //
-// Routing is by shortest routes with distance classes where the graph is at most `kWidest` links wide. Where it is wider, it is by shortest
-// routes in one virtual channel if those close no cycle, else by up*/down* in one (core/topology/route_tables.hpp).
+// Routing is by shortest routes with distance classes where the graph is at most `kWidest` links wide. Where it is
+// wider, it is by shortest routes in one virtual channel if those close no cycle, else by up*/down* in one
+// (core/topology/route_tables.hpp).
 //
-// Parallel links and other ports that are equally good are all used: the endpoints of a router, as destinations, take them in turn, beginning
-// with one that a hash draws for both routers. So a flow has one route, and what a router sends to all endpoints of another is spread evenly.
+// Parallel links and other ports that are equally good are all used: the endpoints of a router, as destinations, take
+// them in turn, beginning with one that a hash draws for both routers. So a flow has one route, and what a router sends
+// to all endpoints of another is spread evenly.
 //
 // Two halves of the graph are looked for when somebody asks (core/topology/halves.hpp).
 #include <algorithm>
@@ -219,7 +221,8 @@ GraphSpec petersen() {
   return graph;
 }
 
-// Routers in a row with a ring at its end, and two links between the first two; endpoints at some of them. Too wide for distance classes.
+// Routers in a row with a ring at its end, and two links between the first two; endpoints at some of them. Too wide for
+// distance classes.
 GraphSpec string_of(std::uint32_t routers) {
   GraphSpec graph;
   for (std::uint32_t v = 0; v < routers; ++v) {

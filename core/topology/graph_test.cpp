@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do graphs use all their links: parallel ones, equally short routes at any width, and is their bisection a cut that was looked for?
+// Do graphs use all their links: parallel ones, equally short routes at any width, and is their bisection a cut that
+// was looked for?
 #include <doctest/doctest.h>
 
 #include <map>

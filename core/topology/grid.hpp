@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lattice below meshes, tori and the torus of QFDBs: coordinates of its points and who is next to whom. The first coordinate
-// changes fastest. Each point has two ports a dimension, plus at 2d and minus at 2d+1, whether something is plugged in or not.
+// The lattice below meshes, tori and the torus of QFDBs: coordinates of its points and who is next to whom. The first
+// coordinate changes fastest. Each point has two ports a dimension, plus at 2d and minus at 2d+1, whether something is
+// plugged in or not.
 //
-// A ring of two has two distinct links between its two points: plus of the one to minus of the other, and the other way round. A side
-// of one has no link.
+// A ring of two has two distinct links between its two points: plus of the one to minus of the other, and the other way
+// round. A side of one has no link.
 #pragma once
 
 #include <cstdint>

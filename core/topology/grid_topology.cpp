@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers for meshes and tori: ports by arithmetic on coordinates (Grid), routes by DimensionOrder, copies to several nodes by core/topology/multicast.hpp.
+// Answers for meshes and tori: ports by arithmetic on coordinates (Grid), routes by DimensionOrder, copies to several
+// nodes by core/topology/multicast.hpp.
 #include "core/topology/grid_topology.hpp"
 
 #include <algorithm>

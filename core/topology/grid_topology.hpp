@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Meshes and tori of any number of dimensions, sides unequal if need be: every node is a point of the lattice, all links are of class 0.
+// Meshes and tori of any number of dimensions, sides unequal if need be: every node is a point of the lattice, all
+// links are of class 0.
 #pragma once
 
 #include "core/topology/grid.hpp"
@@ -31,8 +32,9 @@ class GridTopology final : public Topology {
   void position(NodeId node, float xyz[3]) const override { grid_.position(node, xyz); }
   bool upper_half(NodeId node) const override { return grid_.upper_half(node); }
 
-  // One for each dimension, with at most two points in all others. Packets go through dimensions in one order, so a cycle lies within one ring,
-  // and what packets do in a ring depends on their destination's place in it and on the parity of its other coordinates alone.
+  // One for each dimension, with at most two points in all others. Packets go through dimensions in one order, so a
+  // cycle lies within one ring, and what packets do in a ring depends on their destination's place in it and on the
+  // parity of its other coordinates alone.
   std::vector<std::unique_ptr<Topology>> miniatures() const override;
 
  private:

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Base of topologies whose every switch carries the same number of endpoints: dragonfly, HyperX, jellyfish.
 //
-// Endpoint e hangs by its only port on switch e / hosts, at that switch's port e % hosts; behind these come the ports between switches,
-// which a derived class numbers from 0 ("fabric ports"). Endpoint nodes come first, then switches. The links of endpoints are of class 0
-// and use virtual channel 0: nothing follows a link to an endpoint and nothing precedes one from it, so they close no cycle.
+// Endpoint e hangs by its only port on switch e / hosts, at that switch's port e % hosts; behind these come the ports
+// between switches, which a derived class numbers from 0 ("fabric ports"). Endpoint nodes come first, then switches.
+// The links of endpoints are of class 0 and use virtual channel 0: nothing follows a link to an endpoint and nothing
+// precedes one from it, so they close no cycle.
 #pragma once
 
 #include <stdexcept>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// HyperX (Ahn and others 2009), which is the flattened butterfly (Kim, Dally and Abts 2007) with sides of its own: switches on a lattice,
-// in each dimension a full mesh of the switches that differ in that coordinate alone. The shape is [endpoints a switch, side, side, ...]:
-// [8, 8, 8] is the flattened 8-ary 3-fly of 512 endpoints in two dimensions (also [8, 3] of the kind flattened-butterfly).
+// HyperX (Ahn and others 2009), which is the flattened butterfly (Kim, Dally and Abts 2007) with sides of its own:
+// switches on a lattice, in each dimension a full mesh of the switches that differ in that coordinate alone. The shape
+// is [endpoints a switch, side, side, ...]: [8, 8, 8] is the flattened 8-ary 3-fly of 512 endpoints in two dimensions
+// (also [8, 3] of the kind flattened-butterfly).
 //
-// Routing corrects one coordinate a hop, last dimension first. No packet goes back to a dimension, so one virtual channel is enough.
+// Routing corrects one coordinate a hop, last dimension first. No packet goes back to a dimension, so one virtual
+// channel is enough.
 #include <algorithm>
 
 #include "core/topology/hosted.hpp"

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jellyfish (Singla, Hong, Popa and Godfrey 2012): switches in a random regular graph. The shape is [switches, links of a switch to others,
-// endpoints a switch, seed]; the seed may be left out and is 1 then. The same shape is the same graph everywhere.
+// Jellyfish (Singla, Hong, Popa and Godfrey 2012): switches in a random regular graph. The shape is [switches, links of
+// a switch to others, endpoints a switch, seed]; the seed may be left out and is 1 then. The same shape is the same
+// graph everywhere.
 //
-// Random pairs of switches with free ports are linked; where the rest cannot be linked among themselves, a link is taken out and its two
-// ends are given to them, as in the paper. A graph that came out in several parts is thrown away.
+// Random pairs of switches with free ports are linked; where the rest cannot be linked among themselves, a link is
+// taken out and its two ends are given to them, as in the paper. A graph that came out in several parts is thrown away.
 //
-// Routing is by shortest routes with distance classes (core/topology/route_tables.hpp): as many virtual channels are needed as the graph is wide.
+// Routing is by shortest routes with distance classes (core/topology/route_tables.hpp): as many virtual channels are
+// needed as the graph is wide.
 #include <algorithm>
 
 #include "core/engine/random.hpp"

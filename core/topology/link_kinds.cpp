@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Renumbers the links of a topology by the kinds that a machine names.
 //
-// Problem: a machine may give links to hosts, or of each level, a rate of their own, which topologies do not distinguish. Model: a wrapper with a table of
-// classes, and none where no such kind is named. Limits: 127 kinds; a graph's file names a kind for each link, or none.
+// Problem: a machine may give links to hosts, or of each level, a rate of their own, which topologies do not
+// distinguish. Model: a wrapper with a table of classes, and none where no such kind is named. Limits: 127 kinds; a
+// graph's file names a kind for each link, or none.
 #include "core/topology/link_kinds.hpp"
 
 #include <algorithm>
@@ -48,7 +49,8 @@ std::vector<std::uint32_t> level_of_nodes(const Topology& topology) {
   return level;
 }
 
-// By node, the kind of each port's link as the graph's file says it: 0 where it says none, else one more than its place in `link_kinds`.
+// By node, the kind of each port's link as the graph's file says it: 0 where it says none, else one more than its place
+// in `link_kinds`.
 std::vector<std::vector<std::uint32_t>> edge_kinds(const Topology& topology, const GraphSpec& graph) {
   std::vector<std::vector<std::uint32_t>> found(topology.node_count());
   if (graph.kinds.empty()) return found;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kinds of links beyond those that a topology distinguishes by itself: `host`, between an endpoint and its switch; `level-N`, up to a switch of
-// level N, so many links from the nearest endpoint; or whatever a graph's file calls its edges. Each has a rate, latency and framing of its
-// own in NetworkConfig::links, where `host` comes first (a load of 1 fills a link of each sender), then the topology's own kinds, then the
-// others in their order. Routes do not depend on them.
+// Kinds of links beyond those that a topology distinguishes by itself: `host`, between an endpoint and its switch;
+// `level-N`, up to a switch of level N, so many links from the nearest endpoint; or whatever a graph's file calls its
+// edges. Each has a rate, latency and framing of its own in NetworkConfig::links, where `host` comes first (a load of 1
+// fills a link of each sender), then the topology's own kinds, then the others in their order. Routes do not depend on
+// them.
 #pragma once
 
 #include <cstdint>

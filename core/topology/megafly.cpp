@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Megafly (Flajslik, Borch and Parker 2018), which is Dragonfly+ (Shpiner and others 2017): groups of leaf switches with endpoints and spine
-// switches with links to other groups, each leaf linked to each spine of its group, and one link between each two groups.
+// Megafly (Flajslik, Borch and Parker 2018), which is Dragonfly+ (Shpiner and others 2017): groups of leaf switches
+// with endpoints and spine switches with links to other groups, each leaf linked to each spine of its group, and one
+// link between each two groups.
 //
-// The shape is [endpoints a leaf, leaves a group, spines a group, links of a spine to other groups]; there are spines * links + 1 groups.
-// [8, 4, 4, 2] has 9 groups and 288 endpoints. Group G's links to other groups, counted through its spines, lead to groups 0, 1, ... without G.
+// The shape is [endpoints a leaf, leaves a group, spines a group, links of a spine to other groups]; there are spines *
+// links + 1 groups. [8, 4, 4, 2] has 9 groups and 288 endpoints. Group G's links to other groups, counted through its
+// spines, lead to groups 0, 1, ... without G.
 //
-// Routing is minimal: up to the spine that has the link to the destination's group, over it, and down; inside a group up to the spine that
-// the destination's number says, and down. Every way is up, across, down: one virtual channel is enough.
+// Routing is minimal: up to the spine that has the link to the destination's group, over it, and down; inside a group
+// up to the spine that the destination's number says, and down. Every way is up, across, down: one virtual channel is
+// enough.
 #include <stdexcept>
 
 #include "core/topology/registry.hpp"

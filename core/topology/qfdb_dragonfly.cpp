@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// ExaNeSt's other topology: a dragonfly of QFDBs. A mezzanine is a group of QFDBs in a full mesh, and each QFDB has links to other mezzanines
-// besides; one link joins each two mezzanines. The shape is [QFDBs a mezzanine, links of a QFDB to other mezzanines]: [4, 2] is nine
-// mezzanines of four QFDBs, 144 MPSoCs, with five of the ten links of a network FPGA.
+// ExaNeSt's other topology: a dragonfly of QFDBs. A mezzanine is a group of QFDBs in a full mesh, and each QFDB has
+// links to other mezzanines besides; one link joins each two mezzanines. The shape is [QFDBs a mezzanine, links of a
+// QFDB to other mezzanines]: [4, 2] is nine mezzanines of four QFDBs, 144 MPSoCs, with five of the ten links of a
+// network FPGA.
 //
-// Inside a QFDB all is as in qfdb_torus.hpp: four MPSoCs in a full mesh, F1 holds the links to the outside. Between QFDBs routes are those of
-// dragonfly.cpp: minimal, virtual channel 0 up to the destination's mezzanine and 1 inside it. A link into F1 may be followed by links
-// between QFDBs, those by a link out of F1, and that by nothing, so QFDBs close no cycle.
+// Inside a QFDB all is as in qfdb_torus.hpp: four MPSoCs in a full mesh, F1 holds the links to the outside. Between
+// QFDBs routes are those of dragonfly.cpp: minimal, virtual channel 0 up to the destination's mezzanine and 1 inside
+// it. A link into F1 may be followed by links between QFDBs, those by a link out of F1, and that by nothing, so QFDBs
+// close no cycle.
 //
-// Link class 0 is inside a QFDB, 1 inside a mezzanine, 2 between mezzanines. Source: MICPRO'18, section 7, names the dragonfly without its
-// parameters; those are a machine's own.
+// Link class 0 is inside a QFDB, 1 inside a mezzanine, 2 between mezzanines. Source: MICPRO'18, section 7, names the
+// dragonfly without its parameters; those are a machine's own.
 #include <stdexcept>
 
 #include "core/topology/registry.hpp"

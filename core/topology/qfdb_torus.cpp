@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers for a torus of QFDBs: the full mesh inside by arithmetic on F1 to F4, the torus between the F1 by DimensionOrder. Sources: qfdb_torus.hpp.
+// Answers for a torus of QFDBs: the full mesh inside by arithmetic on F1 to F4, the torus between the F1 by
+// DimensionOrder. Sources: qfdb_torus.hpp.
 #include "core/topology/qfdb_torus.hpp"
 
 #include <stdexcept>

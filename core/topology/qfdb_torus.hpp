@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ExaNeSt machine: QFDBs (daughter boards of four MPSoCs, F1 to F4, in a full mesh) in a torus of three dimensions.
 //
-// F1 is the network FPGA: all torus links of a QFDB end there, so a packet to another QFDB goes to F1 (unless it starts there), along
-// the torus in dimension order, and from the other QFDB's F1 to its destination. Nodes are numbered QFDB by QFDB, four a QFDB, F1
-// first; QFDBs with x fastest. Eight blades of four QFDBs are the shape [4, 4, 2]: 32 QFDBs, 128 MPSoCs.
+// F1 is the network FPGA: all torus links of a QFDB end there, so a packet to another QFDB goes to F1 (unless it starts
+// there), along the torus in dimension order, and from the other QFDB's F1 to its destination. Nodes are numbered QFDB
+// by QFDB, four a QFDB, F1 first; QFDBs with x fastest. Eight blades of four QFDBs are the shape [4, 4, 2]: 32 QFDBs,
+// 128 MPSoCs.
 //
-// Link class 0 is inside a QFDB, class 1 between QFDBs. Inside a QFDB the virtual channel follows the same rule of signs with F1 < F2 <
-// F3 < F4. No channel cycle can pass through a QFDB: a link into F1 may be followed by torus links, those by a link out of F1, and that
-// by nothing.
+// Link class 0 is inside a QFDB, class 1 between QFDBs. Inside a QFDB the virtual channel follows the same rule of
+// signs with F1 < F2 < F3 < F4. No channel cycle can pass through a QFDB: a link into F1 may be followed by torus
+// links, those by a link out of F1, and that by nothing.
 //
 // Source: "The ExaNeSt prototype" (QFDB, network FPGA, torus) and the ExaNet paper at ParCo 2017 (routing).
 #pragma once

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A topology whose switches are there several times, with its endpoints in all planes.
 //
-// No deadlock where the inner topology has none: planes have no link in common, and nobody passes an endpoint. An endpoint's port is the number
-// of its plane.
+// No deadlock where the inner topology has none: planes have no link in common, and nobody passes an endpoint. An
+// endpoint's port is the number of its plane.
 #include "core/topology/rails.hpp"
 
 #include <algorithm>

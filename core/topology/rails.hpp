@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Endpoints with several links into the network, which are called rails: each leads into a plane of its own, a whole copy of the switches.
+// Endpoints with several links into the network, which are called rails: each leads into a plane of its own, a whole
+// copy of the switches.
 //
-// A pair of endpoints has one rail, so that its packets keep their order, and any pair may have any. Which one is round robin: the endpoints
-// of a block, `rails` of them by number, take the rails in turn, beginning with one that is drawn for the block, and once more for what they
-// receive. So each endpoint sends to as many others by one rail as by another, and receives so; shifts, transposes and neighbours of a grid,
-// which would all fall on one rail if the turn depended on the sum of both numbers alone, are spread as if drawn.
+// A pair of endpoints has one rail, so that its packets keep their order, and any pair may have any. Which one is round
+// robin: the endpoints of a block, `rails` of them by number, take the rails in turn, beginning with one that is drawn
+// for the block, and once more for what they receive. So each endpoint sends to as many others by one rail as by
+// another, and receives so; shifts, transposes and neighbours of a grid, which would all fall on one rail if the turn
+// depended on the sum of both numbers alone, are spread as if drawn.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +35,8 @@ inline std::uint32_t rail_of(const Topology& topology, NodeId src, NodeId dst) {
   return src == dst ? 0 : topology.next_hop(src, dst).port;
 }
 
-// `inner` with its switches `rails` times: nodes are the endpoints, then the switches of each plane. Throws ConfigError, saying what to do,
-// where endpoints hang on no switches, or there would be too many nodes.
+// `inner` with its switches `rails` times: nodes are the endpoints, then the switches of each plane. Throws
+// ConfigError, saying what to do, where endpoints hang on no switches, or there would be too many nodes.
 std::unique_ptr<Topology> with_rails(std::unique_ptr<Topology> inner, std::uint32_t rails);
 
 }  // namespace exanet

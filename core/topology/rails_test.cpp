@@ -20,7 +20,8 @@ TopologySpec with_rails_of(TopologySpec spec, std::uint32_t rails) {
   return spec;
 }
 
-// The plane that each switch of the way from `src` to `dst` is in; they are numbered behind the endpoints, plane by plane.
+// The plane that each switch of the way from `src` to `dst` is in; they are numbered behind the endpoints, plane by
+// plane.
 std::set<std::uint32_t> planes_on_route(const Topology& topology, std::uint32_t rails, NodeId src, NodeId dst) {
   const std::uint32_t endpoints = topology.endpoint_count(), each = (topology.node_count() - endpoints) / rails;
   std::set<std::uint32_t> found;

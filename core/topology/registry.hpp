@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every topology that there is, with all that is said of it anywhere else: how machine files call it and its links, what help and reference say of
-// its shape, and the small machines on which the tests check it. A topology is a file with such a description, and a line in registry.cpp.
+// Every topology that there is, with all that is said of it anywhere else: how machine files call it and its links,
+// what help and reference say of its shape, and the small machines on which the tests check it. A topology is a file
+// with such a description, and a line in registry.cpp.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +37,8 @@ const std::vector<TopologyKind>& topology_kinds();
 
 TopologySpec spec_of(const TopologyKind& kind, const TopologySample& sample);
 
-// The topology with its own routes, nothing of it failed: make_topology() in core/routing sees to the rest of `spec`. Throws
-// std::invalid_argument, saying what to do, on an unknown kind or a shape or order that does not fit it.
+// The topology with its own routes, nothing of it failed: make_topology() in core/routing sees to the rest of `spec`.
+// Throws std::invalid_argument, saying what to do, on an unknown kind or a shape or order that does not fit it.
 std::unique_ptr<Topology> make_plain_topology(const TopologySpec& spec);
 
 }  // namespace exanet

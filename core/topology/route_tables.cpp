@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds tables of routes by breadth-first searches from each destination: problem, model and limits are in route_tables.hpp.
+// Builds tables of routes by breadth-first searches from each destination: problem, model and limits are in
+// route_tables.hpp.
 #include "core/topology/route_tables.hpp"
 
 #include <algorithm>

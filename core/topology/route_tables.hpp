@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of routes on any graph of routers, for topologies without arithmetic for the next hop: three to five bytes for each pair of routers.
+// Tables of routes on any graph of routers, for topologies without arithmetic for the next hop: three to five bytes for
+// each pair of routers.
 //
-// Shortest routes: one of the shortest for each pair, chosen by a hash, and all others that may be taken in its place. The virtual channel of a link is the number of links that remain
-// behind it, so each step lowers it and no cycle can close; as many channels are needed as the graph is wide (a distance class: Gopal 1985).
-// Where all shortest routes together close no cycle anyway, as on trees of switches with several roots, one channel is enough at any width.
+// Shortest routes: one of the shortest for each pair, chosen by a hash, and all others that may be taken in its place.
+// The virtual channel of a link is the number of links that remain behind it, so each step lowers it and no cycle can
+// close; as many channels are needed as the graph is wide (a distance class: Gopal 1985). Where all shortest routes
+// together close no cycle anyway, as on trees of switches with several roots, one channel is enough at any width.
 //
-// Up*/down* (Schroeder and others 1991): routers are ordered by their distance from a root, and by number; a packet goes up (towards the
-// root's end of the order) no more once it has gone down, so one channel is enough on any graph. From a router from which routes down lead to
-// the destination the shortest of those is taken, else the shortest route up; so the next hop depends on the present router and the
-// destination alone, at the price of some routes that are longer than a packet fresh from its source would need.
+// Up*/down* (Schroeder and others 1991): routers are ordered by their distance from a root, and by number; a packet
+// goes up (towards the root's end of the order) no more once it has gone down, so one channel is enough on any graph.
+// From a router from which routes down lead to the destination the shortest of those is taken, else the shortest route
+// up; so the next hop depends on the present router and the destination alone, at the price of some routes that are
+// longer than a packet fresh from its source would need.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +29,11 @@ using Adjacency = std::vector<std::vector<PortRef>>;
 
 class RouteTables {
  public:
-  // Contract: at most 8192 routers of at most 65535 ports each. False where a router is unreachable or further than `widest` links away.
+  // Contract: at most 8192 routers of at most 65535 ports each. False where a router is unreachable or further than
+  // `widest` links away.
   bool find_shortest(const Adjacency& graph, std::uint32_t widest);
-  // The same in one virtual channel, of a graph at most 255 links wide. False also where the shortest routes to the routers of `ends` close
-  // a cycle, or there are too many to look at all of them.
+  // The same in one virtual channel, of a graph at most 255 links wide. False also where the shortest routes to the
+  // routers of `ends` close a cycle, or there are too many to look at all of them.
   bool find_shortest_in_one_channel(const Adjacency& graph, const std::vector<std::uint32_t>& ends);
   bool find_up_down(const Adjacency& graph);
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slim Fly (Besta and Hoefler 2014): switches in a graph of McKay, Miller and Širáň (1998), of diameter two and almost as large as a graph
-// of that diameter can be. The shape is [q] or [q, endpoints a switch] with a prime power q = 4w + d, d = 1, 0 or -1: 2 q^2 switches with
-// (3q - d) / 2 links each; by default half as many endpoints a switch as links, rounded up (q = 5: 50 switches, 200 endpoints).
+// Slim Fly (Besta and Hoefler 2014): switches in a graph of McKay, Miller and Širáň (1998), of diameter two and almost
+// as large as a graph of that diameter can be. The shape is [q] or [q, endpoints a switch] with a prime power q = 4w +
+// d, d = 1, 0 or -1: 2 q^2 switches with (3q - d) / 2 links each; by default half as many endpoints a switch as links,
+// rounded up (q = 5: 50 switches, 200 endpoints).
 //
-// Switches (0, x, y) and (1, m, c) for x, y, m, c below q. With generators X and X' made from a primitive element of the field: (0, x, y) is
-// linked to (0, x, y') when y - y' is in X, (1, m, c) to (1, m, c') when c - c' is in X', and (0, x, y) to (1, m, c) when y = m x + c.
+// Switches (0, x, y) and (1, m, c) for x, y, m, c below q. With generators X and X' made from a primitive element of
+// the field: (0, x, y) is linked to (0, x, y') when y - y' is in X, (1, m, c) to (1, m, c') when c - c' is in X', and
+// (0, x, y) to (1, m, c) when y = m x + c.
 //
 // Routing is by shortest routes with distance classes (core/topology/route_tables.hpp), on two virtual channels.
 #include <algorithm>
@@ -17,7 +19,8 @@ namespace exanet {
 
 namespace {
 
-// The field of q = p^k elements: numbers below q whose digits in base p are the coefficients of a polynomial, modulo a primitive one.
+// The field of q = p^k elements: numbers below q whose digits in base p are the coefficients of a polynomial, modulo a
+// primitive one.
 class Field {
  public:
   // Contract: q is a prime power.
@@ -81,8 +84,8 @@ Generators generators(std::uint32_t q, const Field& field) {
       (exponent % 2 == 0 ? g.first : g.second)[power] = true;
       continue;
     }
-    // q = 4w - 1: X takes the even powers up to 2w - 2 and the odd ones from 2w - 1, X' the odd ones up to 2w - 1 and the even ones after,
-    // of which the last, 4w - 2, is 0 again.
+    // q = 4w - 1: X takes the even powers up to 2w - 2 and the odd ones from 2w - 1, X' the odd ones up to 2w - 1 and
+    // the even ones after, of which the last, 4w - 2, is 0 again.
     if (exponent % 2 == 0 ? exponent <= 2 * w - 2 : exponent >= 2 * w - 1) g.first[power] = true;
     if (exponent % 2 == 1 ? exponent <= 2 * w - 1 : exponent >= 2 * w || exponent == 0) g.second[power] = true;
   }

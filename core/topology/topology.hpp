@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contract of a machine's shape. A node is a router with inter-tile ports (links to other nodes). An endpoint, e.g. one MPSoC,
-// has intra-tile ports besides (towards its network interface); a node without them is a switch.
+// Contract of a machine's shape. A node is a router with inter-tile ports (links to other nodes). An endpoint, e.g. one
+// MPSoC, has intra-tile ports besides (towards its network interface); a node without them is a switch.
 //
-// Contract: nodes are 0..node_count()-1, endpoints the first endpoint_count() of them; inter-tile ports of a node 0..port_count(node)-1;
-// links are bidirectional: neighbour(neighbour(n,p)) == (n,p). next_hop() is a pure function and reaches the endpoint `dst` from any node,
-// by a shortest route if shortest() says so, without a cycle in the channel dependency graph (topology_contract_test checks all of this for
-// every topology).
+// Contract: nodes are 0..node_count()-1, endpoints the first endpoint_count() of them; inter-tile ports of a node
+// 0..port_count(node)-1; links are bidirectional: neighbour(neighbour(n,p)) == (n,p). next_hop() is a pure function and
+// reaches the endpoint `dst` from any node, by a shortest route if shortest() says so, without a cycle in the channel
+// dependency graph (topology_contract_test checks all of this for every topology).
 #pragma once
 
 #include <cstdint>
@@ -66,13 +66,14 @@ class Topology {
   bool switched() const {
     return node_count() > endpoint_count();
   }  // every endpoint hangs on a switch by its only port, or on one by each of its rails
-  // Links by which each endpoint hangs on the network, all alike; it has ports to its interface for each (core/topology/rails.hpp). One
-  // where endpoints are routers themselves.
+  // Links by which each endpoint hangs on the network, all alike; it has ports to its interface for each
+  // (core/topology/rails.hpp). One where endpoints are routers themselves.
   virtual std::uint16_t rails() const { return 1; }
   virtual std::uint16_t port_count(NodeId node) const = 0;
   virtual PortRef neighbour(NodeId node, std::uint16_t port) const = 0;
   virtual Hop next_hop(NodeId at, NodeId dst) const = 0;  // at != dst; pure function of its arguments
-  // Where routers go by the port `from` by which a packet has come as well (kFromInterface: by none), packets follow this in place of next_hop().
+  // Where routers go by the port `from` by which a packet has come as well (kFromInterface: by none), packets follow
+  // this in place of next_hop().
   virtual bool routes_by_port() const { return false; }
   virtual Hop route(NodeId at, std::uint16_t /*from*/, NodeId dst) const { return next_hop(at, dst); }
   virtual void minimal_ports(NodeId at, NodeId dst, PortList& out) const {
@@ -95,8 +96,8 @@ class Topology {
   // are known, others too. Called before packets have it as their destination, by one thread.
   virtual NodeId multicast_to(NodeId /*src*/, const std::vector<NodeId>& /*members*/) { return kNoNode; }
   virtual bool alive(NodeId) const { return true; }  // has not failed
-  // Where routes follow states of links: from now on they are those of `states`. Called while nobody asks for routes. Until the first call
-  // everything works.
+  // Where routes follow states of links: from now on they are those of `states`. Called while nobody asks for routes.
+  // Until the first call everything works.
   virtual bool follows() const { return false; }
   virtual void follow(const LinkStates& /*states*/) {}
   virtual bool routes_by_switch() const { return false; }  // all endpoints of a switch are reached by the same routes
@@ -114,8 +115,9 @@ struct GraphSpec {
   std::vector<std::uint32_t> hosts;  // endpoints of each
   std::vector<std::pair<std::uint32_t, std::uint32_t>>
       links;  // between routers, each once; several between two are several links
-  std::vector<std::uint32_t> kinds =
-      {};  // of each link, one more than the place of its kind in TopologySpec::link_kinds, 0 for the usual one; empty: all 0
+  // of each link, one more than the place of its kind in TopologySpec::link_kinds, 0 for the usual one; empty: all
+  // 0
+  std::vector<std::uint32_t> kinds = {};
 };
 
 // Shape as the machine description says it.

@@ -18,7 +18,8 @@ using testing::on_rails;
 
 namespace {
 
-// Samples of every topology in the registry, those with switches on two and three rails as well, and all tori of up to five nodes a side.
+// Samples of every topology in the registry, those with switches on two and three rails as well, and all tori of up to
+// five nodes a side.
 std::vector<TopologySpec> all_small() {
   std::vector<TopologySpec> specs;
   for (const TopologyKind& kind : topology_kinds())
@@ -49,7 +50,8 @@ std::vector<std::uint32_t> shortest_distances(const Topology& topology, NodeId s
   return distance;
 }
 
-// Number of the (source, destination) pairs of endpoints whose route fails to arrive through plugged ports and known channels.
+// Number of the (source, destination) pairs of endpoints whose route fails to arrive through plugged ports and known
+// channels.
 std::uint32_t broken_routes(const Topology& topology) {
   std::uint32_t broken = 0;
   for (NodeId src = 0; src < topology.endpoint_count(); ++src) {
@@ -174,7 +176,8 @@ TEST_CASE("diameter, mean distance and bisection of known shapes") {
        5,
        (7 * 2 + 24 * 4 + 256 * 5) / 287.0,
        20},  // up, across, down; 4 * 5 pairs of groups
-      // To F1, 2 + 2 + 1, from F1. A node's 127 routes: 2.5 on the torus, 0.75 at either end or, in its own QFDB, altogether.
+      // To F1, 2 + 2 + 1, from F1. A node's 127 routes: 2.5 on the torus, 0.75 at either end or, in its own QFDB,
+      // altogether.
       {{"qfdb-torus", {4, 4, 2}}, 7, (128 * 2.5 + 124 * 1.5 + 4 * 0.75) / 127, 16},
   };
   for (const Known& k : known) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Impossible states end the run with an InternalError that says where it was; user input never gets this far. EXANET_CHECK is always
-// compiled in, EXANET_DCHECK only in debug builds, for tests on the event path. What has thrown is good for nothing but its destruction.
+// Impossible states end the run with an InternalError that says where it was; user input never gets this far.
+// EXANET_CHECK is always compiled in, EXANET_DCHECK only in debug builds, for tests on the event path. What has thrown
+// is good for nothing but its destruction.
 #pragma once
 
 #include <cstring>

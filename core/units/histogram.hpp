@@ -33,8 +33,8 @@ class Histogram {
     return static_cast<std::uint64_t>(16 + i % 16) << shift;
   }
 
-  // The middle of the bucket below or in which a share of `quantile` of all values lies, but no value that is above or below all; 0 when there
-  // are none.
+  // The middle of the bucket below or in which a share of `quantile` of all values lies, but no value that is above or
+  // below all; 0 when there are none.
   std::uint64_t quantile(double quantile) const {
     std::uint64_t total = 0, seen = 0;
     for (const std::uint64_t count : counts_) total += count;

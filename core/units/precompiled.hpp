@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The standard headers that most of core/ and the tests include, which the compiler reads once for each build. Each file includes what it needs
-// all the same: `make test-long` builds without precompiled headers.
+// The standard headers that most of core/ and the tests include, which the compiler reads once for each build. Each
+// file includes what it needs all the same: `make test-long` builds without precompiled headers.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulated time: an integer number of picoseconds in a strong type, so that a bare number never becomes a time by accident.
-// 64 signed bits reach 106 days, and every clock of the published machines (6.4 ns, 4 ns, 2.5 ns) is a whole number of picoseconds.
+// Simulated time: an integer number of picoseconds in a strong type, so that a bare number never becomes a time by
+// accident. 64 signed bits reach 106 days, and every clock of the published machines (6.4 ns, 4 ns, 2.5 ns) is a whole
+// number of picoseconds.
 #pragma once
 
 #include <cstdint>

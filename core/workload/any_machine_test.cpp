@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machines that nobody would think of: routers, buffers, links, routing and traffic drawn at random. On each, nothing is lost (run() checks),
-// the work stays in proportion to the traffic, and one to three threads give the same results.
+// Machines that nobody would think of: routers, buffers, links, routing and traffic drawn at random. On each, nothing
+// is lost (run() checks), the work stays in proportion to the traffic, and one to three threads give the same results.
 #include <doctest/doctest.h>
 
 #include <initializer_list>
@@ -72,7 +72,8 @@ SwitchConfig draw_switch(Draw& draw, std::int64_t channels) {
   return config;
 }
 
-// Half of them have short links or fast ones, and buffers that hold little: there who gets space first, and at which instant, shows.
+// Half of them have short links or fast ones, and buffers that hold little: there it shows who gets space first, and
+// when.
 Machine draw_machine(std::uint64_t seed, bool input_queued) {
   Draw draw(seed);
   Machine m;
@@ -145,7 +146,8 @@ TEST_CASE("any machine: input-queued switches") {
 }
 
 TEST_CASE("any machine: one look at an output is pending at a time") {
-  // Two classes, space for few packets, and routing that thinks again: two looks that each saw to two more filled the memory.
+  // Two classes, space for few packets, and routing that thinks again: two looks that each saw to two more filled the
+  // memory.
   OpenLoopConfig traffic;
   traffic.pattern = "hot-spot:0.1";
   traffic.load = 0.5;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates the packets of an open loop's sources, each with its time and destination. Nothing of it is stored: a source holds the packet at the head of its queue, and
-// draws the next one when that has gone, however long ago it was created.
+// Creates the packets of an open loop's sources, each with its time and destination. Nothing of it is stored: a source
+// holds the packet at the head of its queue, and draws the next one when that has gone, however long ago it was
+// created.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,9 @@
 
 namespace exanet {
 
-// A node's packets of one class and one queue of its interface. With priorities a node has two sources, with several rails one for each, which draw
-// the same packets in the same order and pass over those of the others, so that each has a queue of its own and nothing needs to be kept.
+// A node's packets of one class and one queue of its interface. With priorities a node has two sources, with several
+// rails one for each, which draw the same packets in the same order and pass over those of the others, so that each has
+// a queue of its own and nothing needs to be kept.
 struct Source {
   Source(std::uint64_t seed, NodeId from, std::uint8_t its_class, std::uint8_t its_queue)
       : random(seed, from), node(from), own(its_class), queue(its_queue) {}
@@ -35,8 +37,8 @@ struct Source {
 
 class Arrivals {
  public:
-  // `packet_ps` is a packet's time on all links of an endpoint. `ports` outlive the arrivals. Throws ConfigError on a figure of `config` that
-  // nothing can be created by.
+  // `packet_ps` is a packet's time on all links of an endpoint. `ports` outlive the arrivals. Throws ConfigError on a
+  // figure of `config` that nothing can be created by.
   Arrivals(const OpenLoopConfig& config, double packet_ps, std::unique_ptr<Pattern> pattern,
            const InjectionPorts& ports);
 

@@ -27,7 +27,8 @@ TEST_CASE("classes: priority packets pass bulk at every load, also beyond its sa
   struct Case {
     double load, most;  // mean latency by that of an empty network
   };
-  // At each hop a packet waits for the one on the wire and the one in the link's buffer behind it, at most; a torus of 4x4x4 has three hops.
+  // At each hop a packet waits for the one on the wire and the one in the link's buffer behind it, at most; a torus of
+  // 4x4x4 has three hops.
   for (const Case& c : {Case{0.3, 1.15}, Case{0.9, 1.6}, Case{3.0, 2.0}}) {
     CAPTURE(c.load);
     const OpenLoopResult r = with_share({"torus", {4, 4, 4}}, c.load, 0.1);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs jobs of communicating ranks over what carries their messages.
 //
-// Problem: thousands of ranks wait for each other's messages, which may come early. Model: a rank is a step and the count of
-// messages that have come for it and for later steps; an arrival lets it go on. Limits: messages of a step are counted, not
-// distinguished: programs say how many there are (program.hpp).
+// Problem: thousands of ranks wait for each other's messages, which may come early. Model: a rank is a step and the
+// count of messages that have come for it and for later steps; an arrival lets it go on. Limits: messages of a step are
+// counted, not distinguished: programs say how many there are (program.hpp).
 #include "core/workload/closed_loop.hpp"
 
 #include <algorithm>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Closed-loop measurement: jobs of communicating ranks run to their end, each rank going on only when what it waits for has come. The
-// measure is the time to finish.
+// Closed-loop measurement: jobs of communicating ranks run to their end, each rank going on only when what it waits for
+// has come. The measure is the time to finish.
 //
-// A rank is alone on its endpoint. What carries its messages is one of three (transport.hpp): network interfaces without costs, to which a message
-// is a descriptor; the message library over interfaces with costs, which a rank uses as one of an MPI program that does nothing else; or the
-// flow level, at which there are no packets. Only the first of them has priorities.
+// A rank is alone on its endpoint. What carries its messages is one of three (transport.hpp): network interfaces
+// without costs, to which a message is a descriptor; the message library over interfaces with costs, which a rank uses
+// as one of an MPI program that does nothing else; or the flow level, at which there are no packets. Only the first of
+// them has priorities.
 // Every run proves that each message arrived once and in full.
 #pragma once
 

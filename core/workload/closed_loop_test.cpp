@@ -99,7 +99,8 @@ TEST_CASE(
   CHECK(r.packets == r.jobs[0].messages * 16);
   CHECK(r.jobs[0].first_finished <= r.finished);
   CHECK(r.jobs[0].fairness > 0.999);
-  // The intra-tile port takes a word of 16 bytes each 6.4 ns: 6 messages of 16 packets of 18 words. The last packet's way adds to it.
+  // The intra-tile port takes a word of 16 bytes each 6.4 ns: 6 messages of 16 packets of 18 words. The last packet's
+  // way adds to it.
   const double round_ns = 1000 + 6 * 16 * 18 * 6.4;
   CHECK(r.finished.us_double() * 1e3 > 5 * round_ns);
   CHECK(r.finished.us_double() * 1e3 < 5 * (round_ns + 1000));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collective operations as jobs: the rounds of an algorithm of core/collectives, whose messages are those of a step.
 //
-// Limits: vectors are cut into parts of one size. An algorithm that is no sequence of rounds is not a job of its own: jobs
-// beside recorded programs call every collective by every algorithm (core/replay/rank_collectives.hpp).
+// Limits: vectors are cut into parts of one size. An algorithm that is no sequence of rounds is not a job of its own:
+// jobs beside recorded programs call every collective by every algorithm (core/replay/rank_collectives.hpp).
 #include "core/collectives/registry.hpp"
 #include "core/workload/program.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distributions as the artefact of HPCC (Li and others, SIGCOMM 2019) tabulates them. Web search: Alizadeh and others, "DCTCP" (2010). Hadoop:
-// Roy and others, "Inside the social network's network" (2015). Storage: Alibaba's, published with that artefact (2019).
+// Distributions as the artefact of HPCC (Li and others, SIGCOMM 2019) tabulates them. Web search: Alizadeh and others,
+// "DCTCP" (2010). Hadoop: Roy and others, "Inside the social network's network" (2015). Storage: Alibaba's, published
+// with that artefact (2019).
 #include "core/workload/flow_sizes.hpp"
 
 #include <algorithm>

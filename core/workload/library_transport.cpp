@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries the messages of jobs through the message library over interfaces with costs, as a rank of an MPI program would that does nothing else:
-// in each step it posts its receives, sends, and then waits for all of both.
+// Carries the messages of jobs through the message library over interfaces with costs, as a rank of an MPI program
+// would that does nothing else: in each step it posts its receives, sends, and then waits for all of both.
 //
-// A rank's processor does one thing after another. Sends cost it what libexanet charges (the library's time and the stores), completions what
-// their consumption costs; what the engine itself charges (matching, starting a read) comes from there. A message belongs to a step of its
-// receiver: that is its tag, and whoever sends it, the receive takes it.
+// A rank's processor does one thing after another. Sends cost it what libexanet charges (the library's time and the
+// stores), completions what their consumption costs; what the engine itself charges (matching, starting a read) comes
+// from there. A message belongs to a step of its receiver: that is its tag, and whoever sends it, the receive takes it.
 //
 // Limits: messages have no contents; between steps a rank polls, computing or not.
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records what each link carried between two moments: the same rows of every kind of measurement, node by node and port by port.
+// Records what each link carried between two moments: the same rows of every kind of measurement, node by node and port
+// by port.
 #pragma once
 
 #include <cstdint>
@@ -35,15 +36,16 @@ std::vector<LinkStats> link_counts(const Topology& topology, const Network& netw
 std::vector<LinkUse> link_use(const Topology& topology, const std::vector<LinkStats>& before,
                               const std::vector<LinkStats>& after, Time between);
 
-// Measures the use of each link from one sample to the next. A network is sampled hundreds of times while it runs, so links are found once, and no more
-// of them is read than how long they were busy.
+// Measures the use of each link from one sample to the next. A network is sampled hundreds of times while it runs, so
+// links are found once, and no more of them is read than how long they were busy.
 class LinkMeter {
  public:
   // From `now` on. Contract: the network outlives the meter.
   LinkMeter(const Topology& topology, const Network& network, Time now);
 
-  // Appends to `use` what share of the time since the last sample each link carried words, in the order of each_link(). A network counts words when it
-  // grants a packet: those that a link can only have carried later count in the next sample.
+  // Appends to `use` what share of the time since the last sample each link carried words, in the order of each_link().
+  // A network counts words when it grants a packet: those that a link can only have carried later count in the next
+  // sample.
   void sample(Time now, std::vector<float>& use);
 
  private:

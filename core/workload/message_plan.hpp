@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages to be sent, and which of them wait for which: what the packet level and the flow level both carry out.
 //
-// In a burst each sender of a traffic pattern sends `rounds` messages, each as soon as the one before has arrived; in an open loop each
-// sender sends messages at a given load in a Poisson process, whatever the network makes of them. They are of one size, or of sizes drawn from
-// a distribution. An interface sends its messages together, a packet of each in turn.
+// In a burst each sender of a traffic pattern sends `rounds` messages, each as soon as the one before has arrived; in
+// an open loop each sender sends messages at a given load in a Poisson process, whatever the network makes of them.
+// They are of one size, or of sizes drawn from a distribution. An interface sends its messages together, a packet of
+// each in turn.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +66,8 @@ struct MessagePlan {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> after;  // message, one that must have arrived before it starts
 };
 
-// `endpoint_rate_bps` is the payload that load 1 stands for. Throws ConfigError, saying what to do, on what cannot be planned.
+// `endpoint_rate_bps` is the payload that load 1 stands for. Throws ConfigError, saying what to do, on what cannot be
+// planned.
 MessagePlan make_message_plan(const MessageConfig& config, const Topology& topology, const TopologySpec& spec,
                               double endpoint_rate_bps);
 

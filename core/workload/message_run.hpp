@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carrying out a message plan, at packet level (packet_messages.cpp) or at flow level (flow_messages.cpp), and what is reported of it: the
-// same statistics of both.
+// Carrying out a message plan, at packet level (packet_messages.cpp) or at flow level (flow_messages.cpp), and what is
+// reported of it: the same statistics of both.
 #pragma once
 
 #include <atomic>

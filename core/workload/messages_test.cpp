@@ -215,7 +215,8 @@ TEST_CASE(
 
 namespace {
 
-// Chi-square of what 16 messages of 25 packets each put on the 16 uplinks of their leaf; 99.9 % of fair draws are below 37.7.
+// Chi-square of what 16 messages of 25 packets each put on the 16 uplinks of their leaf; 99.9 % of fair draws are below
+// 37.7.
 double uplink_chi_square(const std::string& switching) {
   TopologySpec spec{"fat-tree", {16, 16}};
   spec.routing = "spray";

@@ -27,7 +27,8 @@ namespace exanet {
 namespace {
 
 constexpr std::uint32_t kMostSamples = 4096;
-// A phase is cut into steps, between which progress is reported, a stop is heard, start-up and queues are looked at, and threads meet.
+// A phase is cut into steps, between which progress is reported, a stop is heard, start-up and queues are looked at,
+// and threads meet.
 constexpr std::int64_t kMostSteps = 200;
 constexpr Time kLeastStep = Time::us(1);
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Open-loop measurement: every endpoint offers packets at a given rate, whatever the network makes of them, and what comes out is measured.
+// Open-loop measurement: every endpoint offers packets at a given rate, whatever the network makes of them, and what
+// comes out is measured.
 //
-// Method (Dally and Towles 2004, chapter 23): warm up, then tag all packets created in a window, and go on offering traffic until they have
-// arrived or as much time again has passed. Then nothing more is offered and the network runs empty, so that every run proves that nothing
-// was lost unreported or doubled. A packet's latency counts from its creation, thus also in the source's queue, which has no bound: it is not stored
-// but drawn as the network takes packets, so it costs nothing however long it is.
+// Method (Dally and Towles 2004, chapter 23): warm up, then tag all packets created in a window, and go on offering
+// traffic until they have arrived or as much time again has passed. Then nothing more is offered and the network runs
+// empty, so that every run proves that nothing was lost unreported or doubled. A packet's latency counts from its
+// creation, thus also in the source's queue, which has no bound: it is not stored but drawn as the network takes
+// packets, so it costs nothing however long it is.
 //
 // Limits: one packet size; endpoints are network interfaces that send and receive at the rate of an intra-tile port.
 #pragma once
@@ -102,14 +104,14 @@ struct OpenLoopResult {
   std::uint64_t memory_bytes = 0;
   std::vector<LinkUse> links;  // in the window
   FaultRecord faults;
-  // Packets standing in each router's buffers, at the end of each of `samples` equal parts of the window: switches where there are any,
-  // else all nodes. Empty on networks of more than kMostWatched routers.
+  // Packets standing in each router's buffers, at the end of each of `samples` equal parts of the window: switches
+  // where there are any, else all nodes. Empty on networks of more than kMostWatched routers.
   static constexpr std::uint32_t kMostWatched = 4096;
   NodeId first_watched = 0;
   std::uint32_t watched = 0, samples = 0;
   std::vector<std::uint32_t> queued;  // [sample][router]
-  std::vector<float>
-      link_use;  // [sample][link], in the order of `links`: share of its part of the window; of kMostWatched links at most
+  // [sample][link], in the order of `links`: share of its part of the window; of kMostWatched links at most
+  std::vector<float> link_use;
 };
 
 class OpenLoop {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Harness of the tests of synthetic traffic: a measurement on the published router and links, and a small shape of every topology.
+// Harness of the tests of synthetic traffic: a measurement on the published router and links, and a small shape of
+// every topology.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// State of an open loop between its events: sources, parts that run on a thread each, and the measured window. For open_loop.cpp, which runs
-// it, and open_loop_summary.cpp, which makes statistics of it.
+// State of an open loop between its events: sources, parts that run on a thread each, and the measured window. For
+// open_loop.cpp, which runs it, and open_loop_summary.cpp, which makes statistics of it.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,8 @@ struct OpenLoop::State {
   static void on_delivered(void* self, const Packet& packet, Time injected, Time tail);
   static void on_lost(void* self, const Packet& packet, Status why, Time now);
 
-  // Between steps everything stands as at that time: what has been delivered until then has been counted, and nothing else.
+  // Between steps everything stands as at that time: what has been delivered until then has been counted, and nothing
+  // else.
   void run_until(Time to);
   bool in_window(Time t) const { return t >= begin && t < end; }
   Tally total() const;

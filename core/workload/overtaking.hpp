@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts what networks in which packets overtake each other ask of a receiver that wants them in order.
 //
-// The table of pairs is soon larger than a cache, and its places are met at random. So arrivals are looked up a batch at a time: each is fetched
-// as it comes, and read when the batch is full.
+// The table of pairs is soon larger than a cache, and its places are met at random. So arrivals are looked up a batch
+// at a time: each is fetched as it comes, and read when the batch is full.
 #pragma once
 
 #include <array>
@@ -19,8 +19,9 @@ class Overtaking {
  public:
   Overtaking() : places_(kFirstPlaces) {}
 
-  // A packet, created at `created`, has arrived at `now`. Contract: called in the order of arrival of the packets of a pair and class. It is late
-  // if it came after one of them that was created later, and that one, and all behind it, had to wait for it. Counted where it was `measured`.
+  // A packet, created at `created`, has arrived at `now`. Contract: called in the order of arrival of the packets of a
+  // pair and class. It is late if it came after one of them that was created later, and that one, and all behind it,
+  // had to wait for it. Counted where it was `measured`.
   void arrived(const Packet& packet, Time created, Time now, bool measured) {
     const std::uint64_t pair = (std::uint64_t{packet.src} << 1 | packet.priority) << 32 | packet.dst;
     __builtin_prefetch(&places_[first_place(pair)], 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A message plan at packet level, through interfaces that cost nothing: a packet of each message that may start in turn, as fast as the network
-// takes them; or, if they are paced, no faster than the flow level says that its message can move. What remains between the levels then is
-// not due to how the network shares its links.
+// A message plan at packet level, through interfaces that cost nothing: a packet of each message that may start in
+// turn, as fast as the network takes them; or, if they are paced, no faster than the flow level says that its message
+// can move. What remains between the levels then is not due to how the network shares its links.
 //
 // Or through interfaces with costs, each message as an acknowledged RDMA transfer, under the machine's congestion
 // control if there is one.

@@ -98,7 +98,8 @@ class AllToAll final : public Pattern {
   std::uint32_t endpoints_;
 };
 
-// To a random one of the endpoints one link away; where switches stand between, to the next or the one before by number.
+// To a random one of the endpoints one link away; where switches stand between, to the next or the one before by
+// number.
 class Neighbour final : public Pattern {
  public:
   explicit Neighbour(const Topology& topology) : topology_(topology) {}
@@ -115,7 +116,8 @@ class Neighbour final : public Pattern {
   const Topology& topology_;
 };
 
-// On a machine of which something has failed: the lost send nothing, and nobody sends to them. What is drawn at random is drawn again.
+// On a machine of which something has failed: the lost send nothing, and nobody sends to them. What is drawn at random
+// is drawn again.
 class Surviving final : public Pattern {
  public:
   Surviving(Made inner, const Topology& topology) : inner_(std::move(inner)), topology_(topology) {}
@@ -235,7 +237,8 @@ Made make_hot_region(const Setting& s) {
   return std::make_unique<HotRegion>(s.endpoints, share);
 }
 
-// To a random endpoint of the next group, by number, of so many: all of a dragonfly's group sends to one other (Kim and others 2008).
+// To a random endpoint of the next group, by number, of so many: all of a dragonfly's group sends to one other (Kim and
+// others 2008).
 class NextGroup final : public Pattern {
  public:
   NextGroup(std::uint32_t endpoints, std::uint32_t group) : endpoints_(endpoints), group_(group) {}
@@ -271,7 +274,8 @@ Made make_incast(const Setting& s) {
   return std::make_unique<Permutation>(std::move(to));
 }
 
-// To each with a probability of his own: by weights, a row of them for each source, scaled to one another. Rows of zeros are silent.
+// To each with a probability of his own: by weights, a row of them for each source, scaled to one another. Rows of
+// zeros are silent.
 class Matrix final : public Pattern {
  public:
   explicit Matrix(const Setting& s) {

@@ -58,8 +58,8 @@ class Program {
   const ProgramSpec spec_;
 };
 
-// A program is one of these, at the end of its file; the files are listed in make_program.cpp. Collectives are described
-// by their algorithms (core/collectives).
+// A program is one of these, at the end of its file; the files are listed in make_program.cpp. Collectives are
+// described by their algorithms (core/collectives).
 struct ProgramKind {
   const char* name;  // as --job calls it
   const char* help;  // what a rank sends in each round, as a clause

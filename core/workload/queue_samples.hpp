@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets standing in each router's buffers, looked at in equal intervals of a run whose length nobody knows beforehand.
+// Packets standing in each router's buffers, looked at in equal intervals of a run whose length nobody knows
+// beforehand.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +39,8 @@ class QueueSamples {
   std::uint64_t looks() const { return spin_; }  // each was an event
 
  private:
-  // Samples become twice as long whenever there are too many of them; of the finer ones every second is one of the coarser.
+  // Samples become twice as long whenever there are too many of them; of the finer ones every second is one of the
+  // coarser.
   void sample() {
     ++spin_;
     std::vector<std::uint32_t>& queued = table_.queued;

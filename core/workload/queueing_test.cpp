@@ -14,8 +14,8 @@ using namespace exanet;
 using namespace exanet::testing;
 
 TEST_CASE("queueing: a sender alone waits as in the M/D/1 queue, on every topology") {
-  // Deterministic servers in a row delay as much as the slowest of them alone, here a link with 38 words of 6.4 ns a packet; one that pauses
-  // a word time in 33 is slower by as much.
+  // Deterministic servers in a row delay as much as the slowest of them alone, here a link with 38 words of 6.4 ns a
+  // packet; one that pauses a word time in 33 is slower by as much.
   for (const TopologySpec& spec : every_topology()) {
     CAPTURE(spec.kind);
     const auto topology = make_topology(spec);
@@ -42,10 +42,10 @@ namespace {
 constexpr double kRouterNs = 18 * 6.4;  // words of a packet in a router
 constexpr double kPausing = 33.0 / 32;  // a link that pauses for a word time after every 32
 
-// Mean waiting under uniform traffic at `load`, to the first order in it: each output is a queue with deterministic service to which the
-// inputs of its router bring independent Poisson streams, in which packets that came by one input no longer get in each other's way. Those
-// of one sender meet at its interface, which hands them over at a router's rate. Where packets leave, one that waits is in the router's
-// buffers meanwhile, and leaves at its rate.
+// Mean waiting under uniform traffic at `load`, to the first order in it: each output is a queue with deterministic
+// service to which the inputs of its router bring independent Poisson streams, in which packets that came by one input
+// no longer get in each other's way. Those of one sender meet at its interface, which hands them over at a router's
+// rate. Where packets leave, one that waits is in the router's buffers meanwhile, and leaves at its rate.
 double waiting_ns(const Topology& topology, double load) {
   constexpr int kOwn = -1;  // the interface's port
   std::map<std::tuple<NodeId, int, int>, double> streams;  // by node, input, output: packets in a link's packet time

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast is simulated traffic, and what does a node cost? Not part of the fast suite: core_tests --no-skip -tc='*synthetic traffic*'
+// How fast is simulated traffic, and what does a node cost? Not part of the fast suite: core_tests --no-skip
+// -tc='*synthetic traffic*'
 #include <doctest/doctest.h>
 
 #include <cstdio>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traffic of data centres: requests and replies, storage, incast, and flows of the sizes that were measured there.
 //
-// Requests are answered by the receiver's interface at once. Whom a rank asks is drawn from the job's seed, the rank and the round alone.
+// Requests are answered by the receiver's interface at once. Whom a rank asks is drawn from the job's seed, the rank
+// and the round alone.
 #include "core/engine/random.hpp"
 #include "core/workload/flow_sizes.hpp"
 #include "core/workload/program.hpp"
@@ -50,8 +51,8 @@ class RequestReply final : public Service {
   }
 };
 
-// Each fourth rank is a storage server; the others read blocks of `bytes` from random servers (seven times out of ten: a common mix of ours) or
-// write them there.
+// Each fourth rank is a storage server; the others read blocks of `bytes` from random servers (seven times out of ten:
+// a common mix of ours) or write them there.
 class Storage final : public Service {
  public:
   using Service::Service;

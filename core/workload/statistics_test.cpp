@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is the end of a start-up found where it is known, and does a confidence interval hold the true mean as often as it says?
+// Is the end of a start-up found where it is known, and does a confidence interval hold the true mean as often as it
+// says?
 #include "core/workload/statistics.hpp"
 
 #include <doctest/doctest.h>

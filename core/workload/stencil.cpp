@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stencils: ranks on a grid of two or three dimensions that wraps round, each of which sends a message to both of its neighbours in each
-// dimension and waits for theirs. This is how domain decomposition communicates, molecular dynamics with LAMMPS among it.
+// Stencils: ranks on a grid of two or three dimensions that wraps round, each of which sends a message to both of its
+// neighbours in each dimension and waits for theirs. This is how domain decomposition communicates, molecular dynamics
+// with LAMMPS among it.
 //
-// Rank 0 is a corner, and the first dimension changes fastest, so that linear mapping lays a grid on a torus of its shape.
+// Rank 0 is a corner, and the first dimension changes fastest, so that linear mapping lays a grid on a torus of its
+// shape.
 #include <algorithm>
 
 #include "core/config/error.hpp"

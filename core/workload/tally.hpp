@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the packets of an open loop where they are: at the nodes of one part. Whole numbers throughout, so that the sums over all
-// parts do not depend on how many there are.
+// Counts the packets of an open loop where they are: at the nodes of one part. Whole numbers throughout, so that the
+// sums over all parts do not depend on how many there are.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace exanet {
 
-// Packets of one priority. Created: in the window. Delivered: in the window, whenever they were created. Measured: created in the window, and
-// delivered at any time.
+// Packets of one priority. Created: in the window. Delivered: in the window, whenever they were created. Measured:
+// created in the window, and delivered at any time.
 struct ClassTally {
   std::uint64_t created = 0, delivered = 0, measured = 0;
   std::uint64_t latency_ps = 0,

@@ -84,7 +84,8 @@ TEST_CASE(
 
 namespace {
 
-// Of one direction of each link, packets under uniform traffic for each packet that an endpoint sends, by counting all routes.
+// Of one direction of each link, packets under uniform traffic for each packet that an endpoint sends, by counting all
+// routes.
 std::vector<double> channel_loads(const Topology& topology) {
   const std::uint32_t endpoints = topology.endpoint_count();
   std::vector<std::uint32_t> first{0};
@@ -139,12 +140,13 @@ TEST_CASE(
 TEST_CASE("fair shares: senders of inputs of their own get the same, those behind one input share its turn") {
   // Each input of the receiver's router has its turn: seven links, or two links of a ring's ends.
   CHECK(measure({"full-mesh", {8}}, "incast:7", 1.0, 1, Time::us(400)).fairness > 0.999);
-  // The parking lot: on a line the nearest sender has every second turn, the next every second of what is left, and the last two share that:
-  // 1/2, 1/4, 1/4 of the last link, whose Jain index is 1 / (3 (1/4 + 1/16 + 1/16)).
+  // The parking lot: on a line the nearest sender has every second turn, the next every second of what is left, and the
+  // last two share that: 1/2, 1/4, 1/4 of the last link, whose Jain index is 1 / (3 (1/4 + 1/16 + 1/16)).
   const OpenLoopResult line = measure({"mesh", {4}}, "incast:3", 1.0, 1, Time::us(400));
   CHECK(line.accepted_load * 3 == near(1, 0.01));
   CHECK(line.fairness == near(1 / (3 * (1.0 / 4 + 2.0 / 16)), 0.01));
-  // With links first every sixteenth turn is the sender's: the nearest has 1/16 of the last link, the next 1/16 of what is left, the last one the rest.
+  // With links first every sixteenth turn is the sender's: the nearest has 1/16 of the last link, the next 1/16 of what
+  // is left, the last one the rest.
   NetworkConfig links_first = published_fabric();
   links_first.router.arbitration = RouterConfig::Arbitration::kLinksFirst;
   const double own = 1.0 / 16, next = own * (1 - own), rest = (1 - own) * (1 - own);
@@ -232,8 +234,8 @@ TEST_CASE("what cannot be run is refused, and a stopped run says so") {
 }
 
 TEST_CASE("the packets standing in routers are those of Little's law") {
-  // One queue: what stands before the only link, on average, is what goes through it a second times the wait for it. The router's own
-  // four cycles and the header's way count as standing, too.
+  // One queue: what stands before the only link, on average, is what goes through it a second times the wait for it.
+  // The router's own four cycles and the header's way count as standing, too.
   const OpenLoopResult r = measure({"mesh", {2}}, "incast:1", 0.8, 3, Time::us(40'000));
   REQUIRE(r.watched == 2);
   REQUIRE(r.samples == 200);

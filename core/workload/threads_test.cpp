@@ -97,8 +97,8 @@ TEST_CASE("threads: idle links that advertise space in bulk, or in time") {
 }
 
 TEST_CASE("threads: wherever space runs out, it is known of at the same instant") {
-  // Packets are created at any picosecond, so routers have no common clock: who waits for space is to look again when it is there, and not a
-  // cycle of his own later.
+  // Packets are created at any picosecond, so routers have no common clock: who waits for space is to look again when
+  // it is there, and not a cycle of his own later.
   for (const TopologySpec& spec :
        {TopologySpec{"qfdb-torus", {2, 3, 1}}, TopologySpec{"dragonfly", {2}}, TopologySpec{"torus", {5, 4}}})
     for (const std::int64_t words : {64, 128})

@@ -13,7 +13,8 @@ using namespace exanet::testing;
 
 namespace {
 
-// The published links behind switches whose own clock is four times too slow for them: the crossbar has the links' rate all the same.
+// The published links behind switches whose own clock is four times too slow for them: the crossbar has the links' rate
+// all the same.
 NetworkConfig slow_clock(const SwitchConfig& config) {
   NetworkConfig fabric = published_fabric();
   fabric.router.word_bits = 64;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Python face of configuration: what the simulator makes of a machine's description, which keys it has, and its errors as data.
+// The Python face of configuration: what the simulator makes of a machine's description, which keys it has, and its
+// errors as data.
 #include "exanet/bindings/configuration.hpp"
 
 #include "exanet/bindings/convert.hpp"

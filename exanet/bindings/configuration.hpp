@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads Python mappings into configuration structs, and prints these as mappings, by their visit() (core/config/visit.hpp).
+// Reads Python mappings into configuration structs, and prints these as mappings, by their visit()
+// (core/config/visit.hpp).
 //
-// Contract: a key that is missing, one that nothing reads, and a value of another type or size are problems; all of them are collected, and
-// thrown together as ConfigError, which Python sees as exanet._core.ConfigError with `problems`, a list of (path, text).
+// Contract: a key that is missing, one that nothing reads, and a value of another type or size are problems; all of
+// them are collected, and thrown together as ConfigError, which Python sees as exanet._core.ConfigError with
+// `problems`, a list of (path, text).
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -236,7 +238,8 @@ class ConfigWriter {
   };
 };
 
-// Lists a configuration's keys by path, `*` in place of the items of a list: {"default", "optional", "choices" of an enumeration}.
+// Lists a configuration's keys by path, `*` in place of the items of a list: {"default", "optional", "choices" of an
+// enumeration}.
 class ConfigLister {
  public:
   template <typename Section>

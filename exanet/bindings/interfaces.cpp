@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Python face of network interfaces in the gateware's cycles: what is at their ports when messages and transfers are handed over.
+// The Python face of network interfaces in the gateware's cycles: what is at their ports when messages and transfers
+// are handed over.
 #include "core/nic/exanet/exanet_nic.hpp"
 #include "core/nic/transfers/interface_run.hpp"
 #include "exanet/bindings/convert.hpp"

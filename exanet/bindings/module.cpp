@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Python face of the C++ core: a Simulator that runs ranks, and figures of a machine's shape. Names and units of what comes back are
-// those of docs/results.md.
+// The Python face of the C++ core: a Simulator that runs ranks, and figures of a machine's shape. Names and units of
+// what comes back are those of docs/results.md.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -231,7 +231,8 @@ class Simulator {
 nb::dict topology_metrics(const nb::dict& config) {
   const std::unique_ptr<Topology> t = make_topology(topology_of(config));
   const std::uint64_t links = link_count(*t);
-  // Each source costs a look at every link: very large networks get fewer, so that a description takes a second at most.
+  // Each source costs a look at every link: very large networks get fewer, so that a description takes a second at
+  // most.
   const Distances far =
       distances(*t, static_cast<std::uint32_t>(std::clamp<std::uint64_t>(30'000'000 / (links + 1), 16, 1024)));
   nb::dict d;
@@ -244,7 +245,8 @@ nb::dict topology_metrics(const nb::dict& config) {
   return d;
 }
 
-// Nodes that a message between two endpoints crosses links between, source and destination included, in the order of the routing function.
+// Nodes that a message between two endpoints crosses links between, source and destination included, in the order of
+// the routing function.
 std::vector<NodeId> route(const nb::dict& config, NodeId src, NodeId dst) {
   const std::unique_ptr<Topology> t = make_topology(topology_of(config));
   if (src >= t->endpoint_count() || dst >= t->endpoint_count()) throw std::invalid_argument("no such node");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of a run of ranks, for Python: of programs that ran, or of a replay. Names and units are those of docs/results.md.
+// Results of a run of ranks, for Python: of programs that ran, or of a replay. Names and units are those of
+// docs/results.md.
 #pragma once
 
 #include <vector>

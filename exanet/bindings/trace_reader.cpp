@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Python face of a trace's records, a call at a time, with collectives as the messages of their algorithms: for converters.
+// The Python face of a trace's records, a call at a time, with collectives as the messages of their algorithms: for
+// converters.
 #include <nanobind/stl/map.h>
 
 #include <deque>
@@ -80,7 +81,8 @@ class TraceReader {
     return nb::make_tuple(sends, peer, tag, m.bytes, communicator(rank, r.comm).context);
   }
 
-  // What a peer sends to this rank in a collective, in order: of collectives with sizes by rank as far as this rank knows them.
+  // What a peer sends to this rank in a collective, in order: of collectives with sizes by rank as far as this rank
+  // knows them.
   std::deque<std::uint64_t> sent_to(const CollectiveCall& call, std::uint8_t code, std::uint32_t peer) const {
     CollectiveCall theirs = call;
     theirs.me = peer;

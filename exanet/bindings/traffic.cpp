@@ -155,7 +155,8 @@ nb::dict topology_drawing(const nb::dict& machine) {
   return d;
 }
 
-// Of a topology's own routes; with `channels` above 0, packets that ask for a higher virtual channel than there are get the highest.
+// Of a topology's own routes; with `channels` above 0, packets that ask for a higher virtual channel than there are get
+// the highest.
 std::vector<Channel> cycle_on(const Topology& t, std::uint8_t channels, const CheckProgress& progress) {
   if (channels == 0) return find_dependency_cycle(t, {}, progress);
   const auto route = [&](NodeId at, NodeId dst) {
@@ -165,9 +166,9 @@ std::vector<Channel> cycle_on(const Topology& t, std::uint8_t channels, const Ch
   return find_dependency_cycle(t, route, progress);
 }
 
-// The proof, or the counter-example, that packets never wait for each other in a cycle: `cycle` lists channels as (node, port, channel).
-// A network with too many pairs of ends is looked at in miniatures, where it has some: how many nodes those have that were looked at is `miniatures`.
-// `progress`, if it is no None, is called with the share done.
+// The proof, or the counter-example, that packets never wait for each other in a cycle: `cycle` lists channels as
+// (node, port, channel). A network with too many pairs of ends is looked at in miniatures, where it has some: how many
+// nodes those have that were looked at is `miniatures`. `progress`, if it is no None, is called with the share done.
 nb::dict check(const nb::dict& topology, std::uint8_t channels, const nb::object& progress) {
   const std::unique_ptr<Topology> t = make_topology(topology_spec(topology));
   if (channels > 0 && t->routing() != nullptr)

@@ -33,7 +33,7 @@ def add(described: Machine, file: str | Path | None) -> Machine:
     model = _checked(tree)
     events = [(number, change) for number, event in enumerate(model.events) for change in event.changes()]
     if not events and not model.drawn:
-        raise InputError(tree.mark.error("nothing fails; list 'events', or say 'drawn' (exanet faults new writes an example)"))
+        raise InputError(tree.mark.error("the file lists no failures; add 'events' or 'drawn' (exanet faults new writes an example)"))
     schedule = {
         "events": [change for _, change in events],
         "drawn": [drawn.resolved() for drawn in model.drawn],

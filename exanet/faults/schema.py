@@ -43,39 +43,43 @@ _Share = Annotated[float, BeforeValidator(_share), Field(gt=0, le=1)]
 class Event(Strict):
     """A node or a link goes down or comes up, once or again and again, or a link loses single packets."""
 
-    at: _Time = Field(description="When, in virtual time.")
+    at: _Time = Field(description="Virtual time of the event.")
     down: Text | None = Field(
         default=None,
-        description="What goes down: a node or a link by the names of docs/simulate.md, or random ones (links:3:1, nodes:1:1).",
+        description="The node or link that goes down, by the names of docs/simulate.md, or random ones (links:3:1, nodes:1:1).",
     )
-    up: Text | None = Field(default=None, description="What comes up again, named in the same way.")
+    up: Text | None = Field(default=None, description="The node or link that comes up again, named in the same way.")
     lossy: Text | None = Field(
         default=None,
-        description="What loses single packets from then on, in both directions; of a node, each of its links. At packet level.",
+        description="The link that loses single packets from then on, in both directions; for a node, each of its links. At packet level.",
     )
-    lost_packets: _Share | None = Field(default=None, description="Of a lossy link: the share of packets that it loses.")
+    lost_packets: _Share | None = Field(default=None, description="For a lossy link: the share of packets that it loses.")
     bit_errors: _Share | None = Field(
-        default=None, description="Of a lossy link: the bit-error rate. A wrong bit anywhere in a packet loses the packet."
+        default=None, description="For a lossy link: the bit-error rate. A wrong bit anywhere in a packet loses the packet."
     )
-    seed: _Seed | None = Field(default=None, description="Of a lossy link: the seed that losses are drawn from. Default: 1.")
-    for_: _Interval | None = Field(default=None, alias="for", description="How long that lasts. Default: until an event ends it.")
-    period: _Interval | None = Field(default=None, description="Of a flapping link: the time from one failure to the next.")
-    count: _Count | None = Field(default=None, description="Of a flapping link: the number of failures.")
+    seed: _Seed | None = Field(default=None, description="For a lossy link: the seed from which losses are drawn. Default: 1.")
+    for_: _Interval | None = Field(
+        default=None, alias="for", description="Duration of the failure or loss. Default: until an event ends it."
+    )
+    period: _Interval | None = Field(default=None, description="For a flapping link: the time from one failure to the next.")
+    count: _Count | None = Field(default=None, description="For a flapping link: the number of failures.")
 
     @model_validator(mode="after")
     def _whole(self) -> Event:
         if sum(what is not None for what in (self.down, self.up, self.lossy)) != 1:
             raise _refuse("an event takes one of 'down', 'up' and 'lossy', e.g. down: links:1:1")
         if (self.lossy is not None) != (self.lost_packets is not None or self.bit_errors is not None):
-            raise _refuse("'lossy' takes 'lost_packets' or 'bit_errors', or both, and nothing else does, e.g. bit_errors: 1e-9")
+            raise _refuse("'lossy' needs 'lost_packets', 'bit_errors' or both, and no other event takes them, e.g. bit_errors: 1e-9")
         if self.lossy is None and self.seed is not None:
-            raise _refuse("'seed' is of what is lossy; random links have theirs in the name, e.g. links:1:7")
+            raise _refuse("only 'lossy' takes 'seed'; random links have a seed in their name, e.g. links:1:7")
         if self.up is not None and (self.for_ or self.period or self.count):
-            raise _refuse("'for', 'period' and 'count' are of what goes down; take them out, or write 'down'")
+            raise _refuse("'up' does not take 'for', 'period' or 'count'; take them out, or write 'down'")
         if (self.period is None) != (self.count is None):
-            raise _refuse("'period' and 'count' go together: what flaps goes down so often, once in each period")
+            raise _refuse(
+                "'period' and 'count' belong together: a flapping link goes down 'count' times, once in each period; add the other"
+            )
         if self.period is not None and (self.for_ is None or self.for_ >= self.period):
-            raise _refuse("what flaps is down for less than its period; give 'for', e.g. a tenth of it")
+            raise _refuse("a flapping link must be down for less than its period; set 'for', e.g. to a tenth of it")
         if self.at + (self.count or 0) * (self.period or 0) > LONGEST_PS:
             raise _refuse("its last failure lies beyond 10^6 s; give a smaller count or period")
         return self
@@ -105,10 +109,14 @@ class Event(Strict):
 class Drawn(Strict):
     """Failures of all links or nodes, drawn by rate from a seed."""
 
-    what: Literal["links", "nodes"] = Field(description="links: each link between routers; nodes: each router, of which endpoints hang.")
-    mtbf: _Interval = Field(description="Mean time for which each works between failures; such times are exponentially distributed.")
+    what: Literal["links", "nodes"] = Field(
+        description="links: each link between routers; nodes: each router to which endpoints are attached."
+    )
+    mtbf: _Interval = Field(
+        description="Mean time between a repair and the next failure of each; these times are exponentially distributed."
+    )
     repair: _Interval | None = Field(default=None, description="Mean time until it works again. Default: it stays down.")
-    until: _Interval = Field(description="Until when failures are drawn.")
+    until: _Interval = Field(description="Virtual time at which the drawing of failures ends.")
     seed: _Seed = Field(default=1, description="Seed of the draw.")
 
     def resolved(self) -> dict[str, Any]:
@@ -125,9 +133,9 @@ class Drawn(Strict):
 class FaultsFile(Strict):
     """What fails in a run, and when."""
 
-    description: Text | None = Field(default=None, description="What the file is about, in words.")
+    description: Text | None = Field(default=None, description="One sentence on the file.")
     reaction: _Time = Field(
-        default=0, description="How long after a change routes by tables avoid a link: the reaction time of the fabric's manager."
+        default=0, description="Time from a change until routes by tables avoid the link: the reaction time of the fabric manager."
     )
     events: list[Event] = Field(default=[], description="Changes, in any order.")
     drawn: list[Drawn] = Field(default=[], description="Failures by rate.")

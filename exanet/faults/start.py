@@ -12,34 +12,34 @@ from exanet.machine import Machine
 _START = """\
 # What fails in a run on {machine}, and when. docs/faults.md describes the file.
 # Check it:   exanet faults check {file} -m {machine}
-# Use it:     exanet run, replay, sim load, sim messages and sim jobs, with --faults {file}
-# Times are virtual and have units. A node or a link has the name that docs/simulate.md gives it, e.g. "{link}".
+# Use it:     exanet run, replay, sim load, sim messages and sim jobs take --faults {file}
+# Times are virtual and have units. docs/simulate.md describes the names of nodes and links, e.g. "{link}".
 
-reaction: 10 us              # until routes by tables avoid a link that is down; adaptive routings see it at once
+reaction: 10 us              # time until routes by tables avoid a link that is down; adaptive routing avoids it at once
 
 events:
   - at: 100 us               # a link is cut, and works again
     down: "{link}"
-    for: 100 us              # without this it stays down, until an event says `up`
-  - at: 1 ms                 # a flapping link: down 5 times, for a quarter of each period
+    for: 100 us              # without this key the link stays down until an event with `up`
+  - at: 1 ms                 # a flapping link: it goes down 5 times, for a quarter of each period
     down: "{other}"
     for: 5 us
     period: 20 us
     count: 5
-  - at: 2 ms                 # a node with all of its links
+  - at: 2 ms                 # a node fails with all of its links
     down: "{node}"
   - at: 3 ms
     up: "{node}"
-  # - at: 4 ms               # a link that loses single packets, drawn from a seed
+  # - at: 4 ms               # a link loses single packets, drawn from a seed
   #   lossy: "{link}"
   #   bit_errors: 1e-9       # or lost_packets: 0.001, the share of packets
   #   for: 1 ms
-  # - at: 5 ms               # random links: how many, and a seed
+  # - at: 5 ms               # random links fail: their number, and a seed
   #   down: links:2:1
 
-# drawn:                     # failures of all links (or nodes) by rate
+# drawn:                     # failures of all links (or nodes), at a mean rate
 #   - what: links
-#     mtbf: 100 ms           # mean time for which a link works between failures
+#     mtbf: 100 ms           # mean time between a repair and the next failure of a link
 #     repair: 50 us          # mean time until it works again
 #     until: 10 ms
 #     seed: 1

@@ -106,14 +106,14 @@ def _key(root: Path, verilator_root: Path, recipe: Recipe) -> str:
     own = [root / file for file in (*recipe.wrapper, *recipe.sources, recipe.training, *_SHARED) if file]
     for path in sorted({root / "gateware/files.f", *_hdl(root), *headers, *own}):
         digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
-    tools = [str(verilator_root), (verilator_root / "bin/verilator").read_text(), _say(["g++", "--version"])]
+    tools = [str(verilator_root), (verilator_root / "bin/verilator").read_text(encoding="utf-8"), _say(["g++", "--version"])]
     modules = [(top, sorted(parameters.items())) for top, parameters in sorted(recipe.tops.items())]
     digest.update(repr([tools, modules, list(recipe.wrapper), list(recipe.defines), recipe.training, _VERILATE, _COMPILE]).encode())
     return digest.hexdigest()[:16]
 
 
 def _hdl(root: Path) -> list[Path]:
-    return [root / line for line in (root / "gateware/files.f").read_text().split() if line.endswith(".sv")]
+    return [root / line for line in (root / "gateware/files.f").read_text(encoding="utf-8").split() if line.endswith(".sv")]
 
 
 def _build(scratch: Path, root: Path, verilator_root: Path, name: str, recipe: Recipe) -> Path:
@@ -163,7 +163,7 @@ def _units(generated: Path) -> tuple[Path, Path]:
     files = sorted(generated.glob("*.cpp"))
     units = generated / "each_cycle.cxx", generated / "once.cxx"
     for unit, slow in zip(units, (False, True), strict=True):
-        unit.write_text("".join(f'#include "{file.name}"\n' for file in files if file.stem.endswith("__Slow") == slow))
+        unit.write_text("".join(f'#include "{file.name}"\n' for file in files if file.stem.endswith("__Slow") == slow), encoding="utf-8")
     return units
 
 

@@ -209,7 +209,7 @@ def _how(path: Keys) -> str:
     if kind is not None:
         needed = [key for key, field in kind.model_fields.items() if field.is_required()]
         return f"give it the keys {', '.join(needed or kind.model_fields)}"
-    return "a constant is a value alone, or has a value, a source and a kind" if path[-1] in ("value", "source", "kind") else "add it"
+    return "a constant is a value alone, or a mapping with value, source and kind" if path[-1] in ("value", "source", "kind") else "add it"
 
 
 def is_constant(path: Sequence[str]) -> bool:
@@ -271,8 +271,10 @@ def _contradictions(model: MachineFile, packets: bool, changes: Mapping[str, Loc
 def _topology_problems(model: MachineFile) -> Problems:
     kind, shape = model.topology.kind, model.topology.shape.value
     if (kind == "graph") != (model.topology.file is not None):
-        advice = "name it, e.g. file: network.graphml" if kind == "graph" else "take it out, or set kind: graph"
-        yield ("topology",) if kind == "graph" else ("topology", "file"), f"'file' is for a graph, and for nothing else; {advice}"
+        if kind == "graph":
+            yield ("topology",), "a graph needs 'file', which describes it; add it, e.g. file: network.graphml"
+        else:
+            yield ("topology", "file"), "only a graph takes 'file'; take it out, or set kind: graph"
         return
     if model.topology.file is not None:
         try:
@@ -289,7 +291,10 @@ def _topology_problems(model: MachineFile) -> Problems:
         try:
             nodes = topology_needs(model).nodes
             if nodes > _MAX_NODES:
-                yield ("topology", "shape", "value"), f"{nodes} nodes; the global address reaches {_MAX_NODES}, make it smaller"
+                yield (
+                    ("topology", "shape", "value"),
+                    f"this shape has {nodes} nodes, and the global address reaches {_MAX_NODES}; make it smaller",
+                )
         except _core.ConfigError as error:
             yield from _problems_of(error)
     if model.hardware is not None and not 1 <= model.hardware.cores_per_node.value <= 4096:
@@ -298,7 +303,7 @@ def _topology_problems(model: MachineFile) -> Problems:
     for name in model.links:
         if name not in wanted and not is_further_kind(kind, name):
             known = ", ".join(wanted if kind not in SWITCHED else (*wanted, "host", "level-2", "level-3", "..."))
-            yield ("links", name), f"a {kind} has no links of the kind '{name}' (but {known}); take it out, or set it to null"
+            yield ("links", name), f"a {kind} has no links of the kind '{name}' (it has {known}); take it out, or set it to null"
     for name in wanted:
         if name not in model.links:
             yield ("links",), f"a {kind} needs links of the kind '{name}'; add it"
@@ -361,8 +366,8 @@ def _granting_problems(router: Router) -> Problems:
     for key, most in _GRANTING:
         given = getattr(router, key)
         if given is not None and router.kind == "input-queued":
-            own = "say it in 'switch', and " if key == "arbitration" else ""
-            yield ("router", key), f"'{key}' is what an exanet router has, not an input-queued one; {own}take it out, or set it to null"
+            own = "set it in 'switch', and " if key == "arbitration" else ""
+            yield ("router", key), f"only an exanet router takes '{key}', and this one is input-queued; {own}take it out, or set it to null"
         elif isinstance(given, Constant) and most is not None and given.value > int(most.split()[0]):
             yield ("router", key), f"must be at most {most}"
 
@@ -372,21 +377,23 @@ def _switch_problems(model: MachineFile, changes: Mapping[str, Located]) -> Prob
     in its file."""
     switch = model.router.switch
     if (model.router.kind == "input-queued") != (switch is not None):
-        advice = "add it, or take 'kind' out" if switch is None else "say 'kind: input-queued', or take it out"
-        yield ("router", "kind" if switch is None else "switch"), f"'switch' is what an input-queued router has; {advice}"
+        if switch is None:
+            yield ("router", "kind"), "an input-queued router needs 'switch'; add it, or take 'kind' out"
+        else:
+            yield ("router", "switch"), "only an input-queued router takes 'switch'; set 'kind: input-queued', or take it out"
     if switch is None or model.router.kind != "input-queued":
         return
     pauses = ("pause", "resume", "pause_frame")
     if switch.flow_control != "pause" and "router.switch.flow_control" not in changes:
         for key in pauses:
             if getattr(switch, key) is not None:
-                yield ("router", "switch", key), f"'{key}' is of 'flow_control: pause'; say that, or take it out"
+                yield ("router", "switch", key), f"only 'flow_control: pause' takes '{key}'; set that, or take it out"
     if switch.iterations is not None and switch.arbitration != "islip" and "router.switch.arbitration" not in changes:
-        yield ("router", "switch", "iterations"), "'iterations' is of 'arbitration: islip'; say that, or take it out"
+        yield ("router", "switch", "iterations"), "only 'arbitration: islip' takes 'iterations'; set that, or take it out"
     if switch.flow_control == "pause":
         missing = [key for key in pauses if getattr(switch, key) is None]
         for key in missing:
-            yield ("router", "switch", "flow_control"), f"'{key}' is missing in 'router.switch', which pauses; add it"
+            yield ("router", "switch", "flow_control"), f"'flow_control: pause' needs '{key}' in 'router.switch'; add it"
         if missing:
             return
     yield from _refused(_core.check_switch, model)
@@ -401,7 +408,7 @@ def _channel_problems(model: MachineFile, packets: bool, reshaped: bool) -> Prob
     if model.router.endpoint_latency is not None and needs.nodes == needs.endpoints and not reshaped:
         yield (
             ("router", "endpoint_latency"),
-            f"the endpoints of a {model.topology.kind} are routers themselves, of the latency of all; take it out, or set it to null",
+            f"the endpoints of a {model.topology.kind} are routers themselves and have its 'latency'; take it out, or set it to null",
         )
     if other_routes(model) or reshaped:
         channels = max(channels, needs.virtual_channels)
@@ -414,8 +421,8 @@ def _channel_problems(model: MachineFile, packets: bool, reshaped: bool) -> Prob
     elif packets and needs.ports * channels + own > _MOST_INPUTS:
         yield (
             ("topology", "shape") if reshaped else ("router", "virtual_channels"),
-            f"{needs.ports} ports with {channels} channels each, and {own} of its own, are more inputs than the "
-            f"{_MOST_INPUTS} of a router; use fewer channels or a shape with fewer ports",
+            f"a router with {needs.ports} ports of {channels} channels each, and {own} intra-tile ports, has more inputs than the "
+            f"{_MOST_INPUTS} that are supported; use fewer channels or a shape with fewer ports",
         )
 
 
@@ -429,12 +436,12 @@ def _link_problems(model: MachineFile) -> Problems:
         if link.rate.value == 0:
             yield (
                 ("links", name, "rate"),
-                "must be above zero, e.g. 10 Gb/s; a link that carries nothing has failed (topology.failed)",
+                "must be above zero, e.g. 10 Gb/s; list a link that carries nothing in topology.failed",
             )
         elif (link.word.value * 10**12) % link.rate.value:
             yield (
                 ("links", name, "rate"),
-                f"{link.word.value} bit take no whole number of picoseconds; {_words_for(link.rate.value)}",
+                f"{link.word.value} bit do not take a whole number of picoseconds; {_words_for(link.rate.value)}",
             )
 
 
@@ -470,7 +477,7 @@ def _interface_problems(model: MachineFile) -> Problems:
     if 0 < len(missing) < 3:
         yield (
             ("ni",),
-            f"a unit that reduces needs 'reduction_trees', 'reduction' and 'reduction_word' together; say {', '.join(missing)}, too",
+            f"a reduction unit needs 'reduction_trees', 'reduction' and 'reduction_word' together; add {', '.join(missing)}",
         )
     if ni.reduction_trees is not None and not 1 <= ni.reduction_trees.value <= 1 << 16:
         yield ("ni", "reduction_trees"), "must be from 1 to 65536"
@@ -479,11 +486,11 @@ def _interface_problems(model: MachineFile) -> Problems:
     if sum(costs.values()) > _LONGEST_RECEIVE_PS and all(getattr(ni, key).value <= _LONGEST_PS for key in costs):
         yield (
             ("ni", max(costs, key=lambda key: costs[key])),
-            "makes a message take its receiver longer than 4.29 ms (mpi_receive + library_receive + mailbox_read for each 64 bytes of it); "
+            "makes receiving a message take longer than 4.29 ms (mpi_receive + library_receive + mailbox_read for each 64 bytes of it); "
             "is its unit right?",
         )
     if ni.test_step.value == 0:
-        yield ("ni", "test_step"), "must be above zero, or a program that polls would stop simulated time"
+        yield ("ni", "test_step"), "must be above zero: otherwise virtual time would stand still while a program polls"
 
 
 def _power_problems(model: MachineFile) -> Problems:
@@ -492,7 +499,7 @@ def _power_problems(model: MachineFile) -> Problems:
         if name not in wanted:
             yield (
                 ("power", "links", name),
-                f"a {model.topology.kind} has no links of the kind '{name}' (but {', '.join(wanted)}); take it out",
+                f"a {model.topology.kind} has no links of the kind '{name}' (it has {', '.join(wanted)}); take it out",
             )
 
 

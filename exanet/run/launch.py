@@ -422,7 +422,7 @@ class _Terminal:
 def _is_zombie(pid: int) -> bool:
     """Whether the first thread of the process has ended, and nobody has taken its status yet."""
     try:
-        return Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        return Path("/proc", str(pid), "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0] == "Z"
     except (OSError, IndexError):
         return False
 
@@ -434,7 +434,7 @@ def _children_of_this_process() -> list[int]:
         if entry.isdecimal():
             with contextlib.suppress(OSError, ValueError, IndexError):
                 # The parent is the second word after the name, which stands in parentheses and may hold anything.
-                if int(Path("/proc", entry, "stat").read_text().rpartition(")")[2].split()[1]) == me:
+                if int(Path("/proc", entry, "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1]) == me:
                     found.append(int(entry))
     return found
 

@@ -129,7 +129,7 @@ def _check_host(mappings: int, library: Path) -> None:
         raise _NotPackedError(
             f"packed ranks are given the open files of this process, of which number {beyond[0]} is beyond the limit (ulimit -n)"
         )
-    most = int(Path("/proc/sys/vm/max_map_count").read_text())
+    most = int(Path("/proc/sys/vm/max_map_count").read_text(encoding="utf-8"))
     if mappings > most:
         raise _NotPackedError(f"so many ranks may need {mappings} mappings, and one address space may have {most} (vm.max_map_count)")
 

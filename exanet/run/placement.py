@@ -56,7 +56,7 @@ def check(what: str, mapping: str, kinds: str = KINDS) -> None:
 
 def _from_file(path: Path, *, ranks: int, nodes: int, cores_per_node: int, kinds: str) -> list[int]:
     try:
-        lines = path.read_text().splitlines()
+        lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not a text file"
         raise InputError(f"--map {path}: {why}; give {kinds}") from None

@@ -26,7 +26,7 @@ from exanet._core import Simulator, collective_algorithms, failed_endpoints, off
 from exanet.directory import result_directory
 from exanet.errors import InputError
 from exanet.gateware import fabric
-from exanet.mpi import detect, settings
+from exanet.mpi import detect, python, settings
 from exanet.run import launch, packed, placement, supervise
 
 
@@ -285,6 +285,7 @@ def _simulate(
             progress=shown,
             mpirun=mpi.kind == "openmpi",
             waits_for_progress=settings.waits_for_progress(mpi),
+            python=any(python.is_interpreter(word) or word.endswith(".py") for word in options.command),
         )
         began = time.monotonic()
         outcome = supervisor.run(meanwhile=lambda: _import_results(options))
@@ -329,15 +330,9 @@ def _meta(options: Options, described: machine.Machine, config: dict[str, Any], 
 def _program_label(command: Sequence[str]) -> str:
     """A short name for the program: the script's, when an interpreter runs one."""
     name = Path(command[0]).name
-    if re.fullmatch(r"python[\d.]*", name):
-        words = iter(command[1:])
-        for word in words:
-            if word == "-m":
-                name = next(words, name)
-                break
-            if not word.startswith("-"):
-                name = Path(word).stem
-                break
+    if python.is_interpreter(name):
+        kind, what = python.what(command)
+        name = (Path(what).stem if kind == "script" else what) or name
     return re.sub(r"[^\w.+-]+", "_", name) or "program"
 
 

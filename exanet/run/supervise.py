@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from exanet.progress import Progress
 from exanet.run.launch import Event, HostEnded, LauncherEnded, RankAborted, RankEnded, RankFault, Session
-from exanet.run.watchdog import DeadlockWatch, Watchdog, by_call, want_of_buffering, want_of_progress
+from exanet.run.watchdog import DeadlockWatch, Watchdog, by_call, early_end, want_of_buffering, want_of_progress
 
 _POLL_S = 0.2
 _GRACE_S = 1.0  # between asking the ranks to end and ending them
@@ -29,6 +29,7 @@ _MPIRUN_OWN_S = 1.0
 _SETTLE_S = 10.0  # for the simulator to notice that all ranks have ended
 _MPIRUN_GRACE_S = 3.0  # mpirun itself gives its ranks a second
 _LOST_NETWORK = 75  # what a rank exits with when the simulator has stopped (runtime/lib/ni.h)
+_NO_RANK_GOES_ON = ("deadlock", "no rank can go on")  # how such a reason of the simulator begins
 _FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGTRAP)
 _STOP_SIGNALS = {
     signal.SIGINT: "interrupted by Ctrl-C",
@@ -74,6 +75,7 @@ class Supervisor:
         progress: Progress,
         mpirun: bool,
         waits_for_progress: bool = False,
+        python: bool = False,
     ) -> None:
         self._simulator = simulator
         self._session = session
@@ -84,6 +86,7 @@ class Supervisor:
         self._deadlock = DeadlockWatch(progress.note)
         self._mpirun = mpirun
         self._waits_for_progress = waits_for_progress  # its library does, in passive-target communication
+        self._python = python  # an interpreter runs the program
         self._mpirun_aborts = False  # a rank has ended in a way that mpirun ends the others for
         self._asked_since: float | None = None
         self._thread = threading.Thread(target=self._simulate, name="simulator", daemon=True)
@@ -217,15 +220,17 @@ class Supervisor:
         """Why the simulator has ended the run; of a deadlock also who waits where."""
         reason = str(self._simulator.results()["summary"]["reason"])
         waiting = by_call([str(state.get("mpi_call") or "") for state in self._simulator.rank_states()])
-        return f"{reason}: {waiting}{self._advice()}" if reason.startswith("deadlock") and waiting else reason
+        return f"{reason}: {waiting}{self._advice()}" if reason.startswith(_NO_RANK_GOES_ON) and waiting else reason
 
     def _advice(self) -> str:
-        """Of a deadlock: what would have let the ranks go on, buffering in MPI_Send or progress of windows."""
+        """Of a deadlock: which ranks ended early, and what would have let the others go on: buffering in MPI_Send, or
+        progress of windows."""
         if self._thread.is_alive():
             return ""
         blocked = self._simulator.blocked_sends()
         calls = [str(state.get("mpi_call") or "") for state in self._simulator.rank_states()]
-        return want_of_buffering(calls, **blocked) + (want_of_progress(calls) if self._waits_for_progress else "")
+        text = early_end(calls, python=self._python) + want_of_buffering(calls, **blocked)
+        return text + (want_of_progress(calls) if self._waits_for_progress else "")
 
     def _check_joined(self, progress: Mapping[str, Any]) -> None:
         """A rank that ended without MPI_Init keeps the others waiting in theirs for ever."""

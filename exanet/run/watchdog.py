@@ -102,11 +102,29 @@ class DeadlockWatch:
 
 
 def by_call(calls: Sequence[str]) -> str:
-    """Names the ranks of each call, a few of them where they are many."""
+    """Names the ranks of each call, a few of them where they are many; first those that have ended early."""
     parts = []
-    for call in dict.fromkeys(call for call in calls if call):
+    for call in sorted(dict.fromkeys(call for call in calls if call), key=lambda call: call != "MPI_Finalize"):
         parts.append(f"{_name([rank for rank, each in enumerate(calls) if each == call])} in {call}")
     return "; ".join(parts[:6])
+
+
+def early_end(calls: Sequence[str], *, python: bool) -> str:
+    """Of a deadlock: advice where some ranks have reached MPI_Finalize and others wait for them.
+
+    mpi4py calls MPI_Finalize when the interpreter ends, and the exception is not known there. For programs of Python
+    (`python`) the advice therefore says where its traceback is.
+    """
+    early = [rank for rank, call in enumerate(calls) if call == "MPI_Finalize"]
+    if not early or len(early) == len(calls):
+        return ""
+    text = f"; {_name(early)} ended first: {'it' if len(early) == 1 else 'they'} called MPI_Finalize while the others wait"
+    if python:
+        text += (
+            "; mpi4py also calls MPI_Finalize when an exception ends a rank: look for its traceback above, "
+            "or start the program with python -m mpi4py, which ends the run at the exception"
+        )
+    return text
 
 
 def _name(ranks: Sequence[int]) -> str:
@@ -208,7 +226,7 @@ class Watchdog:
 def _stat(pid: int) -> tuple[str, float] | None:
     """State letter and processor time of a process, all threads together; None when it is gone."""
     try:
-        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        words = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         return words[0], (int(words[11]) + int(words[12])) * _TICK_S
     except (OSError, ValueError, IndexError):
         return None
@@ -219,13 +237,13 @@ def _doing(pid: int, state: str) -> str:
     if state in "Tt":
         return " (it is stopped; send it SIGCONT)"
     with contextlib.suppress(OSError, ValueError, IndexError):
-        words = Path(f"/proc/{pid}/syscall").read_text().split()
+        words = Path(f"/proc/{pid}/syscall").read_text(encoding="utf-8", errors="replace").split()
         number = int(words[0])
         if os.uname().machine == "x86_64" and number in _CALLS:
             of = f" of {os.readlink(f'/proc/{pid}/fd/{int(words[1], 16)}')}" if number in (0, 1) else ""
             return f" (in {_CALLS[number]}{of})"
     with contextlib.suppress(OSError):
-        where = Path(f"/proc/{pid}/wchan").read_text().strip()
+        where = Path(f"/proc/{pid}/wchan").read_text(encoding="utf-8", errors="replace").strip()
         if where not in ("", "0"):
             return f" (the kernel says: {where})"
     return ""

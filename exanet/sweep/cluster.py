@@ -130,14 +130,14 @@ class _Processes:
             )
         # When memory runs out, it is a worker that the system ends, and not the process that writes results.
         with contextlib.suppress(OSError):
-            Path(f"/proc/{worker.pid}/oom_score_adj").write_text("1000")
+            Path(f"/proc/{worker.pid}/oom_score_adj").write_text("1000", encoding="utf-8")
         return worker
 
     def _log(self, number: int) -> Path:
         return Path(self._folder.name) / f"worker-{number}.log"
 
     def _last_words(self, number: int) -> str:
-        said = self._log(number).read_text(errors="replace").strip()
+        said = self._log(number).read_text(encoding="utf-8", errors="replace").strip()
         return said.splitlines()[-1] if said else "they say nothing"
 
     def close(self) -> None:

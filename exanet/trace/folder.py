@@ -270,7 +270,7 @@ def finish_recording(folder: Path, ranks: int, run: Mapping[str, Any], reason: s
 
 def _is_whole(folder: Path) -> bool:
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        return bool(json.loads((folder / "trace.json").read_text()).get("complete"))
+        return bool(json.loads((folder / "trace.json").read_text(encoding="utf-8")).get("complete"))
     return False
 
 
@@ -336,7 +336,7 @@ def load(folder: str | os.PathLike[str]) -> Trace:
         _complete(folder)
         if not (folder / "trace.json").exists() and (streams := list(folder.glob("rank-*.calls"))):
             finish(folder, len(streams), {}, "the run ended before it was finished")
-        content = json.loads((folder / "trace.json").read_text())
+        content = json.loads((folder / "trace.json").read_text(encoding="utf-8"))
         if content.get("format") != FORMAT:
             raise InputError(
                 f"{folder}: a trace of format {content.get('format')}; this exanet reads format {FORMAT}: record the program anew"

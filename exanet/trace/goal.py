@@ -257,7 +257,7 @@ def read(file: Path, directory: Path) -> dict[str, int]:
 def _lines(file: Path) -> Iterator[tuple[int, str]]:
     """Lines without comments, by number. Raises InputError."""
     try:
-        text = file.read_text()
+        text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise InputError(f"{file}: not a text file; give a GOAL schedule, or the folder of a trace") from None
     text = re.sub(r"/\*.*?\*/", lambda found: "\n" * found[0].count("\n"), text, flags=re.DOTALL)

@@ -100,7 +100,7 @@ def write(trace: Trace, file: Path) -> dict[str, int]:
     calls = trace.calls()
     links = perfetto.messages(calls)
     happens = _happens(calls, links)
-    with file.open("w") as out:
+    with file.open("w", encoding="utf-8") as out:
         for line in _head(trace, [_COMPUTING, *calls["call"].unique().sort()]):
             out.write(line + "\n")
         last_ps = 0

@@ -71,7 +71,7 @@ def write(trace: Trace, file: Path) -> dict[str, int]:
     calls = trace.calls()
     sent = len(calls.filter((pl.col("peer") >= 0) & ~pl.col("call").is_in(ONE_SIDED)))
     arrows = 0
-    with file.open("w") as out:
+    with file.open("w", encoding="utf-8") as out:
         out.write('{"displayTimeUnit": "ns", "traceEvents": [\n')
         separator = ""
         for event in events(trace):

@@ -120,7 +120,7 @@ def write(trace: Trace, directory: Path, collectives: Mapping[str, str], rules: 
     try:
         reader = TraceReader([str(stream) for stream in trace.streams], dict(collectives), rules)
         for number, name in enumerate(names):
-            with (directory / name).open("w") as out:
+            with (directory / name).open("w", encoding="utf-8") as out:
                 rank = _Rank(number, out, tags, left_out)
                 rank.add("init")
                 count = 0
@@ -130,5 +130,5 @@ def write(trace: Trace, directory: Path, collectives: Mapping[str, str], rules: 
                 rank.add("finalize")
     except ValueError as error:
         raise InputError(str(error)) from None
-    (directory / LIST).write_text("".join(f"{name}\n" for name in names))
+    (directory / LIST).write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
     return dict(left_out)

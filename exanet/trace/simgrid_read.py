@@ -103,7 +103,7 @@ def _listed(file: Path) -> list[Path]:
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text()
+        return file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise InputError(f"{file}: not a text file; give a time-independent trace as smpirun -trace-ti writes it") from None
 

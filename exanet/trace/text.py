@@ -31,7 +31,7 @@ _RENAMED = {"in-vain": "empty"}
 
 def write(trace: Trace, file: Path) -> dict[str, int]:
     """Writes the text. Returns nothing that it does not hold. Raises OSError."""
-    with file.open("w") as out:
+    with file.open("w", encoding="utf-8") as out:
         out.write(f"{FIRST_LINE}\nranks {trace.about.ranks}\nmpi {trace.about.mpi or 'MPICH'}\nrun {json.dumps(trace.about.run)}\n")
         for rank, stream in enumerate(trace.streams):
             out.write(f"\nrank {rank}\n")
@@ -78,7 +78,7 @@ def is_text(file: Path) -> bool:
 def read(file: Path, directory: Path) -> dict[str, int]:
     """Makes a trace of the text. Returns nothing that the trace does not hold. Raises InputError, OSError."""
     try:
-        with file.open() as opened:
+        with file.open(encoding="utf-8") as opened:
             lines = ((number, line.strip()) for number, line in enumerate(opened, 1))
             _read(file, ((number, line) for number, line in lines if line and not line.startswith("#")), directory)
     except UnicodeDecodeError:

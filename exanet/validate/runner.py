@@ -73,9 +73,9 @@ def _run(
 ) -> dict[str, Any]:
     if changes:
         changed = folder / "changed.yaml"
-        changed.write_text(f"extends: {machine}\nname: {machine}-changed\n{changes}\n")
+        changed.write_text(f"extends: {machine}\nname: {machine}-changed\n{changes}\n", encoding="utf-8")
         machine = str(changed)
-    (folder / "map").write_text("".join(f"{node}\n" for node in nodes))
+    (folder / "map").write_text("".join(f"{node}\n" for node in nodes), encoding="utf-8")
     answer, results = folder / "answer.json", folder / "results"
     command = [sys.executable, "-P", "-m", "exanet", "run", "--quiet", "--no-report", "-m", machine, "-n", str(len(nodes))]
     command += ["--map", str(folder / "map"), "--compute", "off", "--mpi", mpi, "-o", str(results)]
@@ -86,9 +86,9 @@ def _run(
         raise RunFailed(f"{program} on {machine} did not end within {_LIMIT_S} s")
     if status != 0 or not answer.is_file():
         raise RunFailed(f"{program} on {machine} failed with status {status}: {' | '.join(said.splitlines()[-6:]) or 'it said nothing'}")
-    found: dict[str, Any] = json.loads(answer.read_text())
+    found: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
     summary = results / "summary.json"
-    found["run"] = json.loads(summary.read_text()) if summary.is_file() else {}
+    found["run"] = json.loads(summary.read_text(encoding="utf-8")) if summary.is_file() else {}
     return found
 
 

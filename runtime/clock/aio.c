@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Waiting for files that MPI reads and writes beside the program (MPI_File_iread() and its kin): MPI libraries ask the C library, between two
- * polls of the network, whether it is done.
+ * Waiting for files that MPI reads and writes beside the program (MPI_File_iread() and its kin): MPI libraries ask
+ * the C library, between two polls of the network, whether it is done.
  *
- * Problem: a rank whose polls are empty sleeps in the network, and a run in which all do so has nothing left to simulate: it looks like a deadlock.
+ * Problem: a rank whose polls are empty sleeps in the network, and a run in which all do so has nothing left to
+ * simulate: it looks like a deadlock.
  *
- * Model: like all input and output it takes real time and no virtual time. Who asks whether it is done waits until it is. */
+ * Model: like all input and output it takes real time and no virtual time. Who asks whether it is done waits until
+ * it is. */
 #define _GNU_SOURCE
 #include <aio.h>
 #include <errno.h>

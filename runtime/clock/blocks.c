@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Waiting for another thread without a time limit, outside MPI: its end, a barrier, a semaphore. A thread that is about to sleep there hands
- * its turn inside MPI on (runtime/lib/token.c): others would find out that it sleeps, but some milliseconds of the host's later, and each at
- * its own time.
+ * Waiting for another thread without a time limit, outside MPI: its end, a barrier, a semaphore. A thread that is
+ * about to sleep there hands its turn inside MPI on (runtime/lib/token.c): others would find out that it sleeps, but
+ * some milliseconds of the host's later, and each at its own time.
  *
  * A lock is no such place: it is left soon, and whether it is taken just then is up to the host.
  *

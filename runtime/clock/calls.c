@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Wrappers of the MPI calls: who calls what for how long, and whether the call only asks (exanet/mpi_calls.h).
  *
- * Every argument of these functions is an integer or a pointer, and so is every result. The x86-64 System V convention passes such
- * arguments in six registers and then in 8-byte stack slots, the caller cleaning up, whatever their widths; so one wrapper shape with
- * as many `long` arguments as the longest call has (MPI_Rget_accumulate: 13) passes any of them on unchanged. Reading stack slots that
- * the caller did not fill is harmless. The same holds for the results: the high half of %rax is passed on as found.
+ * Every argument of these functions is an integer or a pointer, and so is every result. The x86-64 System V
+ * convention passes such arguments in six registers and then in 8-byte stack slots, the caller cleaning up, whatever
+ * their widths; so one wrapper shape with as many `long` arguments as the longest call has (MPI_Rget_accumulate: 13)
+ * passes any of them on unchanged. Reading stack slots that the caller did not fill is harmless. The same holds for
+ * the results: the high half of %rax is passed on as found.
  *
- * MPI_X and PMPI_X are wrapped apart, each in front of the next definition of its own name, so that a PMPI tool between the program
- * and the library works as without us; Fortran's entry points end in one of the two. Only the outermost call of a thread counts.
+ * MPI_X and PMPI_X are wrapped apart, each in front of the next definition of its own name, so that a PMPI tool
+ * between the program and the library works as without us; Fortran's entry points end in one of the two. Only the
+ * outermost call of a thread counts.
  *
- * Large-count variants with arrays of counts (MPI_Gatherv_c …) are in runtime/lists, MPI 4's persistent collectives in runtime/persistent; those that Open MPI 4
- * has under names of its own (MPIX_Bcast_init …), which nobody probes for by weak symbols, are here.
+ * Large-count variants with arrays of counts (MPI_Gatherv_c …) are in runtime/lists, MPI 4's persistent collectives
+ * in runtime/persistent; those that Open MPI 4 has under names of its own (MPIX_Bcast_init …), which nobody probes
+ * for by weak symbols, are here.
  *
- * Limit: other functions that not every supported MPI has (MPI 4's partitioned calls) are not wrapped; they work and take time, but do not show in
- * the profile. */
+ * Limit: other functions that not every supported MPI has (MPI 4's partitioned calls) are not wrapped; they work and
+ * take time, but do not show in the profile. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -89,8 +92,9 @@ static inline __attribute__((always_inline)) long pass(mpi_function real, enum e
   return result;
 }
 
-/* The function to call for MPI_<name>_c. An MPI older than version 4 has none, and a program that found ours by a weak symbol may
- * still call it: the plain function serves, since it takes the same arguments as long as the counts fit an int. */
+/* The function to call for MPI_<name>_c. An MPI older than version 4 has none, and a program that found ours by a
+ * weak symbol may still call it: the plain function serves, since it takes the same arguments as long as the counts
+ * fit an int. */
 struct large_count {
   mpi_function real, plain;
   int sought;

@@ -16,23 +16,25 @@
 #define PS_PER_MS UINT64_C(1000000000)
 #define PS_PER_S UINT64_C(1000000000000)
 
-/* Readings of clocks at the program's time 0, in seconds, in every rank of every run: those of the date (2026-01-01 in UTC), and those that
- * count from the machine's start. Far enough apart that a deadline shows by its size which kind of clock it was made from. */
+/* Readings of clocks at the program's time 0, in seconds, in every rank of every run: those of the date (2026-01-01
+ * in UTC), and those that count from the machine's start. Far enough apart that a deadline shows by its size which
+ * kind of clock it was made from. */
 #define EXANET_EPOCH_S INT64_C(1767225600)
 #define EXANET_BOOT_S INT64_C(1000)
 
-/* The shim is loaded before the program starts, so its thread-local state fits the static block: one instruction to read, and no
- * allocation on the first access (clock_gettime must not allocate). */
+/* The shim is loaded before the program starts, so its thread-local state fits the static block: one instruction to
+ * read, and no allocation on the first access (clock_gettime must not allocate). */
 #define SHIM_TLS static __thread __attribute__((tls_model("initial-exec")))
 
-/* The interface, if this is one of the program's threads in the virtual phase; else NULL and clocks are the system's. */
+/* The interface, if this is one of the program's threads in the virtual phase; else NULL and clocks are the
+   system's. */
 static inline struct exanet_ni *exanet_virtual_ni(void) {
   if (exanet_helper_thread) return NULL;
   struct exanet_ni *ni = exanet_process_ni();
   return ni != NULL && exanet_is_virtual(ni) ? ni : NULL;
 }
 
-/* -- now.c: the time that the program sees ------------------------------------------------------------------------------------------- */
+/* -- now.c: the time that the program sees ------------------------------------------------------------------------- */
 /* Whether the calling thread's clocks are the program's, not the system's. */
 bool exanet_in_program_time(void);
 /* The program's time: picoseconds since the process began. */
@@ -57,7 +59,8 @@ void *exanet_mpi_own(void **slot, const char *name);
 /* A function of the library by which Open MPI speaks with its launcher. */
 void *exanet_launcher_real(const char *name);
 
-/* Defines MPI_<name> and PMPI_<name>, each in front of the next definition of its own name: the value is that of an expression with `real`. */
+/* Defines MPI_<name> and PMPI_<name>, each in front of the next definition of its own name: the value is that of an
+   expression with `real`. */
 #define EXANET_BOTH_NAMES(name, type, result, parameters, ...) \
   EXPORT result MPI_##name parameters;                         \
   EXPORT result PMPI_##name parameters;                        \
@@ -72,7 +75,8 @@ void *exanet_launcher_real(const char *name);
     return __VA_ARGS__;                                        \
   }
 
-/* `found`, or what stands in its place: where the library has a defect (mends.c), and where the run chose the tree of broadcasts. */
+/* `found`, or what stands in its place: where the library has a defect (mends.c), and where the run chose the tree
+   of broadcasts. */
 exanet_mpi_function exanet_mended(const char *name, exanet_mpi_function found);
 
 /* The calling thread is outside MPI in a rank whose threads take turns inside. */
@@ -94,8 +98,8 @@ static inline bool exanet_may_hand_turn_on(void) {
 EXPORT int exanet_session_init(const char *name, long info, long errhandler, void *session);
 EXPORT int exanet_session_finalize(const char *name, void *session);
 
-/* Called by the wrappers that stand in shared objects of their own (runtime/lists, runtime/persistent), with as many arguments as the longest call has.
- * `large`: its counts are MPI_Count. */
+/* Called by the wrappers that stand in shared objects of their own (runtime/lists, runtime/persistent), with as many
+ * arguments as the longest call has. `large`: its counts are MPI_Count. */
 EXPORT long exanet_call_beside(void **slot, const char *name, uint32_t call, enum exanet_call_kind kind, bool large,
                                const long *arguments);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The program's clocks.
  *
- * All of them read the program's time (now.c). Clocks of the date add EXANET_EPOCH_S, which is fixed, since runs must repeat; clocks that
- * count from the machine's start add EXANET_BOOT_S, so little that a double of seconds keeps picoseconds. Clocks of CPU time
- * (clock(), CLOCK_*_CPUTIME_ID, getrusage, times) count from 0: on the simulated machine a rank owns its core and its MPI library polls,
- * so its CPU time is its wall time.
+ * All of them read the program's time (now.c). Clocks of the date add EXANET_EPOCH_S, which is fixed, since runs
+ * must repeat; clocks that count from the machine's start add EXANET_BOOT_S, so little that a double of seconds
+ * keeps picoseconds. Clocks of CPU time (clock(), CLOCK_*_CPUTIME_ID, getrusage, times) count from 0: on the
+ * simulated machine a rank owns its core and its MPI library polls, so its CPU time is its wall time.
  *
  * clock_gettime() may be called from signal handlers and constructors: no lock, no allocation.
  *
- * UCX, which several MPI libraries bring along, measures the processor's counter against the clock as soon as it is loaded, for as long as
- * its own measurements take to agree. Before MPI_Init it reads the system's clock.
+ * UCX, which several MPI libraries bring along, measures the processor's counter against the clock as soon as it is
+ * loaded, for as long as its own measurements take to agree. Before MPI_Init it reads the system's clock.
  *
  * Limits: timerfd, setitimer, clocks of other processes, and programs that use rdtsc (but see tsc.c), the vDSO or
  * system calls directly see real time. */
@@ -42,7 +42,8 @@ static bool calibrates(const void *caller) {
   return answer;
 }
 
-/* Clocks of CPU time by process or thread: the kernel's names for them, negative, with the process in the upper bits. */
+/* Clocks of CPU time by process or thread: the kernel's names for them, negative, with the process in the upper
+   bits. */
 static bool is_own_cpu_clock(clockid_t clock) {
   enum { KIND = 3, OF_A_FILE = 3, OF_A_THREAD = 4 };
   if (clock >= 0 || (clock & KIND) == OF_A_FILE) return false;

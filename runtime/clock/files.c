@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Waiting for files with a time limit.
  *
- * Problem: files are ready in the host's time, and the limit is one of the program's. Among them may be a socket to another rank, whose answer may
- * come behind a message of the simulated network; virtual time waits for this rank, as for all that are at work.
+ * Problem: files are ready in the host's time, and the limit is one of the program's. Among them may be a socket to
+ * another rank, whose answer may come behind a message of the simulated network; virtual time waits for this rank,
+ * as for all that are at work.
  *
- * Model: the wait is real; when nothing came, the program's time has gone on to the limit. A wait for no files at all is a sleep. Where a socket
- * is among the files, a longer wait than EXANET_WAIT_MS goes as that of a blocking call (sockets.c): virtual time goes on by steps until something is
- * ready or the limit has come, and the call itself then finds what it needs.
+ * Model: the wait is real; when nothing came, the program's time has gone on to the limit. A wait for no files at
+ * all is a sleep. Where a socket is among the files, a longer wait than EXANET_WAIT_MS goes as that of a blocking
+ * call (sockets.c): virtual time goes on by steps until something is ready or the limit has come, and the call
+ * itself then finds what it needs.
  *
- * Limits: how long a wait on files really lasts is real time, so its outcome is not repeatable. A thread beside others outside MPI is left
- * alone. A pair of sockets that a process has with itself or its child (socketpair) is no other rank's. */
+ * Limits: how long a wait on files really lasts is real time, so its outcome is not repeatable. A thread beside
+ * others outside MPI is left alone. A pair of sockets that a process has with itself or its child (socketpair) is no
+ * other rank's. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -50,7 +53,7 @@ static int over(const struct exanet_limit *limit, int ready) {
   return 0;
 }
 
-/* -- waits in which another rank may be waited for --------------------------------------------------------------------------------------- */
+/* -- waits in which another rank may be waited for ----------------------------------------------------------------- */
 
 enum outcome { READY_OR_OURS, LIMIT_HAS_COME, INTERRUPTED };
 
@@ -150,7 +153,7 @@ static enum outcome wait_for_epoll(int epoll, const sigset_t *mask, struct exane
   return wait_beside(&file, 1, mask, limit);
 }
 
-/* -- the calls ----------------------------------------------------------------------------------------------------------------------------- */
+/* -- the calls ----------------------------------------------------------------------------------------------------- */
 
 EXPORT int select(int n, fd_set *restrict readable, fd_set *restrict writable, fd_set *restrict other,
                   struct timeval *restrict timeout) {

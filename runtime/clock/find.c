@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Finding the functions of MPI libraries and launchers that the shim stands in front of.
  *
- * libc's follow the shim in the global search order (runtime/lib/host.c). MPI's need not: a Python extension module is loaded with RTLD_LOCAL,
- * and so is the libmpi that it depends on; RTLD_NEXT does not see it. Then the loaded objects are searched by name. A process loads one MPI
- * only. */
+ * libc's follow the shim in the global search order (runtime/lib/host.c). MPI's need not: a Python extension module
+ * is loaded with RTLD_LOCAL, and so is the libmpi that it depends on; RTLD_NEXT does not see it. Then the loaded
+ * objects are searched by name. A process loads one MPI only. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Waiting for other ranks beside the network: Open MPI has its launcher join processes that have nothing to do with each other yet, and find
- * a number for a communicator that is made from a group.
+ * Waiting for other ranks beside the network: Open MPI has its launcher join processes that have nothing to do with
+ * each other yet, and find a number for a communicator that is made from a group.
  *
- * Problem: PMIx's calls return when all members have called them, or somebody has published what is looked up, and some may still wait for
- * messages, which come when virtual time passes. That waits for the rank that is in PMIx, since it does not sleep in the network: nobody would go on.
+ * Problem: PMIx's calls return when all members have called them, or somebody has published what is looked up, and
+ * some may still wait for messages, which come when virtual time passes. That waits for the rank that is in PMIx,
+ * since it does not sleep in the network: nobody would go on.
  *
- * Model: a call is made on another thread, and the caller waits for it in the host's time, which moves no clock, so that runs repeat. Where
- * somebody does not come for EXANET_WAIT_MS, time goes on by a step of whole milliseconds, and by a longer one each time, until he does.
- * Before a group is made the rank sleeps until the end of the next whole millisecond of virtual time; meanwhile the other members finish what
- * they are in, and come to the same time. */
+ * Model: a call is made on another thread, and the caller waits for it in the host's time, which moves no clock, so
+ * that runs repeat. Where somebody does not come for EXANET_WAIT_MS, time goes on by a step of whole milliseconds,
+ * and by a longer one each time, until he does. Before a group is made the rank sleeps until the end of the next
+ * whole millisecond of virtual time; meanwhile the other members finish what they are in, and come to the same time. */
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <pthread.h>

@@ -27,7 +27,8 @@ static inline uint64_t exanet_time_of(const struct timespec *deadline, int64_t z
   return exanet_to_ps(deadline->tv_sec - zero_s, deadline->tv_nsec);
 }
 
-/* The zero of the wall clock that a deadline was made from, of the date or since the machine's start: its size says which. */
+/* The zero of the wall clock that a deadline was made from, of the date or since the machine's start: its size says
+   which. */
 static inline int64_t exanet_zero_of_deadline(const struct timespec *deadline) {
   return deadline->tv_sec >= EXANET_EPOCH_S / 2 ? EXANET_EPOCH_S : EXANET_BOOT_S;
 }

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Makes an MPI library believe that every rank sits on a node of its own.
  *
- * Ranks of a run share one real host. Open MPI learns which of them do from PMIx, and then lets one-sided communication read and write
- * the other's window through real shared memory (osc/rdma does, whatever the byte transport layers are), which takes no virtual time and
- * which the simulated network never sees. The list of local peers is where all of that begins, so this is where it is cut: a rank's
- * only local peer is itself. MPICH has a setting for it (MPIR_CVAR_NOLOCAL).
+ * Ranks of a run share one real host. Open MPI learns which of them do from PMIx, and then lets one-sided
+ * communication read and write the other's window through real shared memory (osc/rdma does, whatever the byte
+ * transport layers are), which takes no virtual time and which the simulated network never sees. The list of local
+ * peers is where all of that begins, so this is where it is cut: a rank's only local peer is itself. MPICH has a
+ * setting for it (MPIR_CVAR_NOLOCAL).
  *
- * MPICH, even alone on its node, makes a named segment of shared memory in MPI_Init and removes it in MPI_Finalize. A rank that is killed
- * would leave it behind in /dev/shm; so that segment gets memory without a name, which goes when the rank does.
+ * MPICH, even alone on its node, makes a named segment of shared memory in MPI_Init and removes it in MPI_Finalize.
+ * A rank that is killed would leave it behind in /dev/shm; so that segment gets memory without a name, which goes
+ * when the rank does.
  *
- * Source: the PMIx standard 4.1, sections 3.2 (pmix_value_t) and 11.1 (PMIX_LOCAL_PEERS, the string "pmix.lpeers": ranks, comma-separated). */
+ * Source: the PMIx standard 4.1, sections 3.2 (pmix_value_t) and 11.1 (PMIX_LOCAL_PEERS, the string "pmix.lpeers":
+ * ranks, comma-separated). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -34,7 +37,8 @@ struct pmix_value {
 typedef int (*get_function)(const void *proc, const char *key, const void *info, size_t info_count,
                             struct pmix_value **value);
 
-/* The library may have come with an extension module, in a scope that RTLD_NEXT does not see; then it is found by its name. */
+/* The library may have come with an extension module, in a scope that RTLD_NEXT does not see; then it is found by
+   its name. */
 static int find_pmix(struct dl_phdr_info *info, size_t size, void *name) {
   const char *slash = strrchr(info->dlpi_name, '/');
   if (strncmp(slash != NULL ? slash + 1 : info->dlpi_name, "libpmix.so", 10) != 0) return 0;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Calls in which an MPI library crashes by a defect of its own, over any network, or answers what it may not, mended here.
+ * Calls in which an MPI library crashes by a defect of its own, over any network, or answers what it may not, mended
+ * here.
  *
- * MPICH, MPI_Win_test(): it is to say yes once the other ranks have called MPI_Win_complete(), as a barrier between the two can make sure. How the epoch
- * ended is a message like others, and may be longer than those that pass it. So a no stands only when nothing is on its way to the rank.
+ * MPICH, MPI_Win_test(): it is to say yes once the other ranks have called MPI_Win_complete(), as a barrier between
+ * the two can make sure. How the epoch ended is a message like others, and may be longer than those that pass it. So
+ * a no stands only when nothing is on its way to the rank.
  *
- * Open MPI 4, osc/rdma over btl/ofi: MPI_Compare_and_swap() of eight bytes in a window of a single process hands the network an atomic
- * operation on memory that it has not registered. The only process that can reach such a window is the caller, so its processor does it. */
+ * Open MPI 4, osc/rdma over btl/ofi: MPI_Compare_and_swap() of eight bytes in a window of a single process hands the
+ * network an atomic operation on memory that it has not registered. The only process that can reach such a window is
+ * the caller, so its processor does it. */
 #include <string.h>
 
 #include "nodes.h"
@@ -35,7 +38,8 @@ static bool is_alone_in(long win) {
   return size == 1;
 }
 
-/* The word of a window of this process alone at the displacement, NULL where it is none: the library says what is wrong. */
+/* The word of a window of this process alone at the displacement, NULL where it is none: the library says what is
+   wrong. */
 static uint64_t *word_of(long win, long displacement) {
   char *base = NULL;
   const long *bytes = NULL;
@@ -75,8 +79,8 @@ static long pmpi_compare_and_swap(EXANET_MPI_ARGUMENTS) {
   return swapped(a0, a1, a2, a3, a4, a5, a6) ? 0 : real_pmpi(EXANET_MPI_PASSED);
 }
 
-/* (win, flag): asked again while that may change the answer, which takes the time of a question each. What comes during a question may
- * be seen in the next one only. */
+/* (win, flag): asked again while that may change the answer, which takes the time of a question each. What comes
+ * during a question may be seen in the next one only. */
 static long asked(exanet_mpi_function ask, EXANET_MPI_ARGUMENTS) {
   const struct exanet_ni *ni = exanet_virtual_ni();
   const int *flag = (const int *)a1;

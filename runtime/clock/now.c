@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The time that a program sees, from its first instruction to its last.
  *
- * Problem: a program reads clocks before MPI_Init, in virtual time and after MPI_Finalize, and subtracts one reading from another. Clocks
- * of different kinds on the two sides of a call would make nonsense of that, and the host's time before MPI_Init would make digits of what
- * is computed from it differ from run to run.
+ * Problem: a program reads clocks before MPI_Init, in virtual time and after MPI_Finalize, and subtracts one reading
+ * from another. Clocks of different kinds on the two sides of a call would make nonsense of that, and the host's
+ * time before MPI_Init would make digits of what is computed from it differ from run to run.
  *
- * Model: one count of picoseconds a process, which starts at 0, never goes back, and runs through all phases. In virtual time it grows with
- * the rank's clock. Before and after it stands still, but for what must move it: a sleep, a wait that expires, and a loop that does
- * nothing but read it. MPI_Init sets it to the furthest of all ranks, since that is when the last of them has come.
+ * Model: one count of picoseconds a process, which starts at 0, never goes back, and runs through all phases. In
+ * virtual time it grows with the rank's clock. Before and after it stands still, but for what must move it: a sleep,
+ * a wait that expires, and a loop that does nothing but read it. MPI_Init sets it to the furthest of all ranks,
+ * since that is when the last of them has come.
  *
  * In a forked child, which is no rank, it goes on from the parent's at the system's rate.
  *
- * Limit: the MPI library's own threads, and the library itself inside MPI_Init and MPI_Finalize, live in the system's time, since they deal
- * with the world outside; so does what a program has called back from there. */
+ * Limit: the MPI library's own threads, and the library itself inside MPI_Init and MPI_Finalize, live in the
+ * system's time, since they deal with the world outside; so does what a program has called back from there. */
 #include <stdatomic.h>
 #include <stdlib.h>
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where the phases of a run begin and end: MPI_Init or the first session (all ranks meet, virtual time starts), MPI_Finalize or the end of
- * the last session, whichever is later (all meet, it ends), MPI_Abort; and MPI_Wtime. Start-up and shut-down, with their process management
- * over sockets, take no virtual time.
+ * Where the phases of a run begin and end: MPI_Init or the first session (all ranks meet, virtual time starts),
+ * MPI_Finalize or the end of the last session, whichever is later (all meet, it ends), MPI_Abort; and MPI_Wtime.
+ * Start-up and shut-down, with their process management over sockets, take no virtual time.
  *
- * Limits: virtual time does not begin again, so a session after the last one's end is refused. Open MPI 5 makes a communicator from a group
- * through its launcher, in real time: a rank that is in there keeps virtual time from passing for the others. */
+ * Limits: virtual time does not begin again, so a session after the last one's end is refused. Open MPI 5 makes a
+ * communicator from a group through its launcher, in real time: a rank that is in there keeps virtual time from
+ * passing for the others. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What ranks have published with MPICH's launcher about themselves, read without asking it.
  *
- * Problem: each rank asks for the address of every other one, a question at a time over a socket: a million round trips for a thousand ranks.
+ * Problem: each rank asks for the address of every other one, a question at a time over a socket: a million round
+ * trips for a thousand ranks.
  *
- * Model: at each barrier the launcher (exanet/run/pmi1.py) adds what was put before it to a file in memory, whose lines are `key value`, in the
- * order of the keys' numbers, which is that of MPICH's questions. A question for one of them is answered here: what would be written is
- * taken, and the next read from the launcher's socket returns the answer. All else goes to the launcher.
+ * Model: at each barrier the launcher (exanet/run/pmi1.py) adds what was put before it to a file in memory, whose
+ * lines are `key value`, in the order of the keys' numbers, which is that of MPICH's questions. A question for one
+ * of them is answered here: what would be written is taken, and the next read from the launcher's socket returns the
+ * answer. All else goes to the launcher.
  *
  * Limits: MPICH asks one question at a time, in one write, and reads the answer at once. */
 #define _GNU_SOURCE
@@ -47,7 +49,8 @@ static const char *lines(size_t *length) {
   return map + sizeof written;
 }
 
-/* The value of a key, without an end of its own; NULL if the table does not have it. Looks on from behind the last one. */
+/* The value of a key, without an end of its own; NULL if the table does not have it. Looks on from behind the last
+   one. */
 static const char *find(const char *key, size_t key_length, size_t *value_length) {
   static size_t next;
   size_t length = 0;

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Windows of memory that the ranks of a node share (MPI_Win_allocate_shared).
  *
- * Problem: for the MPI library no two ranks are on one node (locality.c), so it makes no such window; Open MPI 4 makes none at all, since its
- * component for them is left out. A program may make one over ranks of a node of the machine, and reads and writes there without the library.
+ * Problem: for the MPI library no two ranks are on one node (locality.c), so it makes no such window; Open MPI 4
+ * makes none at all, since its component for them is left out. A program may make one over ranks of a node of the
+ * machine, and reads and writes there without the library.
  *
- * Model: the memory is made here, by the communicator's first rank; all map it, and make an ordinary window of their parts, over which the
- * library's calls go. MPI_Win_shared_query() is answered here. The ranks' parts follow each other without gaps.
+ * Model: the memory is made here, by the communicator's first rank; all map it, and make an ordinary window of their
+ * parts, over which the library's calls go. MPI_Win_shared_query() is answered here. The ranks' parts follow each
+ * other without gaps.
  *
- * Limits: what ranks load and store there takes the time that they compute and no other: the machine has no cost for it. A rank that waits
- * in a loop without MPI calls for what another one stores waits for as long as that one waits for virtual time. The window's flavor is that
- * of MPI_Win_create. Ranks of several nodes get the library's error; so do all, as far as it does not know better, in a program that
- * is linked with the standard's binary interface, or begins MPI by sessions alone. */
+ * Limits: what ranks load and store there takes the time that they compute and no other: the machine has no cost for
+ * it. A rank that waits in a loop without MPI calls for what another one stores waits for as long as that one waits
+ * for virtual time. The window's flavor is that of MPI_Win_create. Ranks of several nodes get the library's error;
+ * so do all, as far as it does not know better, in a program that is linked with the standard's binary interface, or
+ * begins MPI by sessions alone. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

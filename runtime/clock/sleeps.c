@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sleeping. In virtual time a sleep is one of the rank's clock (runtime/lib/timed_sleeps.c) and takes no real time. Before and after, where the
- * program may wait for something of the real world, it takes its time, and the program's time goes on by it.
+ * Sleeping. In virtual time a sleep is one of the rank's clock (runtime/lib/timed_sleeps.c) and takes no real time.
+ * Before and after, where the program may wait for something of the real world, it takes its time, and the program's
+ * time goes on by it.
  *
  * Limit: signals do not cut a sleep in virtual time short. */
 #define _GNU_SOURCE

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Waiting at a socket, where another rank may be the one that is waited for: a program's own connections, and those of MPI_Comm_join().
+ * Waiting at a socket, where another rank may be the one that is waited for: a program's own connections, and those
+ * of MPI_Comm_join().
  *
- * Problem: what the other rank sends may come behind a message of the simulated network, for which virtual time has to pass; that waits for
- * this rank, as for all that are at work.
+ * Problem: what the other rank sends may come behind a message of the simulated network, for which virtual time has
+ * to pass; that waits for this rank, as for all that are at work.
  *
- * Model: the rank waits in the host's time for EXANET_WAIT_MS, which moves no clock; then time goes on by a step, and by a longer one each
- * time. Only the waiting is done here, before the call itself, which then finds what it needs; what is long is sent piece by piece.
+ * Model: the rank waits in the host's time for EXANET_WAIT_MS, which moves no clock; then time goes on by a step,
+ * and by a longer one each time. Only the waiting is done here, before the call itself, which then finds what it
+ * needs; what is long is sent piece by piece.
  *
- * Limits: signals do not cut a wait short. A socket that does not block, or has a limit of its own (SO_RCVTIMEO), a thread beside others outside MPI, and a stream of stdio are
- * left alone. */
+ * Limits: signals do not cut a wait short. A socket that does not block, or has a limit of its own (SO_RCVTIMEO), a
+ * thread beside others outside MPI, and a stream of stdio are left alone. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -86,7 +88,8 @@ static void wait_to_read(int fd, int flags) {
   if ((flags & MSG_DONTWAIT) == 0 && may_wait(fd, POLLIN)) wait_for(fd, POLLIN);
 }
 
-/* What a stream takes at once, again and again; what has gone when a signal or an error comes is what was sent, as in one call. */
+/* What a stream takes at once, again and again; what has gone when a signal or an error comes is what was sent, as
+   in one call. */
 static ssize_t send_in_pieces(int fd, const char *bytes, size_t size, int flags) {
   size_t sent = 0;
   while (true) {

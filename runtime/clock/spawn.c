@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * MPI_Comm_spawn: refused with one message, since a run's ranks are those that it was started with.
  *
- * MPICH asks its launcher, which is ours and says no, and returns an error of its own. Open MPI's launcher would start processes that find
- * no interface of theirs and wait for ever, so it is not asked: the call fails as MPI says a spawn fails, by the communicator's handler. */
+ * MPICH asks its launcher, which is ours and says no, and returns an error of its own. Open MPI's launcher would
+ * start processes that find no interface of theirs and wait for ever, so it is not asked: the call fails as MPI says
+ * a spawn fails, by the communicator's handler. */
 #include <stdatomic.h>
 #include <stdio.h>
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Whose thread is it?
  *
- * Problem: the program's threads live in virtual time; those of the MPI library (asynchronous progress, PMIx, launch daemons' event loops)
- * keep the system's clocks, since they deal with the outside world.
+ * Problem: the program's threads live in virtual time; those of the MPI library (asynchronous progress, PMIx, launch
+ * daemons' event loops) keep the system's clocks, since they deal with the outside world.
  *
- * Model: a thread belongs to the library if it was created inside an MPI call or by another of the library's threads. The program's threads are
- * counted, and take turns inside MPI once there are several and the library has granted MPI_THREAD_MULTIPLE.
+ * Model: a thread belongs to the library if it was created inside an MPI call or by another of the library's
+ * threads. The program's threads are counted, and take turns inside MPI once there are several and the library has
+ * granted MPI_THREAD_MULTIPLE.
  *
  * Limits: threads that are made without pthread_create() are nobody's. A forked child is no rank any more. */
 #define _GNU_SOURCE
@@ -17,7 +18,8 @@
 
 static atomic_int thread_multiple;
 
-/* Several threads that may all call MPI: granted by the library, and there is in fact more than one. mpi4py asks for it always. */
+/* Several threads that may all call MPI: granted by the library, and there is in fact more than one. mpi4py asks for
+   it always. */
 static void set_multithreaded_if(struct exanet_ni *ni) {
   if (ni != NULL && atomic_load(&thread_multiple) && exanet_program_threads() > 0) exanet_set_multithreaded(ni);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Waiting for another thread with a time limit: condition variables, locks, semaphores, a thread's end.
  *
- * The wait is real, since the other thread really works: the deadline, which the program made from its own time, becomes the same
- * distance in real time. If it expires, the program's time goes on to the deadline, or a program that looks at its clock and waits again
- * would do so for ever; but in virtual time not when another thread is computing or in an MPI call, for then that one moves the clock
- * (Python's threads wait so for each other every 5 ms).
+ * The wait is real, since the other thread really works: the deadline, which the program made from its own time,
+ * becomes the same distance in real time. If it expires, the program's time goes on to the deadline, or a program
+ * that looks at its clock and waits again would do so for ever; but in virtual time not when another thread is
+ * computing or in an MPI call, for then that one moves the clock (Python's threads wait so for each other every 5
+ * ms).
  *
  * Limit: which comes first, the deadline or what was waited for, is up to the host. */
 #define _GNU_SOURCE
@@ -44,8 +45,8 @@ static void wait_expired(const struct wait *w) {
 /* A join may have no deadline. */
 static bool has_limit(const struct timespec *deadline) { return deadline != NULL && exanet_in_program_time(); }
 
-/* Functions come in pairs: one takes a clock beside the deadline, its older kin does not. The one with a clock serves both. `version` is
- * the older one's, which has several. */
+/* Functions come in pairs: one takes a clock beside the deadline, its older kin does not. The one with a clock
+ * serves both. `version` is the older one's, which has several. */
 #define WAIT_PAIR(CLOCK_NAME, TIMED_NAME, version, PARAMETERS, ARGUMENTS)                          \
   typedef int (*CLOCK_NAME##_function)(PARAMETERS, clockid_t, const struct timespec *);            \
   typedef int (*TIMED_NAME##_function)(PARAMETERS, const struct timespec *);                       \

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Broadcasts of unmodified programs by an algorithm that their MPI library has not.
  *
- * Problem: a program calls MPI_Bcast on any communicator, and its messages are to go along a tree that the library does not know, or once to all ranks
- * by packets that routers copy. Model: each rank asks the simulator for its part of it, once for a communicator and root, and carries it out by the
- * library's own messages, and what is copied by the interface's (copies.h). The library's go over a communicator of the same group that the program
- * does not see, so that they never meet the program's; it is kept as an attribute of the program's one, and goes with it. That of MPI_COMM_WORLD is made before virtual time begins, others at their first broadcast, in virtual time.
+ * Problem: a program calls MPI_Bcast on any communicator, and its messages are to go along a tree that the library
+ * does not know, or once to all ranks by packets that routers copy. Model: each rank asks the simulator for its part
+ * of it, once for a communicator and root, and carries it out by the library's own messages, and what is copied by
+ * the interface's (copies.h). The library's go over a communicator of the same group that the program does not see,
+ * so that they never meet the program's; it is kept as an attribute of the program's one, and goes with it. That of
+ * MPI_COMM_WORLD is made before virtual time begins, others at their first broadcast, in virtual time.
  *
- * Limits: left to the library are intercommunicators, communicators with processes of another program, programs that begin MPI by sessions,
- * MPI_Ibcast and persistent broadcasts. */
+ * Limits: left to the library are intercommunicators, communicators with processes of another program, programs that
+ * begin MPI by sessions, MPI_Ibcast and persistent broadcasts. */
 #include "runtime/collectives/bcast.h"
 
 #include <stdio.h>
@@ -51,7 +53,7 @@ static exanet_mpi_function library[2][2]; /* [PMPI][counts are MPI_Count] */
 static bool ready, copied;
 static int key;
 
-/* -- duplicates ---------------------------------------------------------------------------------------------------------------------------- */
+/* -- duplicates ---------------------------------------------------------------------------------------------------- */
 
 static int forget(long comm, int of, void *value, void *extra) {
   (void)comm, (void)of, (void)extra;
@@ -95,7 +97,7 @@ static int make(long comm, struct duplicate **made) {
   return result;
 }
 
-/* -- a broadcast ---------------------------------------------------------------------------------------------------------------------- */
+/* -- a broadcast --------------------------------------------------------------------------------------------------- */
 
 static const part *part_of(struct duplicate *duplicate, int root, bool is_long) {
   part **kept = &duplicate->parts[2 * root + is_long];
@@ -160,7 +162,7 @@ exanet_mpi_function exanet_bcast_mended(const char *name, exanet_mpi_function fo
   return ours[pmpi][large];
 }
 
-/* -- opening and closing -------------------------------------------------------------------------------------------------------------- */
+/* -- opening and closing ------------------------------------------------------------------------------------------- */
 
 void exanet_bcast_open(struct exanet_ni *ni, void *(*find)(const char *name)) {
   if (!exanet_bcast_is_chosen(ni)) return;

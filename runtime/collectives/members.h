@@ -11,7 +11,8 @@
 void *exanet_kept(void *memory);
 /* After exanet_mpi_find_out(). */
 void exanet_members_open(void);
-/* [size]: ranks of the run, freed by the caller; NULL where one of the members is none, or the communicator has two sides or but one member. */
+/* [size]: ranks of the run, freed by the caller; NULL where one of the members is none, or the communicator has two
+   sides or but one member. */
 uint32_t *exanet_members_of(long comm, int size);
 /* Functions of attributes of communicators that go to no copy. */
 int exanet_copy_none(long comm, int key, void *extra, void *value, void *copied, int *copies);

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
- * MPI_Allreduce, MPI_Barrier, and short MPI_Bcast and MPI_Reduce of unmodified programs, by the units of the interfaces that reduce.
+ * MPI_Allreduce, MPI_Barrier, and short MPI_Bcast and MPI_Reduce of unmodified programs, by the units of the
+ * interfaces that reduce.
  *
- * Problem: a program calls them on any communicator, and the processors are to have as little as possible to do with it. Model: a communicator gets a
- * tree of units, by its first call, which one of its ranks asks for and sends to the others; it is kept as an attribute of the communicator, and goes
- * with it. Each rank then stores its part into its interface, and waits for the result in its memory; meanwhile the library's own progress goes on,
- * as other ranks may wait for that. A broadcast is a reduction bit by bit to which only the root brings something; a reduction to one rank is one
- * to all whose result the others drop.
+ * Problem: a program calls them on any communicator, and the processors are to have as little as possible to do with
+ * it. Model: a communicator gets a tree of units, by its first call, which one of its ranks asks for and sends to
+ * the others; it is kept as an attribute of the communicator, and goes with it. Each rank then stores its part into
+ * its interface, and waits for the result in its memory; meanwhile the library's own progress goes on, as other
+ * ranks may wait for that. A broadcast is a reduction bit by bit to which only the root brings something; a
+ * reduction to one rank is one to all whose result the others drop.
  *
- * Left to the library are vectors longer than a unit takes, elements and operations that it has not, intercommunicators, communicators with
- * processes of another program, those for which a unit is short of trees or branches, programs that begin MPI by sessions, calls that return at
- * once, and persistent ones. All ranks of a communicator decide alike, by what MPI wants to be the same on all of them.
+ * Left to the library are vectors longer than a unit takes, elements and operations that it has not,
+ * intercommunicators, communicators with processes of another program, those for which a unit is short of trees or
+ * branches, programs that begin MPI by sessions, calls that return at once, and persistent ones. All ranks of a
+ * communicator decide alike, by what MPI wants to be the same on all of them.
  *
- * Sums of floating-point numbers are taken in the order of the tree, so they may differ in their last bits from the library's; they are the same on
- * all ranks and in all runs. */
+ * Sums of floating-point numbers are taken in the order of the tree, so they may differ in their last bits from the
+ * library's; they are the same on all ranks and in all runs. */
 #include "runtime/collectives/offload.h"
 
 #include <stdio.h>
@@ -56,9 +59,10 @@ static bool ready;
 static int key;
 static uint32_t offloaded;
 
-/* -- what a unit has --------------------------------------------------------------------------------------------------------------------- */
+/* -- what a unit has ----------------------------------------------------------------------------------------------- */
 
-/* Sources: the headers of MPICH 5.0 and of Open MPI 4.1 and 5.0. Names of C types and of Fortran's, as Open MPI's objects are called. */
+/* Sources: the headers of MPICH 5.0 and of Open MPI 4.1 and 5.0. Names of C types and of Fortran's, as Open MPI's
+   objects are called. */
 static struct {
   const char *name;
   uint32_t mpich;
@@ -93,7 +97,7 @@ static bool find_shape(long count, long type, long operation, int *op, int *elem
          exanet_reduction_valid(exanet_process_ni(), *op, *element, (size_t)count) == 0;
 }
 
-/* -- trees ------------------------------------------------------------------------------------------------------------------------------- */
+/* -- trees --------------------------------------------------------------------------------------------------------- */
 
 static int forget(long comm, int of, void *value, void *extra) {
   (void)comm, (void)of, (void)extra;
@@ -148,7 +152,7 @@ static struct tree *tree_of(enum exn_offload what, long comm, int *result) {
   return tree->used ? tree : NULL;
 }
 
-/* -- calls ------------------------------------------------------------------------------------------------------------------------------- */
+/* -- calls --------------------------------------------------------------------------------------------------------- */
 
 static int reduce(const struct tree *tree, const char *name, long comm, int op, int element, size_t count,
                   const void *part, void *result) {
@@ -212,7 +216,8 @@ static bool lacks_buffer(long buffer, long type) {
          integers + addresses + types == 0;
 }
 
-/* (buffer, count, datatype, root, comm). Ranks may describe the same bytes by different types, so these alone decide. */
+/* (buffer, count, datatype, root, comm). Ranks may describe the same bytes by different types, so these alone
+   decide. */
 static long broadcast(exanet_mpi_function otherwise, bool large, EXANET_MPI_ARGUMENTS) {
   const long count = large ? a1 : (int)a1;
   const int root = (int)a3;
@@ -268,7 +273,7 @@ exanet_mpi_function exanet_offload_mended(const char *name, exanet_mpi_function 
   return found;
 }
 
-/* -- opening and closing ------------------------------------------------------------------------------------------------------------------ */
+/* -- opening and closing ------------------------------------------------------------------------------------------- */
 
 static void name_handles(void *(*find)(const char *name)) {
   char name[64];

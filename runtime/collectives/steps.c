@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Problem: a schedule is of messages in stages, and the program's call has a buffer, a count and a type. Model: each message is the
- * whole buffer; those of a stage are begun together, and all are complete before the next stage begins. Limits: steps that send a
- * part of a vector, or reduce, are not carried out: those algorithms are for replays and jobs. */
+ * Problem: a schedule is of messages in stages, and the program's call has a buffer, a count and a type. Model: each
+ * message is the whole buffer; those of a stage are begun together, and all are complete before the next stage
+ * begins. Limits: steps that send a part of a vector, or reduce, are not carried out: those algorithms are for
+ * replays and jobs. */
 #include "runtime/collectives/steps.h"
 
 #include <stdlib.h>

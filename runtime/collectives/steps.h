@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Carries out a rank's steps of a collective (struct exn_tree_question, which the simulator answers with the schedule of the chosen
- * algorithm) by calls of the MPI library, and what routers copy by the interface. */
+ * Carries out a rank's steps of a collective (struct exn_tree_question, which the simulator answers with the
+ * schedule of the chosen algorithm) by calls of the MPI library, and what routers copy by the interface. */
 #ifndef EXANET_COLLECTIVES_STEPS_H
 #define EXANET_COLLECTIVES_STEPS_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does every broadcast that programs can take reach all buffers, from any root, with ranks that are processes? They ask the simulator for
-// their steps and carry them out as under an MPI library, whose messages are the interface's own here. Extensions' broadcasts, too.
+// Does every broadcast that programs can take reach all buffers, from any root, with ranks that are processes? They ask
+// the simulator for their steps and carry them out as under an MPI library, whose messages are the interface's own
+// here. Extensions' broadcasts, too.
 #include <doctest/doctest.h>
 
 #include <algorithm>

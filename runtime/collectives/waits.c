@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Problem: only the library's own calls make it go on, and none of them waits for a completion of the interface. Model: tests of a request that nothing
-// completes, until the completion has come.
+// Problem: only the library's own calls make it go on, and none of them waits for a completion of the interface. Model:
+// tests of a request that nothing completes, until the completion has come.
 #include "runtime/collectives/waits.h"
 
 #include "runtime/record/library.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Waiting inside a collective for what the interface reports, while the MPI library goes on with what others want of it. */
+ * Waiting inside a collective for what the interface reports, while the MPI library goes on with what others want of
+ * it. */
 #ifndef EXANET_COLLECTIVES_WAITS_H
 #define EXANET_COLLECTIVES_WAITS_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does everything that ends report as it was asked to: queues in each format, counters, quiet operations, full queues, threads?
+// Does everything that ends report as it was asked to: queues in each format, counters, quiet operations, full queues,
+// threads?
 #include <atomic>
 
 #include "runtime/conformance/harness.hpp"

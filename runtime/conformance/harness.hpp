@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs small programs as ranks of a simulated machine, each a process that calls the provider's own entry point: what libfabric would
-// do, without libfabric. A rank reports its first failure over a pipe and ends; the test fails with that text.
+// Runs small programs as ranks of a simulated machine, each a process that calls the provider's own entry point: what
+// libfabric would do, without libfabric. A rank reports its first failure over a pipe and ends; the test fails with
+// that text.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -116,7 +117,8 @@ inline std::string reap(Control& control, RankId rank, pid_t pid, int pipe_fd) {
   return text.empty() ? text : "rank " + std::to_string(rank) + ": " + text;
 }
 
-// Every endpoint must exist before anyone is talked to. Ranks of a real run learn that from their launcher; here from a shared counter.
+// Every endpoint must exist before anyone is talked to. Ranks of a real run learn that from their launcher; here from a
+// shared counter.
 class MeetingPoint {
  public:
   MeetingPoint() : page_(mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {}
@@ -131,8 +133,8 @@ class MeetingPoint {
   void* page_;
 };
 
-// The ranks are forked before the coordinator's thread exists, and with _Fork(): an ordinary fork would make the child one that is no rank.
-// `failure`, if given, becomes what has failed first on the network.
+// The ranks are forked before the coordinator's thread exists, and with _Fork(): an ordinary fork would make the child
+// one that is no rank. `failure`, if given, becomes what has failed first on the network.
 inline std::string run_ranks_once(int n, const std::function<void(int, int)>& program,
                                   const MachineConfig& config = machine(), std::string* failure = nullptr) {
   std::vector<NodeId> placement;
@@ -175,7 +177,7 @@ inline std::string run_ranks_once(int n, const std::function<void(int, int)>& pr
   return all;
 }
 
-// -- a rank's provider objects -----------------------------------------------------------------------------------------------------
+// -- a rank's provider objects ----------------------------------------------------------------------------------------
 
 struct Options {
   std::uint64_t caps = 0;  // 0: everything
@@ -287,8 +289,8 @@ class Node {
     EXPECT_OK(rc);
   }
 
-  // Tagged, and out of the way of what tests use. A rank that has left the barrier may already send: what completes meanwhile is set
-  // aside for next().
+  // Tagged, and out of the way of what tests use. A rank that has left the barrier may already send: what completes
+  // meanwhile is set aside for next().
   void barrier() {
     const std::uint64_t tag = 0xba00000000000000ull + round_++;
     char in[64];

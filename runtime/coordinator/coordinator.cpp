@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounds of the coordinator, from ranks that sleep to ranks that run (coordinator.hpp has the model and its limits). What stands in the rings is in
-// rings.cpp, start-up and shut-down in free_time.cpp, ranks' questions in trees.cpp.
+// Rounds of the coordinator, from ranks that sleep to ranks that run (coordinator.hpp has the model and its limits).
+// What stands in the rings is in rings.cpp, start-up and shut-down in free_time.cpp, ranks' questions in trees.cpp.
 #include "runtime/coordinator/coordinator.hpp"
 
 #include <sched.h>
@@ -20,14 +20,15 @@ namespace {
 constexpr const char* kDeadlock = "deadlock: every rank waits and no message is under way";
 constexpr std::int64_t kSleepLimit =
     20'000'000;  // ns without a change before one more rank is let run: one of them may wait for it
-// How far a rank that runs alone may go before it asks again. Nobody else posts anything meanwhile, so nothing comes for it before the next event.
+// How far a rank that runs alone may go before it asks again. Nobody else posts anything meanwhile, so nothing comes
+// for it before the next event.
 constexpr Time kFurthestAlone = Time::us(1000);
 
-// A round whose ranks take less than this together is left to one processor, and the simulator spins for its end for so long. Where other
-// programs want the processors, longer spins were seen to take far more than they save.
+// A round whose ranks take less than this together is left to one processor, and the simulator spins for its end for so
+// long. Where other programs want the processors, longer spins were seen to take far more than they save.
 constexpr std::int64_t kShortRoundNs = 100'000;
-// In the host of the ranks the simulator takes no processor of its own: a round is shared from the length on at which that pays, with workers
-// that look for one, and with those that have to be woken.
+// In the host of the ranks the simulator takes no processor of its own: a round is shared from the length on at which
+// that pays, with workers that look for one, and with those that have to be woken.
 constexpr std::int64_t kSharedRoundNs = 5'000, kWakingRoundNs = 200'000;
 
 std::int64_t host_ns() {
@@ -128,7 +129,8 @@ void Coordinator::run() {
   }
   __atomic_store_n(&region_->stop, 1, __ATOMIC_RELEASE);
   for (RankId r = 0; r < ranks(); ++r) {
-    // A run cut short: the ranks' own last words count. A rank that still runs writes its clock when it next sleeps, which is never.
+    // A run cut short: the ranks' own last words count. A rank that still runs writes its clock when it next sleeps,
+    // which is never.
     ranks_[r].clock = max(ranks_[r].clock, Time::ps(static_cast<std::int64_t>(region_.rank(r).clock_ps)));
     give_turn(region_.rank(r));
   }
@@ -166,7 +168,7 @@ void Coordinator::give_turn(exn_rank& slot) {
   wake(&slot.turn);
 }
 
-// -- Host: what the engine needs of ranks' memory ---------------------------------------------------------------------------------
+// -- Host: what the engine needs of ranks' memory ---------------------------------------------------------------------
 
 bool Coordinator::read(RankId rank, std::uint64_t addr, std::byte* to, std::size_t bytes) {
   const exn_rank& slot = region_.rank(rank);
@@ -184,7 +186,7 @@ void Coordinator::record(const MessageRecord& message) {
   if (region_->phase == EXN_VIRTUAL) statistics_.add(message);
 }
 
-// -- virtual time -----------------------------------------------------------------------------------------------------------------
+// -- virtual time -----------------------------------------------------------------------------------------------------
 
 void Coordinator::start_virtual() {
   engine_.set_zero_cost(false);
@@ -379,7 +381,8 @@ void Coordinator::release() {
   wake_first();
 }
 
-// As many as there are processors, or one if all are soon done; each of those then wakes one of the rest, or a worker takes it.
+// As many as there are processors, or one if all are soon done; each of those then wakes one of the rest, or a worker
+// takes it.
 void Coordinator::wake_first() {
   const std::int64_t round_ns = static_cast<std::int64_t>(due_.size()) * turn_ns_;
   const bool is_short = round_ns < (calls_ != nullptr ? kSharedRoundNs : kShortRoundNs);

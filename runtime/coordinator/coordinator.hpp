@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The coordinator: advances the simulated machine while all ranks sleep, then lets those go on whose time has come.
 //
-// A round: when every rank sleeps, take what they have posted, run the event queue to the earliest time at which a rank has something to
-// see, on to when its processor has taken that, and on by the lookahead (no rank woken in this round can touch the network earlier than
-// that). All ranks that are due by then run, on as many processors as there are, and the next round begins when they all sleep again. So no
-// completion is seen before its time, none after it, and what happens is a function of the programs and the machine alone.
+// A round: when every rank sleeps, take what they have posted, run the event queue to the earliest time at which a rank
+// has something to see, on to when its processor has taken that, and on by the lookahead (no rank woken in this round
+// can touch the network earlier than that). All ranks that are due by then run, on as many processors as there are, and
+// the next round begins when they all sleep again. So no completion is seen before its time, none after it, and what
+// happens is a function of the programs and the machine alone.
 //
-// Before all ranks have come to exanet_start() and after all have come to exanet_finish() time stands still: the coordinator then serves
-// descriptors as they come, at once.
+// Before all ranks have come to exanet_start() and after all have come to exanet_finish() time stands still: the
+// coordinator then serves descriptors as they come, at once.
 #pragma once
 
 #include <array>
@@ -56,7 +57,8 @@ class Coordinator final : private Host {
     std::string bcast;  // the algorithm of programs' broadcasts (program_broadcast()); empty: the MPI library's own
     std::uint32_t offloaded = 0;  // a bit of enum exn_offload each
   };
-  // `calls`: of the host of packed ranks in which this is; nullptr in a process of its own. Throws ConfigError (machine, placement).
+  // `calls`: of the host of packed ranks in which this is; nullptr in a process of its own. Throws ConfigError
+  // (machine, placement).
   Coordinator(Region& region, const MachineConfig& machine, const std::vector<NodeId>& placement,
               const Options& options, const exn_simulator_calls* calls = nullptr);
   ~Coordinator() override;

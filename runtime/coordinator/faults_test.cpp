@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that die, wait for nothing, or write what libexanet never would: does the run end soon, name who it was, and leave nothing behind?
+// Ranks that die, wait for nothing, or write what libexanet never would: does the run end soon, name who it was, and
+// leave nothing behind?
 #include <doctest/doctest.h>
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Harness of the tests of coordinator and user library: a machine whose ranks are forked children, each running a function of the test
-// on libexanet.
+// Harness of the tests of coordinator and user library: a machine whose ranks are forked children, each running a
+// function of the test on libexanet.
 #pragma once
 
 #include <dirent.h>
@@ -76,8 +76,8 @@ class Machine {
   }
   ~Machine() { ::munmap(report, sizeof(Report)); }
 
-  // Runs `program` on every rank until all have ended; returns how long that took. A program's result is its exit status; what hangs is
-  // stopped after `limit_s`.
+  // Runs `program` on every rank until all have ended; returns how long that took. A program's result is its exit
+  // status; what hangs is stopped after `limit_s`.
   double run(const Program& program, int limit_s = 60) {
     const auto start = std::chrono::steady_clock::now();
     path = region.path();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// While time stands still: during MPI_Init and after MPI_Finalize, when ranks talk to their launcher as much as to each other and run in
-// real time. Descriptors are served as they come and completions are handed over at once.
+// While time stands still: during MPI_Init and after MPI_Finalize, when ranks talk to their launcher as much as to each
+// other and run in real time. Descriptors are served as they come and completions are handed over at once.
 #include "runtime/coordinator/coordinator.hpp"
 
 namespace exanet {
@@ -8,8 +8,8 @@ namespace exanet {
 // One pass over all ranks. True when something happened.
 bool Coordinator::serve_free() {
   bool any = false, found = true;
-  // Ranks also talk past the simulator: one may use an address or a key that another has just published. What came before such a descriptor
-  // was in its ring before it; so look round until nobody has anything, and only then execute.
+  // Ranks also talk past the simulator: one may use an address or a key that another has just published. What came
+  // before such a descriptor was in its ring before it; so look round until nobody has anything, and only then execute.
   while (found && !stopping()) {
     found = false;
     for (RankId r = 0; r < ranks(); ++r) found |= drain(r);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes, opens and checks the shared region (region.hpp), and copies to and from other processes' memory.
 //
-// Limit: a process may read and write another one's memory only where the kernel lets it; ranks allow it to the simulator (lib/region.c).
+// Limit: a process may read and write another one's memory only where the kernel lets it; ranks allow it to the
+// simulator (lib/region.c).
 #include "runtime/coordinator/region.hpp"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shared region's life on the simulator's side: memory that ranks, and a simulator in their host, open by its path under /proc and
-// that goes with the process that made it, however that ends; and bulk access to ranks' memory.
+// The shared region's life on the simulator's side: memory that ranks, and a simulator in their host, open by its path
+// under /proc and that goes with the process that made it, however that ends; and bulk access to ranks' memory.
 #pragma once
 
 #include <cstddef>

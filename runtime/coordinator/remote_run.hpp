@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run that another process simulates, as who watches over it sees it: the order goes there in a file in memory, and the record comes back.
+// A run that another process simulates, as who watches over it sees it: the order goes there in a file in memory, and
+// the record comes back.
 #pragma once
 
 #include <string>
@@ -18,8 +19,8 @@ class RemoteRun {
 
   const std::string& path() const { return path_; }
 
-  // Until the other process has simulated the run, or it cannot: false, and nothing has been done. When the run is to stop and that process is
-  // gone, `record` stays as it is.
+  // Until the other process has simulated the run, or it cannot: false, and nothing has been done. When the run is to
+  // stop and that process is gone, `record` stays as it is.
   bool wait(RunRecord& record);
   // The other process has ended, whatever it has done by then. Any thread.
   void left_alone();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run that another process simulates, seen from who waits for it: that process as it should be, refusing, failing, and gone.
+// A run that another process simulates, seen from who waits for it: that process as it should be, refusing, failing,
+// and gone.
 #include "runtime/coordinator/remote_run.hpp"
 
 #include <doctest/doctest.h>

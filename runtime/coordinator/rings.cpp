@@ -3,8 +3,8 @@
 //
 // Problem: a rank is a program that may be broken, and it writes to the same memory.
 //
-// Model: each descriptor is checked against its kind's size and the ring's before it is believed; one that is wrong ends the run with a message
-// that names the rank. Completions are written with their payload, and their index last.
+// Model: each descriptor is checked against its kind's size and the ring's before it is believed; one that is wrong
+// ends the run with a message that names the rank. Completions are written with their payload, and their index last.
 #include <algorithm>
 #include <cstring>
 
@@ -111,8 +111,8 @@ bool Coordinator::drain(RankId rank) {
   return any;
 }
 
-// While a rank sleeps nobody else touches its rings. An empty one starts again at its beginning, so that the few lines in use stay in the
-// caches, of which many ranks on one processor leave little.
+// While a rank sleeps nobody else touches its rings. An empty one starts again at its beginning, so that the few lines
+// in use stay in the caches, of which many ranks on one processor leave little.
 void Coordinator::rewind(exn_ring& ring) {
   if (ring.head != ring.tail) return;
   ring.head = 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gives ranks their part of a broadcast by the algorithm that the run chose: the one that a replay takes.
 //
-// A question is answered while other ranks run, and takes no virtual time: what it needs, the machine's map and the ranks'
-// places, does not change. Groups of ranks get their numbers in the order of questions, which nothing else depends on.
+// A question is answered while other ranks run, and takes no virtual time: what it needs, the machine's map and the
+// ranks' places, does not change. Groups of ranks get their numbers in the order of questions, which nothing else
+// depends on.
 #include <utility>
 
 #include "core/config/error.hpp"

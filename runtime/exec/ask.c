@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Asks the host of packed ranks to start a program in its address space (hosted.h).
  *
- * Problem: a rank must begin as after execve(): with the caller's arguments, environment, working directory, open files, signals and umask.
+ * Problem: a rank must begin as after execve(): with the caller's arguments, environment, working directory, open
+ * files, signals and umask.
  *
- * Model: all of that goes into one request: strings in a file in memory, files as descriptors over the socket. The answer is the rank's pid.
+ * Model: all of that goes into one request: strings in a file in memory, files as descriptors over the socket. The
+ * answer is the rank's pid.
  *
  * Limit: EXN_MOST_FILES inherited files. */
 #ifndef _GNU_SOURCE

@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  * exanet-exec: starts one rank and reports to the launcher how it ended.
  *
- * Problem: ranks are started by us or by somebody else's mpirun, and each of them must (1) have the simulated network interface loaded,
- * while the launchers around it have not; (2) be reported by rank when it cannot start, exits or is killed; (3) never outlive the run,
- * not even when the run's own process is killed and can clean up nothing.
+ * Problem: ranks are started by us or by somebody else's mpirun, and each of them must (1) have the simulated
+ * network interface loaded, while the launchers around it have not; (2) be reported by rank when it cannot start,
+ * exits or is killed; (3) never outlive the run, not even when the run's own process is killed and can clean up
+ * nothing.
  *
- * Model: a small process between the launcher and the program. It is the reaper of everything the program starts, so that it can end it
- * all; it learns of its own parent's death by a signal, and then removes the shared region too. All signals are blocked and taken one
- * by one with sigwaitinfo(), so nothing here runs in a signal handler.
+ * Model: a small process between the launcher and the program. It is the reaper of everything the program starts, so
+ * that it can end it all; it learns of its own parent's death by a signal, and then removes the shared region too.
+ * All signals are blocked and taken one by one with sigwaitinfo(), so nothing here runs in a signal handler.
  *
  *   exanet-exec -- PROGRAM ARGS...           one rank: finds its rank, preloads the library, reports
- *   exanet-exec --guard -- PROGRAM ARGS...   a launcher such as mpirun: only tied to our life, and given time to clean up
+ *   exanet-exec --guard -- PROGRAM ARGS...   a launcher such as mpirun: tied to our life, and given time to clean up
  *
  * Environment: EXANET_STATUS  "@name" of an abstract Unix datagram socket, or the path of one, for the lines
- *                             "started RANK PID", "failed RANK ERRNO", "ended RANK PID STATUS" (STATUS < 0: minus the signal)
+ *                             "started RANK PID", "failed RANK ERRNO", "ended RANK PID STATUS" (STATUS < 0: minus
+ *                             the signal)
  *              EXANET_NI      the shared region, removed when the parent dies
  *              EXANET_LIBRARY libexanet-fi.so if it does not lie beside this program
  *              EXANET_BESIDE  names of libraries beside that, with colons between, which are preloaded as well
- *              EXANET_HOST    "@name" of the abstract socket of a host of packed ranks (host.c), which then starts the program in our stead
+ *              EXANET_HOST    "@name" of the abstract socket of a host of packed ranks (host.c), which then starts
+ *                             the program in our stead
  *
- * Limits: Linux. The exit status is the program's, or 128 + signal; 127 (not found) or 126 when it could not be started. */
+ * Limits: Linux. The exit status is the program's, or 128 + signal; 127 (not found) or 126 when it could not be
+ * started. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -45,7 +49,8 @@
 
 #define GUARD_GRACE_MS 1500 /* how long a guarded launcher may take to clean up after SIGTERM */
 
-/* Sent by the kernel when our parent ends. A real-time signal, because no program is ended with one: whatever else comes is passed on. */
+/* Sent by the kernel when our parent ends. A real-time signal, because no program is ended with one: whatever else
+   comes is passed on. */
 static int parent_died_signal(void) { return SIGRTMIN + 3; }
 
 static const int kForwarded[] = {SIGTERM, SIGINT,  SIGHUP,  SIGQUIT, SIGUSR1,
@@ -56,7 +61,7 @@ static void die(const char *what, int error) {
   exit(126);
 }
 
-/* -- reporting ------------------------------------------------------------------------------------------------------------------- */
+/* -- reporting ----------------------------------------------------------------------------------------------------- */
 static int report(const char *line) {
   const char *where = getenv("EXANET_STATUS");
   if (!where || !*where) return 0;
@@ -65,14 +70,15 @@ static int report(const char *line) {
   if (!length) return -ENAMETOOLONG;
   int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
-  /* Blocks while the launcher's queue is full, which is a matter of milliseconds; when the launcher is gone it fails at once. */
+  /* Blocks while the launcher's queue is full, which is a matter of milliseconds; when the launcher is gone it fails
+     at once. */
   ssize_t sent = sendto(fd, line, strlen(line), MSG_NOSIGNAL, (struct sockaddr *)&to, length);
   int error = sent < 0 ? -errno : 0;
   close(fd);
   return error;
 }
 
-/* -- what the program finds in its environment ------------------------------------------------------------------------------------ */
+/* -- what the program finds in its environment --------------------------------------------------------------------- */
 static long find_rank(void) {
   static const char *const names[] = {"EXANET_RANK", "PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -113,7 +119,8 @@ static void set_environment(long rank) {
   snprintf(text, sizeof text, "%ld", rank);
   setenv("EXANET_RANK", text, 1);
   find_library(library, sizeof library);
-  /* Behind what is there: a sanitizer's runtime, for one, must come first. The others' wrappers stand before what they call. */
+  /* Behind what is there: a sanitizer's runtime, for one, must come first. The others' wrappers stand before what
+     they call. */
   const char *before = getenv("LD_PRELOAD"), *named = getenv("EXANET_BESIDE");
   char *joined = strdup(before ? before : ""), *beside = strdup(named ? named : "");
   if (!joined || !beside) die("LD_PRELOAD", ENOMEM);
@@ -137,7 +144,7 @@ static void set_environment(long rank) {
   setenv("FI_PROVIDER", "exanet", 1);
 }
 
-/* -- ending what the program started ---------------------------------------------------------------------------------------------- */
+/* -- ending what the program started ------------------------------------------------------------------------------- */
 /* Our parent is gone, so nobody will ever ask again: end everything and leave nothing behind. */
 static void end_orphaned(pid_t child, int guard) {
   if (guard) {
@@ -149,7 +156,7 @@ static void end_orphaned(pid_t child, int guard) {
   _exit(128 + SIGKILL);
 }
 
-/* -- the program ------------------------------------------------------------------------------------------------------------------ */
+/* -- the program --------------------------------------------------------------------------------------------------- */
 /* Starts it; returns its pid, or the negative errno value of exec. A pipe that closes on exec distinguishes the two. */
 static pid_t start(char **argv, const sigset_t *mask) {
   int pipe_fd[2];

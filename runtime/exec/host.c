@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The host of packed ranks: one address space, and in it each rank a process of its own.
  *
- * Problem: with an address space a rank, much of what a message costs is the MPI library run with cold translation buffers after each switch
- * between ranks. Ranks that share one map switch without that, but must stay processes: own pid, signals, files, libc and MPI library.
+ * Problem: with an address space a rank, much of what a message costs is the MPI library run with cold translation
+ * buffers after each switch between ranks. Ranks that share one map switch without that, but must stay processes:
+ * own pid, signals, files, libc and MPI library.
  *
- * Model: the host is the ranks' own program, executed once with this object preloaded, so that /proc/self/exe, $ORIGIN and the command line are
- * what they should be; it comes no further than this constructor, which runs before all others. For each rank it maps the program and its loader
- * afresh (load.c) and starts them with clone(CLONE_VM), without CLONE_THREAD, CLONE_FILES or CLONE_SIGHAND. Requests come from exanet-exec, which
- * holds the rank's place among its launcher's processes (hosted.h). The program break, of which an address space has one, is closed.
+ * Model: the host is the ranks' own program, executed once with this object preloaded, so that /proc/self/exe,
+ * $ORIGIN and the command line are what they should be; it comes no further than this constructor, which runs before
+ * all others. For each rank it maps the program and its loader afresh (load.c) and starts them with clone(CLONE_VM),
+ * without CLONE_THREAD, CLONE_FILES or CLONE_SIGHAND. Requests come from exanet-exec, which holds the rank's place
+ * among its launcher's processes (hosted.h). The program break, of which an address space has one, is closed.
  *
- * Ranks end with a signal that is not SIGCHLD, so that the kernel distinguishes them from orphans that have come to us: waitpid() without __WALL
- * sees only orphans, and the environment says whose they are.
+ * Ranks end with a signal that is not SIGCHLD, so that the kernel distinguishes them from orphans that have come to
+ * us: waitpid() without __WALL sees only orphans, and the environment says whose they are.
  *
- * The simulator may be here, too, on a thread that workers take as they take ranks: then a round needs no switch of processes.
+ * The simulator may be here, too, on a thread that workers take as they take ranks: then a round needs no switch of
+ * processes.
  *
- * Environment: EXANET_HOST_FILES  "L,R": file descriptors of the listening socket, and of one that ends when the run does
+ * Environment: EXANET_HOST_FILES  "L,R": file descriptors of the listening socket, and of one that ends when
+ *                                        the run does
  *              EXANET_SIMULATOR_LIBRARY  the simulator's shared object, and
  *              EXANET_ORDER              the path of what it is to run (runtime/hosted/simulator.h) */
 #ifndef _GNU_SOURCE
@@ -67,7 +71,7 @@ static struct rank *ranks;
 static size_t rank_count;
 static uintptr_t workers; /* for the ranks' auxiliary vectors, or 0 */
 
-/* -- in the new process, before its program ---------------------------------------------------------------------------------------- */
+/* -- in the new process, before its program ------------------------------------------------------------------------ */
 struct birth {
   struct exn_request *request;
   struct exn_image image;
@@ -130,7 +134,8 @@ static int set_number(int file, int number) {
   return -1;
 }
 
-/* Gives each inherited file its number and closes all others. Returns where `ready` is then. Few numbers do: there may be no more. */
+/* Gives each inherited file its number and closes all others. Returns where `ready` is then. Few numbers do: there
+   may be no more. */
 static int set_files(const struct birth *birth) {
   const struct exn_request *request = birth->request;
   const uint32_t count = request->files;
@@ -159,7 +164,8 @@ static int set_files(const struct birth *birth) {
   return files[count];
 }
 
-/* Uses the host's C library, which waits for it meanwhile; after the last write to the pipe nothing of the host's any more. */
+/* Uses the host's C library, which waits for it meanwhile; after the last write to the pipe nothing of the host's
+   any more. */
 static int be_born(void *argument) {
   const struct birth *birth = argument;
   const struct exn_request *request = birth->request;
@@ -186,7 +192,7 @@ static int be_born(void *argument) {
   __builtin_unreachable();
 }
 
-/* -- starting ---------------------------------------------------------------------------------------------------------------------- */
+/* -- starting ------------------------------------------------------------------------------------------------------ */
 static struct exn_request *map_request(int file) {
   struct stat status;
   if (fstat(file, &status) || (size_t)status.st_size < sizeof(struct exn_request)) return NULL;
@@ -273,7 +279,7 @@ static void serve(void) {
   reply(connection, EXN_REPLY_STARTED, pid);
 }
 
-/* -- ending ------------------------------------------------------------------------------------------------------------------------- */
+/* -- ending -------------------------------------------------------------------------------------------------------- */
 /* Whether it belongs to somebody else than this rank: ranks themselves, and what other ranks have left behind. */
 static int is_spared(pid_t child, void *rank) {
   for (size_t i = 0; i < rank_count; i++)
@@ -311,7 +317,8 @@ static void take(int options) {
       if (ranks[i].pid == pid) note_status(&ranks[i], status);
 }
 
-/* Ends what the rank has left behind. Each round's victims leave their own children to us, so it goes on until there are none. */
+/* Ends what the rank has left behind. Each round's victims leave their own children to us, so it goes on until there
+   are none. */
 static void sweep_after(struct rank *rank) {
   for (int round = 0; round < 1000; round++) {
     take(0); /* also a rank that has executed something: it now ends with SIGCHLD */
@@ -341,8 +348,8 @@ static void hear(size_t i) {
   connection->fd = -1;
 }
 
-/* An address space has one program break, and each rank's C library would believe it its own. Where the kernel refuses to move it malloc() takes
- * memory from mmap(). */
+/* An address space has one program break, and each rank's C library would believe it its own. Where the kernel
+ * refuses to move it malloc() takes memory from mmap(). */
 static void close_break(void) {
   const uintptr_t at = (uintptr_t)sbrk(0), page = 4096, next = (at + page - 1) & ~(page - 1);
   const int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
@@ -362,7 +369,7 @@ static void supervise_workers(void) {
   exn_workers_check();
 }
 
-/* -- the simulator ------------------------------------------------------------------------------------------------------------------- */
+/* -- the simulator ------------------------------------------------------------------------------------------------- */
 static void *simulate(void *argument) {
   const struct simulation *simulation = argument;
   const struct exn_simulator_calls *calls = exn_workers_take_simulator();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What interrupts a rank on a worker: a system call, a fault, or a turn that takes long (worker.c).
  *
- * Each is a signal. Its handler makes a call in place where that concerns nothing but the common memory; else it lays down all registers, as
- * the kernel has saved them, and wakes the rank's owning process, which goes on from there with sigreturn.
+ * Each is a signal. Its handler makes a call in place where that concerns nothing but the common memory; else it
+ * lays down all registers, as the kernel has saved them, and wakes the rank's owning process, which goes on from
+ * there with sigreturn.
  *
  * Limit: a signal in the workers' own code is a defect, and ends the host. */
 #define _GNU_SOURCE

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Exec in user space: a program and its dynamic loader mapped once more, and a stack as execve() makes it.
  *
- * Model: the PT_LOAD segments of both at addresses of their own; a stack with argument count, argv, envp and the auxiliary vector (System V ABI
- * for x86-64, 3.4.1). Of the vector, the entries that describe the program are replaced, and the others are the calling process's own: the
- * vDSO, the processor's properties, the file's name. The loader then does all else, as after execve(): libraries, thread-local storage, libc.
+ * Model: the PT_LOAD segments of both at addresses of their own; a stack with argument count, argv, envp and the
+ * auxiliary vector (System V ABI for x86-64, 3.4.1). Of the vector, the entries that describe the program are
+ * replaced, and the others are the calling process's own: the vDSO, the processor's properties, the file's name. The
+ * loader then does all else, as after execve(): libraries, thread-local storage, libc.
  *
- * Limits: x86-64. The program must be position-independent and have a dynamic loader. What it maps stays until the address space ends. */
+ * Limits: x86-64. The program must be position-independent and have a dynamic loader. What it maps stays until the
+ * address space ends. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -115,8 +117,9 @@ static int map_file(int file, struct mapped *out) {
   return note_headers(file, &header, segments, out);
 }
 
-/* -- the stack ------------------------------------------------------------------------------------------------------------------- */
-/* A page that nobody may touch at either end: below, so that an overflow is one; above, so that the C library finds where the stack ends. */
+/* -- the stack ----------------------------------------------------------------------------------------------------- */
+/* A page that nobody may touch at either end: below, so that an overflow is one; above, so that the C library finds
+   where the stack ends. */
 static int make_stack(uint32_t flags, uintptr_t *low, uintptr_t *high) {
   struct rlimit limit;
   getrlimit(RLIMIT_STACK, &limit);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Ending what a program has started and left behind.
  *
- * By the whole of /proc, because /proc/PID/task/PID/children does not exist everywhere; only rare ends of a program come here. */
+ * By the whole of /proc, because /proc/PID/task/PID/children does not exist everywhere; only rare ends of a program
+ * come here. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -7,7 +7,8 @@
 
 void exn_sleep_ms(long ms);
 
-/* Kills the calling process's children, but for those of which `spared` says so (it may be NULL). Returns how many it killed. */
+/* Kills the calling process's children, but for those of which `spared` says so (it may be NULL). Returns how many
+   it killed. */
 int exn_kill_children(int (*spared)(pid_t child, void *state), void *state);
 
 /* Ends all of the calling process's children, and theirs, and gives up after some seconds. */

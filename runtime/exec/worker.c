@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Worker threads: threads of the host that run packed ranks in turn.
  *
- * Problem: with one memory map for all ranks, what is left of a hand-over between two of them is the kernel: a wake-up, a sleep and a switch of
- * processes, for a turn that often is shorter. Yet each rank must stay a process, with its own pid, files and signals.
+ * Problem: with one memory map for all ranks, what is left of a hand-over between two of them is the kernel: a
+ * wake-up, a sleep and a switch of processes, for a turn that often is shorter. Yet each rank must stay a process,
+ * with its own pid, files and signals.
  *
- * Model: a rank that waits lays its registers down (EXN_DESCHEDULED), and its owning process sleeps on a stack of its own. A worker takes the
- * next rank that is due, sets the base of its thread-local storage, loads its registers and goes on as that rank, until it waits again: then it takes
- * the next one. That is a switch in user space. Whatever needs the rank's own process returns it to that: workers have system calls
- * dispatched to user space (Linux 5.11, prctl(2)), and a call, a fault, or a turn that takes long is a signal, whose handler lays down all
- * registers (EXN_RETURNING) and wakes the owning process, which goes on from there with sigreturn: it makes the call, or meets the fault again, as itself. With
- * its next wait a worker may take the rank again. Calls that concern nothing but memory are made in place.
+ * Model: a rank that waits lays its registers down (EXN_DESCHEDULED), and its owning process sleeps on a stack of
+ * its own. A worker takes the next rank that is due, sets the base of its thread-local storage, loads its registers
+ * and goes on as that rank, until it waits again: then it takes the next one. That is a switch in user space.
+ * Whatever needs the rank's own process returns it to that: workers have system calls dispatched to user space
+ * (Linux 5.11, prctl(2)), and a call, a fault, or a turn that takes long is a signal, whose handler lays down all
+ * registers (EXN_RETURNING) and wakes the owning process, which goes on from there with sigreturn: it makes the
+ * call, or meets the fault again, as itself. With its next wait a worker may take the rank again. Calls that concern
+ * nothing but memory are made in place.
  *
- * The simulator, where it is in the host, is one more of them: a thread of the host owns it, and the worker that ends a round goes on as it.
+ * The simulator, where it is in the host, is one more of them: a thread of the host owns it, and the worker that
+ * ends a round goes on as it.
  *
- * Progress does not depend on workers. A rank that waits is woken by its turn and its futex as any other, and its owning process goes on with
- * its registers if no worker has them. All waits here end by themselves. The simulator gives turns on when nothing moves (coordinator.cpp), the
- * host returns ranks that run for long to their processes, and gives the workers up when one cannot be interrupted.
+ * Progress does not depend on workers. A rank that waits is woken by its turn and its futex as any other, and its
+ * owning process goes on with its registers if no worker has them. All waits here end by themselves. The simulator
+ * gives turns on when nothing moves (coordinator.cpp), the host returns ranks that run for long to their processes,
+ * and gives the workers up when one cannot be interrupted.
  *
- * While a rank is away, its owning process blocks all signals and checks every OWNER_CHECK_NS whether there are any. A rank that returns to its process in most of
- * its turns stays there for a while, which doubles each time.
+ * While a rank is away, its owning process blocks all signals and checks every OWNER_CHECK_NS whether there are any.
+ * A rank that returns to its process in most of its turns stays there for a while, which doubles each time.
  *
- * Limits: x86-64 whose kernel lets programs set the base of FS. Code between the section's marks may be run with any rank's thread-local storage, and
- * be interrupted by no switch: it calls no library. */
+ * Limits: x86-64 whose kernel lets programs set the base of FS. Code between the section's marks may be run with any
+ * rank's thread-local storage, and be interrupted by no switch: it calls no library. */
 #define _GNU_SOURCE
 #include "runtime/exec/worker.h"
 
@@ -34,7 +39,7 @@
 
 struct team exn_team;
 
-/* -- a worker ------------------------------------------------------------------------------------------------------------------------ */
+/* -- a worker ------------------------------------------------------------------------------------------------------ */
 /* Goes on as the one whose registers these are, if they are laid down. Then it does not return. */
 WORKER_CODE static void go_on_as(struct context *c, struct worker *worker) {
   uint32_t descheduled = EXN_DESCHEDULED;
@@ -120,7 +125,7 @@ WORKER_CODE void exn_worker_runs(void *argument) {
   __builtin_unreachable();
 }
 
-/* -- a rank's own process ---------------------------------------------------------------------------------------------------------------- */
+/* -- a rank's own process ------------------------------------------------------------------------------------------ */
 WORKER_CODE void exn_go_on_interrupted(struct context *c) {
   __atomic_store_n(&c->recalled, 0, __ATOMIC_RELEASE);
   __atomic_store_n(&c->slot->place, EXN_IN_OWN_PROCESS, __ATOMIC_RELEASE);

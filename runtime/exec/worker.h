@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the files of the worker threads share (worker.c).
  *
- * Contract: code in the section WORKER_CODE may be run with any rank's thread-local storage, and be interrupted by no switch: it calls no library, and
- * nothing outside the section but what is inlined here. Everything here is hidden, so that calls need no table of the loader's. */
+ * Contract: code in the section WORKER_CODE may be run with any rank's thread-local storage, and be interrupted by
+ * no switch: it calls no library, and nothing outside the section but what is inlined here. Everything here is
+ * hidden, so that calls need no table of the loader's. */
 #ifndef EXANET_EXEC_CARRYING_H
 #define EXANET_EXEC_CARRYING_H
 
@@ -51,8 +52,8 @@ struct context { /* of a rank */
   ucontext_t *interrupted;
   char *floating; /* its floating-point state */
   bool called; /* the simulator: that is why it goes on */
-  int64_t cpu_ns,
-      cpu_ahead_ns; /* its processor time when it returned to its process, and by how much that is ahead of the thread's that has it */
+  /* its processor time when it returned to its process, and by how much that is ahead of the thread's that has it */
+  int64_t cpu_ns, cpu_ahead_ns;
 };
 
 struct worker {
@@ -78,7 +79,7 @@ struct team {
 };
 extern struct team exn_team;
 
-/* -- the kernel, without a library ------------------------------------------------------------------------------------------------------- */
+/* -- the kernel, without a library --------------------------------------------------------------------------------- */
 static inline __attribute__((always_inline)) long call6(long number, long a, long b, long c, long d, long e, long f) {
   long result;
   register long r10 __asm__("r10") = d;
@@ -110,9 +111,10 @@ static inline __attribute__((always_inline)) int64_t thread_cpu_ns(void) {
   return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/* -- registers.c: without a library, too -------------------------------------------------------------------------------------------------- */
-/* exn_leave(&stack, other, then, argument) lays down the registers that a call preserves, stores where, and calls then(argument) on the other stack;
- * exn_enter(stack) goes on behind it; exn_jump(other, then, argument) lays nothing down. */
+/* -- registers.c: without a library, too --------------------------------------------------------------------------- */
+/* exn_leave(&stack, other, then, argument) lays down the registers that a call preserves, stores where, and calls
+ * then(argument) on the other stack; exn_enter(stack) goes on behind it; exn_jump(other, then, argument) lays
+ * nothing down. */
 void exn_leave(void **stack, void *other, void (*then)(void *), void *argument);
 _Noreturn void exn_enter(void *stack);
 _Noreturn void exn_jump(void *other, void (*then)(void *), void *argument);
@@ -122,19 +124,20 @@ long exn_probe(long number);
 /* A fault in it makes it go on at exn_copy_fails, and so return false. */
 bool exn_copy(void *to, const void *from, size_t bytes);
 void exn_copy_fails(void);
-/* -- worker.c ---------------------------------------------------------------------------------------------------------------------------- */
+/* -- worker.c ------------------------------------------------------------------------------------------------------ */
 /* Runs one rank after another. Comes here anew, on an empty stack, when a rank waits or has returned to its process. */
 void exn_worker_runs(void *worker);
 bool exn_worker_wait(uint32_t rank, uint32_t turn); /* exn_workers.wait */
 /* Space for what is interrupted, and above it the stack. */
 bool exn_make_owner_stack(struct context *c);
-/* In its own process: with registers that were laid down by a signal, or by a wait unless a worker has them. On success they do not return. */
+/* In its own process: with registers that were laid down by a signal, or by a wait unless a worker has them. On
+   success they do not return. */
 void exn_go_on_interrupted(struct context *c);
 void exn_go_on_descheduled(struct context *c);
 /* The simulator has laid its registers down. False: it has been called meanwhile. */
 bool exn_simulator_sleeps(void);
 
-/* -- interrupts.c ------------------------------------------------------------------------------------------------------------------------- */
+/* -- interrupts.c -------------------------------------------------------------------------------------------------- */
 bool exn_catch_signals(void);
 
 #pragma GCC visibility pop

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The simulator as one of those that workers run (worker.c): a thread of the host owns it, and waits while nobody has its registers. */
+ * The simulator as one of those that workers run (worker.c): a thread of the host owns it, and waits while nobody
+ * has its registers. */
 #define _GNU_SOURCE
 #include "runtime/exec/worker.h"
 #include "runtime/exec/workers.h"

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Starts the worker threads (worker.c), and supervises them.
  *
- * Problem: whether there can be workers depends on the kernel, and one that cannot be interrupted would hold its rank for ever.
+ * Problem: whether there can be workers depends on the kernel, and one that cannot be interrupted would hold its
+ * rank for ever.
  *
- * Model: each worker tests what it needs before it works; unless all pass in time there are none, and the region says why. Later the host calls
- * exn_workers_check() at fixed intervals: a turn that has lasted from one call to the next is interrupted.
+ * Model: each worker tests what it needs before it works; unless all pass in time there are none, and the region
+ * says why. Later the host calls exn_workers_check() at fixed intervals: a turn that has lasted from one call to the
+ * next is interrupted.
  *
- * Limit: a worker that is not interrupted by MOST_SIGNALS signals ends the use of all of them; ranks then run in their own processes. */
+ * Limit: a worker that is not interrupted by MOST_SIGNALS signals ends the use of all of them; ranks then run in
+ * their own processes. */
 #define _GNU_SOURCE
 #include "runtime/exec/workers.h"
 
@@ -34,7 +37,7 @@
 static uint32_t ready; /* futex: workers that have passed their test */
 static uint32_t failed; /* one has not */
 
-/* -- starting -------------------------------------------------------------------------------------------------------------------------------- */
+/* -- starting ------------------------------------------------------------------------------------------------------ */
 /* A thread of the host, which has nothing of the C library's: neither its thread-local storage nor its stack. */
 WORKER_CODE static int carry(void *argument) {
   struct worker *worker = argument;
@@ -140,7 +143,8 @@ WORKER_CODE static uint64_t rank_cpu_ns(uint32_t rank) {
 static struct exn_texts texts;
 static struct exn_workers interface = {EXN_VERSION, &texts, exn_worker_wait, rank_cpu_ns};
 
-/* Makes the memory file of which ranks map pieces. It stays open as long as the host lives, which is how they find it. */
+/* Makes the memory file of which ranks map pieces. It stays open as long as the host lives, which is how they find
+   it. */
 static void make_texts(void) {
   const int file = memfd_create("exanet-texts", MFD_CLOEXEC);
   if (file < 0) return;
@@ -161,7 +165,7 @@ uintptr_t exn_workers_start(char **variables) {
   return 0;
 }
 
-/* -- supervising them ---------------------------------------------------------------------------------------------------------------------- */
+/* -- supervising them ---------------------------------------------------------------------------------------------- */
 bool exn_workers_run(void) {
   return exn_team.region && __atomic_load_n(&exn_team.region->workers, __ATOMIC_ACQUIRE) > 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Simulates a run in the process that hosts its packed ranks (simulator.h).
 //
-// Model: the order comes in a file in memory, and the record of the run replaces it there. The region says where the simulator is, so that who
-// watches over the run reads the record, or simulates itself when this process cannot.
+// Model: the order comes in a file in memory, and the record of the run replaces it there. The region says where the
+// simulator is, so that who watches over the run reads the record, or simulates itself when this process cannot.
 //
 // Limit: an exception ends the run, not the host: nothing is thrown out of here.
 #include "runtime/hosted/simulator.h"

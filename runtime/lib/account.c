@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What moves a rank's clock besides waiting.
  *
- * Model: the processor time that a thread has used between two calls of libexanet, times the run's factor, is what the program has computed.
- * It is added to the clock when the next call begins, before that call charges what it costs. Sleeps, and readings of the clock in a
- * loop, are added at the same place. Empty polls that turn out to have been work (nonblocking_polls.c) take a fixed step each.
+ * Model: the processor time that a thread has used between two calls of libexanet, times the run's factor, is what
+ * the program has computed. It is added to the clock when the next call begins, before that call charges what it
+ * costs. Sleeps, and readings of the clock in a loop, are added at the same place. Empty polls that turn out to have
+ * been work (nonblocking_polls.c) take a fixed step each.
  *
  * Limit: threads account for themselves; a thread that never calls libexanet moves no clock. */
 #include <sys/syscall.h>

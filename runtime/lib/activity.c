@@ -3,12 +3,14 @@
 //
 // Problem: time may pass once every thread waits, but each thread polls by itself, and none knows of the others' plans.
 //
-// Model: what happens is counted. A thread is idle if its poll for what it waits for has been empty since anything last happened. An epoch is
-// over when completions have been dealt with, when an MPI call ends that neither posted nor asked (it may have served another thread inside
-// the process), and when a wait was empty; a step of MPI_Test is over sooner, and counts only for those that ask. A thread that computes
-// may act for a given processor time since it was last seen here, and so may one that spins on memory.
+// Model: what happens is counted. A thread is idle if its poll for what it waits for has been empty since anything last
+// happened. An epoch is over when completions have been dealt with, when an MPI call ends that neither posted nor asked
+// (it may have served another thread inside the process), and when a wait was empty; a step of MPI_Test is over sooner,
+// and counts only for those that ask. A thread that computes may act for a given processor time since it was last seen
+// here, and so may one that spins on memory.
 //
-// Limit: a thread that sleeps in the kernel for no longer than EXN_ASLEEP_NS looks like one on a lock of the C library's, and may act.
+// Limit: a thread that sleeps in the kernel for no longer than EXN_ASLEEP_NS looks like one on a lock of the C
+// library's, and may act.
 #include "runtime/lib/ni.h"
 #include "runtime/lib/threads.h"
 
@@ -21,7 +23,7 @@
 static uint32_t epoch = 1, step = 1; /* a new epoch is a new step as well */
 static uint32_t long_waits; /* empty ones */
 
-/* -- moments ----------------------------------------------------------------------------------------------------------------------------- */
+/* -- moments ------------------------------------------------------------------------------------------------------- */
 static uint32_t next_of(uint32_t *count) {
   uint32_t next = __atomic_add_fetch(count, 1, __ATOMIC_ACQ_REL);
   if (next == 0) next = __atomic_add_fetch(count, 1, __ATOMIC_ACQ_REL); /* 0 is never */
@@ -75,7 +77,7 @@ bool exn_thread_is_idle(const struct exn_thread *thread) {
   return __atomic_load_n(&thread->idle_epoch, __ATOMIC_ACQUIRE) == now();
 }
 
-/* -- what others see ---------------------------------------------------------------------------------------------------------------------- */
+/* -- what others see ----------------------------------------------------------------------------------------------- */
 void exn_acts(struct exn_thread *me) {
   me->yields = 0;
   __atomic_add_fetch(&me->acts, 1, __ATOMIC_RELEASE);

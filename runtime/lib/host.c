@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The host's own clocks, locks and threads (host.h). Lowest layer: it uses nothing of this library.
  *
- * libc's functions follow the shim in the global search order, so the next definition after this library's is the system's. */
+ * libc's functions follow the shim in the global search order, so the next definition after this library's is the
+ * system's. */
 #define _GNU_SOURCE
 #include "runtime/lib/host.h"
 
@@ -29,7 +30,8 @@ static __attribute__((constructor)) void find_clock(void) {
   real_gettime = (gettime_function)exanet_real(&slot, "clock_gettime", NULL);
 }
 
-/* Signal handlers and constructors may call it: no lock, no allocation; before its libc function is known it asks the kernel. */
+/* Signal handlers and constructors may call it: no lock, no allocation; before its libc function is known it asks
+   the kernel. */
 int exanet_system_clock(clockid_t clock, struct timespec *out) {
   return real_gettime != NULL ? real_gettime(clock, out) : (int)syscall(SYS_clock_gettime, clock, out);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Declares what the clock shim and the provider may ask of libexanet beyond its public interface. Same shared object, so no ABI promise.
+ * Declares what the clock shim and the provider may ask of libexanet beyond its public interface. Same shared
+ * object, so no ABI promise.
  *
- * Contract: calls that take the interface want what serialises calls on it, as in exanet.h, except readings of the clock and what concerns
- * threads. Whatever is not declared here or in host.h is libexanet's own. */
+ * Contract: calls that take the interface want what serialises calls on it, as in exanet.h, except readings of the
+ * clock and what concerns threads. Whatever is not declared here or in host.h is libexanet's own. */
 #ifndef EXANET_LIB_INTERNAL_H
 #define EXANET_LIB_INTERNAL_H
 
@@ -19,11 +20,13 @@ extern __thread __attribute__((tls_model("initial-exec"))) int exanet_mpi_depth;
 /* Set on threads that belong to the MPI library (progress threads, PMIx): their clocks stay real. */
 extern __thread __attribute__((tls_model("initial-exec"))) int exanet_helper_thread;
 
-/* Inside MPI_Test, MPI_Iprobe and their kin an empty poll costs one short fixed step instead of waiting for the next arrival. Nests; per thread. */
+/* Inside MPI_Test, MPI_Iprobe and their kin an empty poll costs one short fixed step instead of waiting for the next
+   arrival. Nests; per thread. */
 void exanet_testing_begin(void);
 void exanet_testing_end(void);
 
-/* Profile of MPI calls: `call` is an index into the shim's table of names (< EXANET_MPI_CALLS). Nested calls count for the outermost. */
+/* Profile of MPI calls: `call` is an index into the shim's table of names (< EXANET_MPI_CALLS). Nested calls count
+   for the outermost. */
 #define EXANET_MPI_CALLS 192
 enum exanet_call_kind {
   EXANET_CALL_PLAIN,
@@ -44,7 +47,8 @@ uint64_t exanet_computed_ps(const struct exanet_ni *ni);
 void exanet_uncounted_begin(struct exanet_ni *ni);
 void exanet_uncounted_end(struct exanet_ni *ni);
 
-/* The program asked for several threads (MPI_THREAD_MULTIPLE or FI_THREAD_SAFE): polls then yield to the process's other threads. */
+/* The program asked for several threads (MPI_THREAD_MULTIPLE or FI_THREAD_SAFE): polls then yield to the process's
+   other threads. */
 void exanet_set_multithreaded(struct exanet_ni *ni);
 
 /* With several threads, inside MPI: the calling thread spins for what another one does. */
@@ -67,7 +71,8 @@ struct exn_thread;
 struct exn_thread *exanet_thread_expect(void);
 void exanet_thread_begins(struct exn_thread *thread);
 void exanet_thread_expect_no_more(struct exn_thread *thread);
-/* Who posts an operation, NULL where the rank has one thread; and that the operation has completed, in whichever thread's poll. */
+/* Who posts an operation, NULL where the rank has one thread; and that the operation has completed, in whichever
+   thread's poll. */
 struct exn_thread *exanet_thread_posting(void);
 void exanet_thread_has_news(struct exn_thread *thread);
 /* The same in virtual time. */
@@ -80,19 +85,20 @@ void exanet_thread_blocks(bool asleep);
 void exanet_thread_yields(void);
 /* The calling thread belongs to the MPI library. */
 void exanet_thread_is_helper(void);
-/* After a poll, without the interface's lock: lets other threads go first if the poll returned nothing because they have work, and
- * the caller gets to no better place for it. */
+/* After a poll, without the interface's lock: lets other threads go first if the poll returned nothing because they
+ * have work, and the caller gets to no better place for it. */
 void exanet_step_aside(void);
 /* Whether another thread of this process computes or is in an MPI call; costs some microseconds. */
 int exanet_other_threads_busy(void);
 
-/* Clock reads: returns the virtual clock in ps; after 1000 reads in a row without any other libexanet call each read adds 100 ns,
- * so that a program that spins on the clock gets on. */
+/* Clock reads: returns the virtual clock in ps; after 1000 reads in a row without any other libexanet call each read
+ * adds 100 ns, so that a program that spins on the clock gets on. */
 uint64_t exanet_clock_read(struct exanet_ni *ni);
 /* The same clock as it stands; in any phase, and free. */
 uint64_t exanet_clock_peek(const struct exanet_ni *ni);
 
-/* The program's time before exanet_start(): each rank notes its own; from its return on the furthest of all ranks' is known. */
+/* The program's time before exanet_start(): each rank notes its own; from its return on the furthest of all ranks'
+   is known. */
 void exanet_note_before(struct exanet_ni *ni, uint64_t ps);
 uint64_t exanet_before_ps(const struct exanet_ni *ni);
 
@@ -101,8 +107,8 @@ uint32_t exanet_node(const struct exanet_ni *ni);
 uint32_t exanet_node_of(const struct exanet_ni *ni, uint32_t rank);
 bool exanet_shares_nodes(const struct exanet_ni *ni);
 
-/* Whether the run chose how programs broadcast, and that routers copy what they send, between the endpoints EXANET_COPIES; and what a rank
- * has to do in one. The answer takes no virtual time. */
+/* Whether the run chose how programs broadcast, and that routers copy what they send, between the endpoints
+ * EXANET_COPIES; and what a rank has to do in one. The answer takes no virtual time. */
 #define EXANET_COPIES 0
 #define EXANET_GROUP (1u << 31) /* in a rank's place: with the number of a group of ranks */
 struct exn_tree_question;
@@ -110,8 +116,8 @@ bool exanet_bcast_is_chosen(const struct exanet_ni *ni);
 bool exanet_bcast_is_copied(const struct exanet_ni *ni);
 void exanet_ask_tree(struct exanet_ni *ni, struct exn_tree_question *question);
 
-/* What waits for a completion of exanet_reduce(), exanet_reduction_open(), or at the endpoint EXANET_COPIES: its cookie is its address.
- * (runtime/provider) */
+/* What waits for a completion of exanet_reduce(), exanet_reduction_open(), or at the endpoint EXANET_COPIES: its
+ * cookie is its address. (runtime/provider) */
 struct exanet_awaited {
   bool done;
   int32_t status;
@@ -125,6 +131,7 @@ uint32_t exanet_offloaded(const struct exanet_ni *ni);
 /* MPI_Abort(code) was called: notifies the simulator, which ends the run and reports it. */
 void exanet_abort(struct exanet_ni *ni, int code);
 
-/* A forked child is no rank: drops the interface without touching the region. exanet_process_ni() returns NULL in this process from then on. */
+/* A forked child is no rank: drops the interface without touching the region. exanet_process_ni() returns NULL in
+   this process from then on. */
 void exanet_forget(void);
 #endif

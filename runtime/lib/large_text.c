@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Large pages for the code of packed ranks.
 //
-// Problem: each packed rank has the MPI library at an address of its own. It is one copy in memory, but 64 ranks that take turns on a core need the translations
-// of 64 copies: a hundred pages of 4 KiB each, far more than a processor keeps.
+// Problem: each packed rank has the MPI library at an address of its own. It is one copy in memory, but 64 ranks that
+// take turns on a core need the translations of 64 copies: a hundred pages of 4 KiB each, far more than a processor
+// keeps.
 //
-// Model: the beginning of a shared object up to the first page that is written to (headers, code, constants) is the same in all ranks, and in its file. The first rank that
-// finds such an object copies it into a memory file of the host's, in pages of 2 MiB, and every rank maps that over its own. The mapping is private:
-// a rank that changes its code, or its debugger, does so for itself.
+// Model: the beginning of a shared object up to the first page that is written to (headers, code, constants) is the
+// same in all ranks, and in its file. The first rank that finds such an object copies it into a memory file of the
+// host's, in pages of 2 MiB, and every rank maps that over its own. The mapping is private: a rank that changes its
+// code, or its debugger, does so for itself.
 //
-// Left as they are: objects that do not begin at a multiple of 2 MiB (Linux places files of that size so on ext4 and XFS from 6.7 on), that are shorter, that are
-// relocated in their code, or changed in any way before MPI_Init, or larger than EXN_MOST_TEXT_BYTES; and all of them where the kernel makes no such pages (MADV_COLLAPSE, Linux 6.1) or does not
-// report one mapping (PROCMAP_QUERY, 6.11).
+// Left as they are: objects that do not begin at a multiple of 2 MiB (Linux places files of that size so on ext4 and
+// XFS from 6.7 on), that are shorter, that are relocated in their code, or changed in any way before MPI_Init, or
+// larger than EXN_MOST_TEXT_BYTES; and all of them where the kernel makes no such pages (MADV_COLLAPSE, Linux 6.1) or
+// does not report one mapping (PROCMAP_QUERY, 6.11).
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
@@ -39,7 +42,8 @@ struct object {
   uint64_t bytes;  // whole large pages
 };
 
-// Of an object at such a place: its large pages of which nothing is written. They may reach into what its loader has reserved and left empty.
+// Of an object at such a place: its large pages of which nothing is written. They may reach into what its loader has
+// reserved and left empty.
 static struct object find_text(const struct dl_phdr_info *info) {
   const struct object none = {0};
   uint64_t read_only = 0, written = UINT64_MAX;
@@ -118,7 +122,8 @@ static const struct exn_text *find_copy(struct exn_texts *texts, int memory, int
   return NULL;
 }
 
-// As ioctl(2) PROCMAP_QUERY of /proc/self/maps has it (Linux 6.11): one mapping, found by an address in it, at once however many there are.
+// As ioctl(2) PROCMAP_QUERY of /proc/self/maps has it (Linux 6.11): one mapping, found by an address in it, at once
+// however many there are.
 struct mapping {
   uint64_t size, query_flags, query_address;
   uint64_t begin, end, flags, page_size, offset, inode;
@@ -134,7 +139,8 @@ static bool find_mapping(int maps, uint64_t address, struct mapping *m) {
   return ioctl(maps, QUERY_MAPPING, m) == 0;
 }
 
-// From `begin` to `end` it is mapped with these flags alone, from that place of the file on; with none, only of that file.
+// From `begin` to `end` it is mapped with these flags alone, from that place of the file on; with none, only of that
+// file.
 static bool is_mapped(int maps, const struct mapping *of, uint64_t begin, uint64_t end, uint64_t flags,
                       uint64_t offset) {
   struct mapping m;
@@ -195,8 +201,8 @@ static int share(struct dl_phdr_info *info, size_t size, void *argument) {
   const int file = open(info->dlpi_name, O_RDONLY | O_CLOEXEC);
   struct stat status;
   char head[PAGE];
-  // Nothing of it is read before it is known to be there. Then it is still the file that was loaded, as far as its first page says: headers, and where
-  // it was built.
+  // Nothing of it is read before it is known to be there. Then it is still the file that was loaded, as far as its
+  // first page says: headers, and where it was built.
   if (file >= 0 && fstat(file, &status) == 0 && is_as_loaded(search->maps, info, &object, status.st_ino) &&
       is_as_in_file(&object) && pread(file, head, sizeof head, 0) == (ssize_t)sizeof head &&
       memcmp(head, object.begins, sizeof head) == 0) {

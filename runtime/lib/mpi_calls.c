@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Begins and ends the program's MPI calls. The outermost call of a thread counts in the profile, decides how often the library may look at
- * the network before its polls wait (nonblocking_polls.c), and takes part in the turns of the rank's threads (turns.c). */
+ * Begins and ends the program's MPI calls. The outermost call of a thread counts in the profile, decides how often
+ * the library may look at the network before its polls wait (nonblocking_polls.c), and takes part in the turns of
+ * the rank's threads (turns.c). */
 #include "exanet/mpi_calls.h"
 
 #include "runtime/lib/ni.h"

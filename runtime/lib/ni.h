@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * libexanet's own state, one per process, and what its files offer each other.
  *
- * Files stand in layers, and use only those below: host, state, large_text | table, tasks | activity, sleep | account, token, tree | nonblocking_polls, timed_sleeps |
- * clock, turns | mpi_calls, poll | work | region. tests/unit/test_includes.py sees that nothing points upward. */
+ * Files stand in layers, and use only those below: host, state, large_text | table, tasks | activity, sleep |
+ * account, token, tree | nonblocking_polls, timed_sleeps | clock, turns | mpi_calls, poll | work | region.
+ * tests/unit/test_includes.py sees that nothing points upward. */
 #ifndef EXANET_LIB_NI_H
 #define EXANET_LIB_NI_H
 
@@ -66,10 +67,11 @@ struct exanet_ni {
   uint32_t local_head, local_count, local_size;
   uint32_t endpoints; /* endpoint numbers handed out */
   uint64_t next_key;
-  /* computed in the present MPI call since it last posted or found something; of what was computed so far, that which a wait has swallowed */
+  /* computed in the present MPI call since it last posted or found something; of what was computed so far, that
+     which a wait has swallowed */
   uint64_t idle_ps, swallowed_ps;
-  uint64_t
-      pending_ps; /* slept, or gone by in reading the clock: added to the clock by the next call (threads may do so at once) */
+  /* slept, or gone by in reading the clock: added to the clock by the next call (threads may do so at once) */
+  uint64_t pending_ps;
 };
 
 static inline bool exn_virtual(const struct exanet_ni *ni) {

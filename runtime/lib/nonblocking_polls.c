@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Non-blocking polls: empty polls that do not wait.
 //
-// Problem: an empty poll says that the caller waits for the network, unless it also gets on without it. MPI libraries do. Many
-// calls poll the network once before they check whether they are done. What a rank asks of its own window (a lock, an accumulate)
-// goes through a queue in its memory, which MPICH serves one entry at a time between two polls of the network.
+// Problem: an empty poll says that the caller waits for the network, unless it also gets on without it. MPI libraries
+// do. Many calls poll the network once before they check whether they are done. What a rank asks of its own window (a
+// lock, an accumulate) goes through a queue in its memory, which MPICH serves one entry at a time between two polls of
+// the network.
 //
-// Model: an MPI call may poll the network some times before its polls wait. What it did meanwhile shows afterwards. Non-blocking
-// polls that end in a wait were part of it and take no time of their own. Those after which the call posts something or returns
-// were work, and take one step of MPI_Test each. A call that waits for messages has no other work as long as the rank has used no
-// window, and its polls wait at once: each poll is a round of the MPI library's progress.
+// Model: an MPI call may poll the network some times before its polls wait. What it did meanwhile shows afterwards.
+// Non-blocking polls that end in a wait were part of it and take no time of their own. Those after which the call posts
+// something or returns were work, and take one step of MPI_Test each. A call that waits for messages has no other work
+// as long as the rank has used no window, and its polls wait at once: each poll is a round of the MPI library's
+// progress.
 //
-// Limit: a one-sided call with more steps of its own than non-blocking polls (an accumulate of several hundred kB on the rank's
-// own memory) waits in between, for a window of poll.c each time.
+// Limit: a one-sided call with more steps of its own than non-blocking polls (an accumulate of several hundred kB on
+// the rank's own memory) waits in between, for a window of poll.c each time.
 #include "runtime/lib/ni.h"
 
 #define EXN_PLAIN_POLLS 2u
@@ -56,8 +58,8 @@ void exn_add_nonblocking(struct exanet_ni *ni) {
   exn_polls.nonblocking_left = again < EXN_MOST_NONBLOCKING_POLLS ? (uint32_t)again : EXN_MOST_NONBLOCKING_POLLS;
 }
 
-/* Or a program that asks again and again in such calls would leave the others behind for ever. What the poll then does must not depend on how much the
- * simulator has already said. */
+/* Or a program that asks again and again in such calls would leave the others behind for ever. What the poll then
+ * does must not depend on how much the simulator has already said. */
 bool exn_catch_up(struct exanet_ni *ni) {
   if (!ni->ahead) return false;
   ni->ahead = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When does an empty poll wait, and when does it return at once? What a rank does without the network must cost little virtual time, must not
-// be taken for a deadlock, and must not keep the others from theirs.
+// When does an empty poll wait, and when does it return at once? What a rank does without the network must cost little
+// virtual time, must not be taken for a deadlock, and must not keep the others from theirs.
 #include <doctest/doctest.h>
 
 #include "runtime/coordinator/forked_ranks.hpp"

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completions, and what an empty poll means in virtual time.
 //
-// A poll that finds something returns it at once. The first empty poll after that, or after something was posted, is free, because MPI
-// libraries read a queue until it is empty; of a rank that has begun nonblocking collectives so are some more after something was
-// found, because Open MPI goes on with them between polls, a step at each, and sees that one is over after its last step. The next one
-// waits: until the next completion's time, but no further than a window that doubles with each empty poll, because the caller may
-// also wait for something that is not the network. Inside MPI_Test and its kin a poll is a question, not a wait: it takes one short
-// fixed step. Other MPI calls poll some times before they wait (nonblocking_polls.c).
+// A poll that finds something returns it at once. The first empty poll after that, or after something was posted, is
+// free, because MPI libraries read a queue until it is empty; of a rank that has begun nonblocking collectives so are
+// some more after something was found, because Open MPI goes on with them between polls, a step at each, and sees that
+// one is over after its last step. The next one waits: until the next completion's time, but no further than a window
+// that doubles with each empty poll, because the caller may also wait for something that is not the network. Inside
+// MPI_Test and its kin a poll is a question, not a wait: it takes one short fixed step. Other MPI calls poll some times
+// before they wait (nonblocking_polls.c).
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -143,7 +144,8 @@ static int take(struct exanet_ni *ni, struct exanet_completion *out, int max) {
   return n;
 }
 
-/* Moves the clock to the next completion or to `until`, whichever is earlier; asks the simulator unless it has already said enough. */
+/* Moves the clock to the next completion or to `until`, whichever is earlier; asks the simulator unless it has
+   already said enough. */
 static void wait_until(struct exanet_ni *ni, uint64_t until, bool blocking) {
   if (exanet_program_threads()) {
     exn_let_woken_go_first();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens the simulated network interface: maps the region that EXANET_NI names, and becomes the rank that EXANET_RANK says.
+// Opens the simulated network interface: maps the region that EXANET_NI names, and becomes the rank that EXANET_RANK
+// says.
 //
-// Model: one interface a process, counted. Who opens it first reports to the simulator that the rank is there, and says how its memory may be
-// reached and its thread be scheduled. Highest layer of libexanet: it uses the others.
+// Model: one interface a process, counted. Who opens it first reports to the simulator that the rank is there, and says
+// how its memory may be reached and its thread be scheduled. Highest layer of libexanet: it uses the others.
 //
 // Limit: the region stays mapped until the process ends, since threads of the MPI library may still read the clock.
 #define _GNU_SOURCE
@@ -65,9 +66,11 @@ int exanet_open(struct exanet_ni **out) {
                            .rank = (uint32_t)number,
                            .opened = 1,
                            .next_key = 1};
-  /* The simulator moves bulk data in and out of this process; where the kernel restricts that to relatives, say that it may. */
+  /* The simulator moves bulk data in and out of this process; where the kernel restricts that to relatives, say that
+     it may. */
   prctl(PR_SET_PTRACER, region->simulator_pid, 0, 0, 0);
-  /* A rank that wakes another goes to sleep right after: being preempted in between would cost a context switch for nothing. */
+  /* A rank that wakes another goes to sleep right after: being preempted in between would cost a context switch for
+     nothing. */
   sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
   exn_find_workers(ni);
   ni->clock_ps = ni->slot->clock_ps;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hands the processor over.
 //
-// Problem: ranks take turns many times per simulated microsecond, and each switch by way of the simulator would cost two.
+// Problem: ranks take turns many times per simulated microsecond, and each switch by way of the simulator would cost
+// two.
 //
-// Model: a rank that waits in virtual time sleeps on a futex, wakes the next rank that is due, and the last one to sleep wakes the
-// simulator. Packed ranks with one thread lay their registers down for their host's workers instead (switch.h).
+// Model: a rank that waits in virtual time sleeps on a futex, wakes the next rank that is due, and the last one to
+// sleep wakes the simulator. Packed ranks with one thread lay their registers down for their host's workers instead
+// (switch.h).
 //
 // Limit: a sleep ends by a turn or with the run. It has no time limit of its own in the host's time.
 #define _GNU_SOURCE
@@ -76,7 +78,8 @@ static bool sleeps_on_worker(const struct exanet_ni *ni, uint32_t turn) {
 void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool blocking) {
   struct exn_rank *slot = ni->slot;
   const bool counted = exn_virtual(ni);
-  /* Counted, not flagged: a rank that has handed over may be let run again before it comes to wait, and must wait for just that. */
+  /* Counted, not flagged: a rank that has handed over may be let run again before it comes to wait, and must wait
+     for just that. */
   const uint32_t turn = slot->turn;
   slot->clock_ps = ni->clock_ps;
   slot->deadline_ps = deadline_ps;
@@ -91,8 +94,9 @@ void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool 
     exn_kick(ni);
   else if (!sleeps_on_worker(ni, turn))
     hand_over(ni);
-  /* No time limit, whose timer would cost as much as a cache miss or two each time: a simulator that ends gives everybody a last turn, and one
-   * that is killed takes the ranks with it, since exanet-exec dies with its parent and the rank with exanet-exec. */
+  /* No time limit, whose timer would cost as much as a cache miss or two each time: a simulator that ends gives
+   * everybody a last turn, and one that is killed takes the ranks with it, since exanet-exec dies with its parent
+   * and the rank with exanet-exec. */
   exn_exit_if_stopped(ni);
   for (uint32_t now; exn_is_same_turn(now = __atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE), turn);)
     futex_wait(&slot->turn, now, NULL);
@@ -104,8 +108,9 @@ void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool 
 
 bool exn_free_wait(struct exanet_ni *ni) {
   exn_kick(ni);
-  /* Many ranks start up on few processors, and what they wait for is often another rank: get out of its way. What comes from the network wakes
-   * them, so they look after all else the less often the more they are: 64,000 looks a second of up to 3,000 ranks together. */
+  /* Many ranks start up on few processors, and what they wait for is often another rank: get out of its way. What
+   * comes from the network wakes them, so they look after all else the less often the more they are: 64,000 looks a
+   * second of up to 3,000 ranks together. */
   const long patient = 500000L * (1 + ni->region->ranks / 32);
   const struct timespec limit = {.tv_nsec = ni->idle_polls < 20 ? 20000 : patient < 50000000 ? patient : 50000000};
   futex_wait(&ni->slot->wake, 0, &limit);

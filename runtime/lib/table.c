@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of the program's threads (threads.h): an entry for each thread that has created others or has come to libexanet.
+// The table of the program's threads (threads.h): an entry for each thread that has created others or has come to
+// libexanet.
 //
 // Limit: EXN_MOST_THREADS entries. A thread without one takes no turns, and nobody waits for it.
 #define _GNU_SOURCE

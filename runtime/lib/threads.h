@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program's threads, as those of one rank know of each other.
 //
-// Contract: each thread writes its own entry unless said otherwise; others read it. The files stand one above the other: table and
-// tasks, activity, token, timed_sleeps, turns.
+// Contract: each thread writes its own entry unless said otherwise; others read it. The files stand one above the
+// other: table and tasks, activity, token, timed_sleeps, turns.
 #ifndef EXANET_LIB_THREADS_H
 #define EXANET_LIB_THREADS_H
 
@@ -35,20 +35,20 @@ struct exn_thread {
   bool in_place; /* asleep in libexanet, and yet at work: in virtual time, or until others have gone first */
   bool blind; /* has spun without a poll: another one may hold a lock that it polls under */
   bool in_poll; /* waits for the token there, maybe with a lock that is not seen here */
-  uint32_t
-      held; /* stopped by a signal where only what it has posted itself can help it: empty waits until then, 1 more; 0: not so */
+  /* stopped by a signal where only what it has posted itself can help it: empty waits until then, 1 more; 0: not so */
+  uint32_t held;
   bool news; /* of that something has completed; whoever polls */
   bool queued; /* waits for the token; the token's lock */
   bool checks; /* and checks the one that has it, at short intervals; the same lock */
   uint32_t go; /* futex: one more each time that it is given the token */
   uint32_t idle_epoch, idle_step; /* of its last empty poll (activity.c) */
   uint32_t acts; /* one more each time that it does something that is seen here */
-  uint32_t
-      seen_acts; /* those when another thread first saw it at work, its processor time and the epoch then; the token's lock */
+  /* those when another thread first saw it at work, its processor time and the epoch then; the token's lock */
+  uint32_t seen_acts;
   uint32_t seen_epoch;
   uint64_t seen_ns;
-  uint64_t slept_ns,
-      slept_since; /* its processor time when another thread first saw it asleep, and the host's time; the token's lock */
+  /* its processor time when another thread first saw it asleep, and the host's time; the token's lock */
+  uint64_t slept_ns, slept_since;
   uint32_t timed_sleep; /* enum exn_timed_sleep; also whoever wakes it; futex */
   uint64_t sleep_until_ps; /* on the rank's clock */
   uint32_t yields; /* outside MPI, since it last did anything else that is seen here */
@@ -58,7 +58,7 @@ struct exn_thread {
 
 #define EXN_COMING ((pid_t) - 1)
 
-/* -- tasks.c: what the kernel says ------------------------------------------------------------------------------------------------------- */
+/* -- tasks.c: what the kernel says --------------------------------------------------------------------------------- */
 /* Whether the kernel has it on a processor, or waiting for one or for its memory. */
 bool exn_thread_runs(pid_t tid);
 uint64_t exn_thread_ns(pid_t tid); /* its processor time */
@@ -68,7 +68,7 @@ bool exn_task_sleeps_on_futex(pid_t tid);
 uint64_t exn_host_ns(void);
 uint64_t exn_host_coarse_ns(void); /* to some milliseconds, for less */
 
-/* -- table.c ----------------------------------------------------------------------------------------------------------------------------- */
+/* -- table.c ------------------------------------------------------------------------------------------------------- */
 extern struct exn_thread exn_threads[EXN_MOST_THREADS];
 extern struct exn_thread *exn_token_holder; /* NULL: nobody; token.c */
 extern __thread __attribute__((tls_model("initial-exec"))) struct exn_thread *exn_me; /* NULL: it has no entry yet */
@@ -82,7 +82,7 @@ static inline bool exn_token_is_with(const struct exn_thread *me) {
   return __atomic_load_n(&exn_token_holder, __ATOMIC_ACQUIRE) == me;
 }
 
-/* -- activity.c -------------------------------------------------------------------------------------------------------------------------- */
+/* -- activity.c ---------------------------------------------------------------------------------------------------- */
 void exn_begin_epoch(void);
 void exn_set_idle(struct exn_thread *me); /* its poll was empty */
 void exn_set_busy(struct exn_thread *me);
@@ -90,14 +90,15 @@ void exn_set_held(struct exn_thread *me); /* until its own operations complete, 
 void exn_acts(struct exn_thread *me); /* it does something that others see */
 bool exn_thread_only_yields(const struct exn_thread *thread); /* it spins outside MPI, and lets others go first */
 bool exn_thread_spins_idly(const struct exn_thread *thread); /* inside MPI, without the token */
-/* It runs, is not in the queue for the token, and has not yet computed or spun for longer than others wait. The token's lock is held. */
+/* It runs, is not in the queue for the token, and has not yet computed or spun for longer than others wait. The
+   token's lock is held. */
 bool exn_thread_may_act(struct exn_thread *thread, uint64_t limit_ns);
 /* Stopped by a signal, and nothing that it has posted has completed since. */
 bool exn_thread_is_held(const struct exn_thread *thread);
 /* Whether it has polled for what it waits for since anything last happened. */
 bool exn_thread_is_idle(const struct exn_thread *thread);
 
-/* -- token.c: one of a rank's threads at a time is inside MPI, in an order that the host has no part in ---------------------------------- */
+/* -- token.c: one of a rank's threads at a time is inside MPI, in an order that the host has no part in ------------ */
 #define EXN_HOLD_SIGNAL (SIGRTMAX - 3) /* stops a thread that has lost the token, and spins; turns.c handles it */
 void exn_token_lock(void);
 void exn_token_unlock(void);

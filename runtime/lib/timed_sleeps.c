@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sleeping in a rank of several threads.
 //
-// Problem: threads of a rank share its clock. One that sleeps must neither move it under the feet of another one that is in the middle of a
-// message, nor sleep on when the others' waiting has brought the clock to its time.
+// Problem: threads of a rank share its clock. One that sleeps must neither move it under the feet of another one that
+// is in the middle of a message, nor sleep on when the others' waiting has brought the clock to its time.
 //
-// Model: a thread that sleeps waits until a time of the rank's clock, on a futex. The clock comes there in one of two ways. A thread that
-// waits in MPI goes no further than the end of the earliest sleep, and wakes who is due. If none does, and all others wait as well, in the
-// kernel or asleep, whoever sleeps for the shortest time moves the clock itself. Who has been woken goes first: time does not pass until it
-// sleeps again, waits for something, or has computed for EXN_WOKEN_LIMIT_NS. The same holds for a thread that has just been created. So a
-// thread that sleeps in a loop beside one that communicates does so at the same moments in every run.
+// Model: a thread that sleeps waits until a time of the rank's clock, on a futex. The clock comes there in one of two
+// ways. A thread that waits in MPI goes no further than the end of the earliest sleep, and wakes who is due. If none
+// does, and all others wait as well, in the kernel or asleep, whoever sleeps for the shortest time moves the clock
+// itself. Who has been woken goes first: time does not pass until it sleeps again, waits for something, or has computed
+// for EXN_WOKEN_LIMIT_NS. The same holds for a thread that has just been created. So a thread that sleeps in a loop
+// beside one that communicates does so at the same moments in every run.
 //
-// Limits: a thread that spins on memory, or on a file, until a sleeping one has done something looks like one that computes: the clock moves
-// after EXN_SPIN_LIMIT_NS. One that yields meanwhile, again and again, is seen to wait. A thread that something of the real world wakes (a file, a signal) and that then sleeps may be woken late, by the end of what
-// another one is waiting for at that time.
+// Limits: a thread that spins on memory, or on a file, until a sleeping one has done something looks like one that
+// computes: the clock moves after EXN_SPIN_LIMIT_NS. One that yields meanwhile, again and again, is seen to wait. A
+// thread that something of the real world wakes (a file, a signal) and that then sleeps may be woken late, by the end
+// of what another one is waiting for at that time.
 #define _GNU_SOURCE
 #include <limits.h>
 #include <linux/futex.h>
@@ -156,7 +158,8 @@ static bool all_others_wait(const struct exanet_ni *ni) {
 
 static bool is_next(const struct exn_thread *me) { return me->sleep_until_ps <= exn_next_sleep_end(); }
 
-/* Not at the first look: for some microseconds a thread also sleeps on a lock of the C library's. Returns whether all others waited. */
+/* Not at the first look: for some microseconds a thread also sleeps on a lock of the C library's. Returns whether
+   all others waited. */
 static bool try_to_move_clock(struct exanet_ni *ni, const struct exn_thread *me, bool patient, bool waited_before) {
   bool all_wait = false;
   exanet_system_lock(&lock);

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The token: which of a rank's threads is inside MPI.
 //
-// Problem: threads of a rank share its clock, and each call moves it. If the host decided which of two threads comes first, no run would repeat;
-// and threads that spin for a lock or for each other's completions would take the processors from the ranks that they wait for.
+// Problem: threads of a rank share its clock, and each call moves it. If the host decided which of two threads comes
+// first, no run would repeat; and threads that spin for a lock or for each other's completions would take the
+// processors from the ranks that they wait for.
 //
 // Model: a thread that enters an MPI call takes the token, and keeps it, also outside MPI, until its
 // polls are empty while others have something to do, or until it sleeps.
-// The next one is of those that wait for it the first in the order of their creation, counted from the one that had it last; those that have
-// something to do come before those that only poll again. It is handed on when no other thread is on its way there. The others sleep meanwhile.
+// The next one is of those that wait for it the first in the order of their creation, counted from the one that had it
+// last; those that have something to do come before those that only poll again. It is handed on when no other thread is
+// on its way there. The others sleep meanwhile.
 //
-// A thread that sleeps in the kernel without a word, or computes for long, loses the token: those that wait check it at growing
-// intervals. So a program whose threads wait for each other by any means gets on, if not always in the same order.
+// A thread that sleeps in the kernel without a word, or computes for long, loses the token: those that wait check it at
+// growing intervals. So a program whose threads wait for each other by any means gets on, if not always in the same
+// order.
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <sys/syscall.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the simulator for this rank's part of a broadcast. Meanwhile the rank counts as running, so no virtual time passes.
+// Asks the simulator for this rank's part of a broadcast. Meanwhile the rank counts as running, so no virtual time
+// passes.
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <sys/syscall.h>

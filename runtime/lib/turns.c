@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns: which of a rank's threads goes on inside MPI.
 //
-// Time may pass once every thread waits: it sleeps in the kernel (a lock, a join, a timer), or it is idle (activity.c), which it says here by a
-// poll or a spin. A thread that asks goes before one that waits, or the steps of its loop would be as long as the other's wait.
+// Time may pass once every thread waits: it sleeps in the kernel (a lock, a join, a timer), or it is idle (activity.c),
+// which it says here by a poll or a spin. A thread that asks goes before one that waits, or the steps of its loop would
+// be as long as the other's wait.
 //
-// The token (token.c) says which of the threads is inside MPI. The one that has it and whose polls are empty while another one has something
-// to do returns at once, and steps aside at the library's next yield, or when it leaves its last lock, or with its next call. If it polls
-// again before, and holds a lock that is seen here, it keeps that over all of its polls, and who wants it or the token waits as well. If it holds
-// none, it may have one of the library's own making (Open MPI 4 polls under a spin lock, and its blocking sends do nothing but poll): it steps
-// aside in its poll, and those that then spin for the lock without polling are stopped by a signal until it is their turn again. That comes
-// when something of theirs has completed, if their call has posted anything (a blocking send or receive); it would take sixteen threads, of
-// which one polls, a signal and two switches each to look at what came for one of them. A wait that was long and empty is everybody's turn.
+// The token (token.c) says which of the threads is inside MPI. The one that has it and whose polls are empty while
+// another one has something to do returns at once, and steps aside at the library's next yield, or when it leaves its
+// last lock, or with its next call. If it polls again before, and holds a lock that is seen here, it keeps that over
+// all of its polls, and who wants it or the token waits as well. If it holds none, it may have one of the library's own
+// making (Open MPI 4 polls under a spin lock, and its blocking sends do nothing but poll): it steps aside in its poll,
+// and those that then spin for the lock without polling are stopped by a signal until it is their turn again. That
+// comes when something of theirs has completed, if their call has posted anything (a blocking send or receive); it
+// would take sixteen threads, of which one polls, a signal and two switches each to look at what came for one of them.
+// A wait that was long and empty is everybody's turn.
 //
-// A thread that computes goes first for EXN_COMPUTE_LIMIT_NS of its processor time, and so does one that spins on memory; then time passes in spite
-// of it, until it is next seen here.
+// A thread that computes goes first for EXN_COMPUTE_LIMIT_NS of its processor time, and so does one that spins on
+// memory; then time passes in spite of it, until it is next seen here.
 //
-// Limit: threads of a program that calls libfabric without MPI have no token. One that finds others at work yields or sleeps for a while.
+// Limit: threads of a program that calls libfabric without MPI have no token. One that finds others at work yields or
+// sleeps for a while.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -68,7 +72,7 @@ void exn_dealt_with(void) {
   exn_begin_epoch();
 }
 
-/* -- MPI calls ---------------------------------------------------------------------------------------------------------------------------- */
+/* -- MPI calls ----------------------------------------------------------------------------------------------------- */
 void exn_thread_enters_mpi(struct exanet_ni *ni, bool asks) {
   struct exn_thread *me = exn_own_thread();
   if (!me) return;
@@ -99,7 +103,7 @@ void exn_thread_leaves_mpi(void) {
   exn_acts(me);
 }
 
-/* -- inside MPI: waiting, and letting others go first ---------------------------------------------------------------------------------------- */
+/* -- inside MPI: waiting, and letting others go first -------------------------------------------------------------- */
 static bool takes_turns(void) { return exn_me && exn_me->in_mpi && exn_in_mpi(); }
 
 static void let_others_go_first(void) {
@@ -156,7 +160,8 @@ void exanet_thread_blocks(bool asleep) {
   if (asleep) exn_token_give(me);
 }
 
-/* It waits for something that another thread has to do. Those that have polled since have let others go first already. */
+/* It waits for something that another thread has to do. Those that have polled since have let others go first
+   already. */
 void exanet_thread_spins(void) {
   if (!takes_turns()) return;
   if (!polled) {
@@ -235,7 +240,7 @@ void exanet_step_aside(void) {
     syscall(SYS_nanosleep, &step_aside, NULL);
 }
 
-/* -- holding those that spin -------------------------------------------------------------------------------------------------------------- */
+/* -- holding those that spin --------------------------------------------------------------------------------------- */
 static void hold(int signal) {
   (void)signal;
   const int kept = errno;

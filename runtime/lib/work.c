@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Posts work: each call charges what it costs the processor, stamps a descriptor with the rank's clock and puts it into the ring.
+// Posts work: each call charges what it costs the processor, stamps a descriptor with the rank's clock and puts it into
+// the ring.
 //
-// Problem: the simulator handles descriptors in the order of virtual time, so what a call costs must be on the clock before the descriptor is
-// seen, and a full ring must not cost virtual time.
+// Problem: the simulator handles descriptors in the order of virtual time, so what a call costs must be on the clock
+// before the descriptor is seen, and a full ring must not cost virtual time.
 //
-// Model: the costs are the machine file's, from the region: stores of words to the interface, the start of an RDMA transfer, a bare packet. What
-// is copied into the descriptor (an eager message, an injected buffer, operands) is the caller's again at once.
+// Model: the costs are the machine file's, from the region: stores of words to the interface, the start of an RDMA
+// transfer, a bare packet. What is copied into the descriptor (an eager message, an injected buffer, operands) is the
+// caller's again at once.
 //
 // Limit: the caller serialises calls; the ring has one producer.
 #include <errno.h>
@@ -14,17 +16,17 @@
 #include "core/protocol/atomic_table.h"
 #include "runtime/lib/ni.h"
 
-/* The simulator has to know before somebody hands over what touches the network sooner than messages: it may have let others run too far. Costs no
- * virtual time. */
+/* The simulator has to know before somebody hands over what touches the network sooner than messages: it may have
+ * let others run too far. Costs no virtual time. */
 static void warn_of(struct exanet_ni *ni, enum exn_sooner what) {
   if (ni->region->sooner & what) return;
   ni->slot->sooner |= what;
   if (exn_virtual(ni)) exn_sleep(ni, EXN_SLEEPING, ni->clock_ps, false);
 }
 
-/* Takes slots of the ring for a descriptor of `fixed_bytes` and its payload, fixed part zeroed; waits if the ring is full.
- * Contract: what the call costs is charged after this, not before: a full ring gives the simulator the processor, which then counts on
- * nothing being posted before the rank's clock and that cost. */
+/* Takes slots of the ring for a descriptor of `fixed_bytes` and its payload, fixed part zeroed; waits if the ring is
+ * full. Contract: what the call costs is charged after this, not before: a full ring gives the simulator the
+ * processor, which then counts on nothing being posted before the rank's clock and that cost. */
 static void *begin(struct exanet_ni *ni, enum exanet_descriptor_kind kind, uint16_t ep, uint32_t flags,
                    uint32_t fixed_bytes, uint32_t payload_bytes) {
   exn_account_enter(ni);

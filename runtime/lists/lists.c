@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Collectives with counts and displacements for each rank, in MPI 4's large-count form (MPI_Gatherv_c …), and MPI 4's other calls in that form.
+ * Collectives with counts and displacements for each rank, in MPI 4's large-count form (MPI_Gatherv_c …), and MPI
+ * 4's other calls in that form.
  *
- * A shared object of its own, preloaded only where the program's MPI has these functions: programs probe for them by weak symbols, and the plain ones
- * cannot stand in for them, since arrays of int and of MPI_Count differ. They are counted under the plain call's name. */
+ * A shared object of its own, preloaded only where the program's MPI has these functions: programs probe for them by
+ * weak symbols, and the plain ones cannot stand in for them, since arrays of int and of MPI_Count differ. They are
+ * counted under the plain call's name. */
 #include "exanet/mpi_calls.h"
 #include "runtime/clock/clock.h"
 

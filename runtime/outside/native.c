@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Answers what the wrappers of the MPI calls and the recorder ask of libexanet, for a rank of an ordinary MPI: no network, no virtual time.
+ * Answers what the wrappers of the MPI calls and the recorder ask of libexanet, for a rank of an ordinary MPI: no
+ * network, no virtual time.
  *
- * Model: a call lasts as long as it does on the host's monotonic clock. What a rank computes is the processor time of its threads between their
- * MPI calls: it stays the same where ranks share processors, and leaves out what a thread sleeps. An MPI library polls while it waits, so what it computes
- * inside a call cannot be distinguished from waiting, and counts as none.
+ * Model: a call lasts as long as it does on the host's monotonic clock. What a rank computes is the processor time
+ * of its threads between their MPI calls: it stays the same where ranks share processors, and leaves out what a
+ * thread sleeps. An MPI library polls while it waits, so what it computes inside a call cannot be distinguished from
+ * waiting, and counts as none.
  *
  * Limit: threads that never call MPI are not counted; they work beside one that does, which waits for them. */
 #include "runtime/outside/native.h"
@@ -42,7 +44,7 @@ void exanet_native_count(void) {
   counted_until_ps = now;
 }
 
-/* -- libexanet's interface --------------------------------------------------------------------------------------------------------------- */
+/* -- libexanet's interface ----------------------------------------------------------------------------------------- */
 
 struct exanet_ni *exanet_process_ni(void) { return recorded ? &own : NULL; }
 int exanet_is_virtual(const struct exanet_ni *ni) {
@@ -60,7 +62,8 @@ uint64_t exanet_clock_peek(const struct exanet_ni *ni) {
   return clock_ps(CLOCK_MONOTONIC);
 }
 
-/* The recorder's own work stands before and behind a call: the program's time ends at the first, and goes on at the end of the second. */
+/* The recorder's own work stands before and behind a call: the program's time ends at the first, and goes on at the
+   end of the second. */
 void exanet_uncounted_begin(struct exanet_ni *ni) {
   (void)ni;
   if (!in_call) exanet_native_count();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Where a recording outside the simulator begins and ends: MPI_Init and MPI_Finalize.
  *
- * The folder takes one program. Its rank 0 makes its stream there first, and reports to the others whether it could: a second program, started after the
- * first or beside it, finds the stream and is not recorded, not even by those of its ranks whose numbers the first one does not have.
+ * The folder takes one program. Its rank 0 makes its stream there first, and reports to the others whether it could:
+ * a second program, started after the first or beside it, finds the stream and is not recorded, not even by those of
+ * its ranks whose numbers the first one does not have.
  *
  * Limit: a program that begins MPI by sessions alone is not recorded. */
 #include <dlfcn.h>

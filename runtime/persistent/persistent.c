@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * MPI 4's persistent collectives (MPI_Allreduce_init …), which begin nothing before MPI_Start; and its messages that the recorder reports, and has no record for.
+ * MPI 4's persistent collectives (MPI_Allreduce_init …), which begin nothing before MPI_Start; and its messages that
+ * the recorder reports, and has no record for.
  *
- * A shared object of its own, preloaded only where the program's MPI has these functions: programs probe for them by weak symbols. */
+ * A shared object of its own, preloaded only where the program's MPI has these functions: programs probe for them by
+ * weak symbols. */
 #include "exanet/mpi_calls.h"
 #include "runtime/clock/clock.h"
 

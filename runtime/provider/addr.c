@@ -3,8 +3,8 @@
  *
  * Problem: programs ask for addresses in the provider's own format, or insist on internet addresses.
  *
- * Model: the native form is the 8-byte exanet_addr. As an internet address, rank r, endpoint e is 10.r.r.r and port e. In text an endpoint
- * is exanet://rank:endpoint.
+ * Model: the native form is the 8-byte exanet_addr. As an internet address, rank r, endpoint e is 10.r.r.r and port
+ * e. In text an endpoint is exanet://rank:endpoint.
  *
  * Limit: an internet address has 24 bits of rank. */
 #include <arpa/inet.h>

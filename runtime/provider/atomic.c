@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Atomics.
  *
- * Problem: libfabric has nine calls, by what they give back and how they describe their operands: lists of (address, element count).
+ * Problem: libfabric has nine calls, by what they give back and how they describe their operands: lists of (address,
+ * element count).
  *
- * Model: a list becomes one of (address, bytes), after which an atomic is posted like any other transmit operation. The operand is copied by
- * the interface; only results come back to caller memory.
+ * Model: a list becomes one of (address, bytes), after which an atomic is posted like any other transmit operation.
+ * The operand is copied by the interface; only results come back to caller memory.
  *
- * Limits: EXANET_IOV_LIMIT pieces a list, EXANET_ATOMIC_MAX bytes at the target; operations and types as in core/protocol/atomic_table.h. */
+ * Limits: EXANET_IOV_LIMIT pieces a list, EXANET_ATOMIC_MAX bytes at the target; operations and types as in
+ * core/protocol/atomic_table.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +27,8 @@ struct exanet_atomic_request {
   bool inject;
 };
 
-/* A list of elements, laid out for the interface: in place when it is one piece, else gathered into memory to be freed. */
+/* A list of elements, laid out for the interface: in place when it is one piece, else gathered into memory to be
+   freed. */
 struct exanet_atomic_buffer {
   struct iovec iov[EXANET_IOV_LIMIT];
   size_t pieces, bytes;
@@ -102,7 +105,7 @@ static ssize_t exanet_atomic_post(struct fid_ep *fid, const struct exanet_atomic
   return done;
 }
 
-/* -- update -------------------------------------------------------------------------------------------------------------------------- */
+/* -- update -------------------------------------------------------------------------------------------------------- */
 static ssize_t exanet_atomic_writev(struct fid_ep *ep, const struct fi_ioc *iov, void **desc, size_t count,
                                     fi_addr_t dest, uint64_t addr, uint64_t key, enum fi_datatype datatype,
                                     enum fi_op op, void *context) {
@@ -165,7 +168,7 @@ static ssize_t exanet_atomic_inject(struct fid_ep *ep, const void *buf, size_t c
   return exanet_atomic_post(ep, &r);
 }
 
-/* -- fetch --------------------------------------------------------------------------------------------------------------------------- */
+/* -- fetch --------------------------------------------------------------------------------------------------------- */
 static ssize_t exanet_atomic_readwritev(struct fid_ep *ep, const struct fi_ioc *iov, void **desc, size_t count,
                                         struct fi_ioc *resultv, void **result_desc, size_t result_count, fi_addr_t dest,
                                         uint64_t addr, uint64_t key, enum fi_datatype datatype, enum fi_op op,
@@ -201,7 +204,7 @@ static ssize_t exanet_atomic_readwritemsg(struct fid_ep *ep, const struct fi_msg
   return rc ? rc : exanet_atomic_post(ep, &r);
 }
 
-/* -- compare and swap ---------------------------------------------------------------------------------------------------------------- */
+/* -- compare and swap ---------------------------------------------------------------------------------------------- */
 static ssize_t exanet_atomic_compwritev(struct fid_ep *ep, const struct fi_ioc *iov, void **desc, size_t count,
                                         const struct fi_ioc *comparev, void **compare_desc, size_t compare_count,
                                         struct fi_ioc *resultv, void **result_desc, size_t result_count, fi_addr_t dest,
@@ -247,7 +250,7 @@ static ssize_t exanet_atomic_compwritemsg(struct fid_ep *ep, const struct fi_msg
   return rc ? rc : exanet_atomic_post(ep, &r);
 }
 
-/* -- what exists --------------------------------------------------------------------------------------------------------------------- */
+/* -- what exists --------------------------------------------------------------------------------------------------- */
 static int exanet_atomic_check(enum exanet_atomic_kind kind, enum fi_datatype datatype, enum fi_op op, size_t *count) {
   return exanet_atomic_valid(kind, (int)op, (int)datatype, count) ? -FI_EOPNOTSUPP : 0;
 }

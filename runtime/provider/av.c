@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The address vector: a table from fi_addr_t (an index, for FI_AV_MAP as well) to endpoint addresses, and back for naming senders.
+ * The address vector: a table from fi_addr_t (an index, for FI_AV_MAP as well) to endpoint addresses, and back for
+ * naming senders.
  *
- * Problem: each message that arrives may have to be named by its sender's index, in a table with an entry for each rank.
+ * Problem: each message that arrives may have to be named by its sender's index, in a table with an entry for each
+ * rank.
  *
- * Model: beside the table a hash map with open addressing, built anew when entries change shape. A removed entry keeps its place.
+ * Model: beside the table a hash map with open addressing, built anew when entries change shape. A removed entry
+ * keeps its place.
  *
  * Limit: no vector is shared between processes. */
 #include <stdlib.h>
@@ -13,7 +16,7 @@
 
 static struct exanet_av *exanet_av_of(struct fid_av *av) { return EXANET_CONTAINER(av, struct exanet_av, fid); }
 
-/* -- reverse map --------------------------------------------------------------------------------------------------------------------- */
+/* -- reverse map --------------------------------------------------------------------------------------------------- */
 static size_t exanet_av_hash(const struct exanet_av *av, exanet_addr addr) {
   return (size_t)((addr * 0x9e3779b97f4a7c15ull) >> 32) & (av->bucket_count - 1);
 }
@@ -64,7 +67,7 @@ fi_addr_t exanet_av_reverse(const struct exanet_av *av, exanet_addr addr) {
   return FI_ADDR_NOTAVAIL;
 }
 
-/* -- verbs --------------------------------------------------------------------------------------------------------------------------- */
+/* -- verbs --------------------------------------------------------------------------------------------------------- */
 static int exanet_av_insert_one(struct exanet_av *av, const void *name, fi_addr_t *fi_addr) {
   exanet_addr addr;
   int rc = exanet_name_read(av->domain->addr_format, name, &addr);

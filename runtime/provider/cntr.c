@@ -3,7 +3,8 @@
  *
  * Problem: a program may wait by reading a counter in a loop, and calls nothing else that polls the network.
  *
- * Model: a reading that would return what the last one did polls the interface once, so that a loop of readings gets on.
+ * Model: a reading that would return what the last one did polls the interface once, so that a loop of readings gets
+ * on.
  *
  * Limit: completions are counted, and nothing else (FI_CNTR_EVENTS_COMP). */
 #include <stdlib.h>

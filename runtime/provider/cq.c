@@ -3,8 +3,8 @@
  *
  * Problem: libfabric reads completions in four formats, errors by a call of their own, and blocking or not.
  *
- * Model: a queue that is empty polls the interface once; a blocking read waits in virtual time. Entries are written in the caller's format,
- * and an error keeps its place in the order: a read stops before it.
+ * Model: a queue that is empty polls the interface once; a blocking read waits in virtual time. Entries are written
+ * in the caller's format, and an error keeps its place in the order: a read stops before it.
  *
  * Limits: no file-descriptor wait objects; a blocking read's time limit is one of virtual time. */
 #include <stdlib.h>
@@ -19,8 +19,9 @@ static void exanet_cq_pop(struct exanet_cq *cq) {
   cq->head = cq->count ? (cq->head + 1) & (cq->capacity - 1) : 0; /* the first entries stay in the caches */
 }
 
-/* -- reading ------------------------------------------------------------------------------------------------------------------------- */
-/* The formats are prefixes of one another; the largest is written piecewise so that caller memory past his format stays untouched. */
+/* -- reading ------------------------------------------------------------------------------------------------------- */
+/* The formats are prefixes of one another; the largest is written piecewise so that caller memory past his format
+   stays untouched. */
 static size_t exanet_cq_entry_size(enum fi_cq_format format) {
   switch (format) {
     case FI_CQ_FORMAT_CONTEXT: return sizeof(struct fi_cq_entry);
@@ -62,7 +63,8 @@ static ssize_t exanet_cq_read(struct fid_cq *fid, void *buf, size_t count) {
   return exanet_cq_readfrom(fid, buf, count, NULL);
 }
 
-/* libfabric 2.x appended src_addr to the error entry and sets it itself; writing stops at err_data_size, where 1.x ends. */
+/* libfabric 2.x appended src_addr to the error entry and sets it itself; writing stops at err_data_size, where 1.x
+   ends. */
 static ssize_t exanet_cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry, uint64_t flags) {
   struct exanet_cq *cq = exanet_cq_of(fid);
   exanet_lock_to_poll();
@@ -97,7 +99,7 @@ static ssize_t exanet_cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *ent
   return 1;
 }
 
-/* -- blocking ------------------------------------------------------------------------------------------------------------------------ */
+/* -- blocking ------------------------------------------------------------------------------------------------------ */
 static ssize_t exanet_cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *source, const void *cond,
                                    int timeout) {
   struct exanet_cq *cq = exanet_cq_of(fid);
@@ -131,7 +133,7 @@ static const char *exanet_cq_strerror(struct fid_cq *cq, int prov_errno, const v
   return exanet_error_text(prov_errno, buf, len);
 }
 
-/* -- the object ---------------------------------------------------------------------------------------------------------------------- */
+/* -- the object ---------------------------------------------------------------------------------------------------- */
 static int exanet_cq_control(struct fid *fid, int command, void *arg) {
   if (command != FI_GETWAITOBJ) return -FI_ENOSYS;
   *(enum fi_wait_obj *)arg = EXANET_CONTAINER(fid, struct exanet_cq, fid.fid)->wait_obj;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The domain object: the process's network interface under one caller's choice of addressing and threading.
  *
- * Model: domains share the interface, its lock and its name space of keys; what differs is how the caller names endpoints and remote memory,
- * and whether threads may enter at once.
+ * Model: domains share the interface, its lock and its name space of keys; what differs is how the caller names
+ * endpoints and remote memory, and whether threads may enter at once.
  *
  * Limit: a domain that is in use is not closed. */
 #include <stdlib.h>

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The endpoint: a mailbox with its packetizer.
  *
- * Problem: libfabric opens, binds and enables an endpoint in steps, and lets callers ask for its name before it is enabled.
+ * Problem: libfabric opens, binds and enables an endpoint in steps, and lets callers ask for its name before it is
+ * enabled.
  *
- * Model: libexanet's endpoint is opened as soon as the object exists, so that its name is known. Queues, counters and the address vector are
- * bound to a core, which an alias shares with its original; an alias has default operation flags of its own. Operations that are under
- * way when the last of them closes lose their core, and their completions are dropped.
+ * Model: libexanet's endpoint is opened as soon as the object exists, so that its name is known. Queues, counters
+ * and the address vector are bound to a core, which an alias shares with its original; an alias has default
+ * operation flags of its own. Operations that are under way when the last of them closes lose their core, and their
+ * completions are dropped.
  *
  * Limit: endpoints of type FI_EP_RDM alone, without shared or scalable contexts. */
 #include <stdlib.h>
@@ -19,7 +21,7 @@ static struct exanet_endpoint *exanet_endpoint_of_fid(struct fid *fid) {
   return EXANET_CONTAINER(fid, struct exanet_endpoint, fid.fid);
 }
 
-/* -- opening and closing ------------------------------------------------------------------------------------------------------------- */
+/* -- opening and closing ------------------------------------------------------------------------------------------- */
 static int exanet_endpoint_enlist(struct exanet_core *core) {
   if (core->id >= exanet_process.endpoint_slots) {
     size_t slots = core->id + 16u;
@@ -52,7 +54,7 @@ static int exanet_endpoint_close(struct fid *fid) {
   return 0;
 }
 
-/* -- binding and control ------------------------------------------------------------------------------------------------------------- */
+/* -- binding and control ------------------------------------------------------------------------------------------- */
 static int exanet_endpoint_bind_cq(struct exanet_core *core, struct exanet_cq *cq, uint64_t flags) {
   if (flags & ~(FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION)) return -FI_EBADFLAGS;
   if (cq->domain != core->domain) return -FI_EDOMAIN;
@@ -98,7 +100,8 @@ static int exanet_endpoint_bind(struct fid *fid, struct fid *bfid, uint64_t flag
   }
 }
 
-/* A caller may bind less than his capabilities suggest (a pure RMA initiator has no receive queue), but nothing at all is a mistake. */
+/* A caller may bind less than his capabilities suggest (a pure RMA initiator has no receive queue), but nothing at
+   all is a mistake. */
 static int exanet_endpoint_enable(struct exanet_core *core) {
   bool reported = core->tx_cq || core->rx_cq;
   for (int i = 0; i < EXANET_CNTR_COUNT; i++) reported |= core->counters[i] != NULL;
@@ -143,7 +146,7 @@ static int exanet_endpoint_control(struct fid *fid, int command, void *arg) {
   }
 }
 
-/* -- options, names, cancel ---------------------------------------------------------------------------------------------------------- */
+/* -- options, names, cancel ---------------------------------------------------------------------------------------- */
 static ssize_t exanet_endpoint_cancel(fid_t fid, void *context) {
   struct exanet_core *core = exanet_endpoint_of_fid(fid)->core;
   exanet_lock();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The event queue: control events (registration) and whatever the program writes into it itself.
  *
- * Model: a list under a lock of its own. Nothing arrives from the network, so a read that must wait can only wait for another thread of the
- * process: it sleeps in short steps, which in virtual time move the rank's clock.
+ * Model: a list under a lock of its own. Nothing arrives from the network, so a read that must wait can only wait
+ * for another thread of the process: it sleeps in short steps, which in virtual time move the rank's clock.
  *
  * Limit: events are not counted, and the list has no limit. */
 #include <stdlib.h>

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The libfabric provider, seen from inside.
  *
- * Problem: MPI libraries speak libfabric; the simulated network interface speaks libexanet. Matching, protocols, RDMA checks and time all
- * live behind libexanet, so what remains here is bookkeeping: which application context a completion belongs to, which queue and counter
- * it goes to, and the attributes by which callers choose a provider.
+ * Problem: MPI libraries speak libfabric; the simulated network interface speaks libexanet. Matching, protocols,
+ * RDMA checks and time all live behind libexanet, so what remains here is bookkeeping: which application context a
+ * completion belongs to, which queue and counter it goes to, and the attributes by which callers choose a provider.
  *
- * Model: one interface a process and one lock around it (libexanet asks its callers to serialise). Every posted operation that must report
- * back owns a `struct exanet_op`, whose address is libexanet's cookie. One progress function polls the interface for the whole process and
- * sorts completions by endpoint, so several domains, endpoints and queues share it.
+ * Model: one interface a process and one lock around it (libexanet asks its callers to serialise). Every posted
+ * operation that must report back owns a `struct exanet_op`, whose address is libexanet's cookie. One progress
+ * function polls the interface for the whole process and sorts completions by endpoint, so several domains,
+ * endpoints and queues share it.
  *
- * Limits: memory keys are one name space a process, not a domain; no file-descriptor wait objects, since a descriptor would become
- * readable in real time, not in the machine's; no shared or scalable contexts.
+ * Limits: memory keys are one name space a process, not a domain; no file-descriptor wait objects, since a
+ * descriptor would become readable in real time, not in the machine's; no shared or scalable contexts.
  *
- * The one shared object serves libfabric 1.17 and 2.x, so it calls no libfabric function and over-allocates what grew in between. */
+ * The one shared object serves libfabric 1.17 and 2.x, so it calls no libfabric function and over-allocates what
+ * grew in between. */
 #ifndef EXANET_PROV_H
 #define EXANET_PROV_H
 
@@ -53,7 +55,7 @@ enum exanet_counter {
   EXANET_CNTR_COUNT
 };
 
-/* -- the process's interface (process.c, progress.c) ------------------------------------------------------------------------------ */
+/* -- the process's interface (process.c, progress.c) --------------------------------------------------------------- */
 struct exanet_core;
 struct exanet_mr;
 
@@ -79,7 +81,7 @@ int exanet_progress_wait(uint64_t timeout_ps);
 /* Between two empty polls of a blocking call: lets other threads of the process in. */
 void exanet_progress_yield(void);
 
-/* -- waiting (wait.c) -------------------------------------------------------------------------------------------------------------- */
+/* -- waiting (wait.c) ---------------------------------------------------------------------------------------------- */
 struct exanet_stopwatch {
   bool virtual_time;
   uint64_t start_ps;
@@ -93,7 +95,7 @@ struct exanet_stopwatch exanet_stopwatch_start(void);
 uint64_t exanet_stopwatch_ps(const struct exanet_stopwatch *watch);
 bool exanet_domain_threaded(const struct exanet_domain *domain);
 
-/* -- addresses (addr.c) ------------------------------------------------------------------------------------------------------------ */
+/* -- addresses (addr.c) -------------------------------------------------------------------------------------------- */
 #define EXANET_ADDR_FORMAT (FI_PROV_SPECIFIC | 0x45u) /* native: an exanet_addr of 8 bytes */
 #define EXANET_ADDR_STRING_MAX 40
 
@@ -106,7 +108,7 @@ bool exanet_name_is_self(const char *node);
 int exanet_name_parse(const char *node, const char *service, exanet_addr *addr);
 int exanet_name_print(exanet_addr addr, char *buf, size_t len);
 
-/* -- objects ----------------------------------------------------------------------------------------------------------------------- */
+/* -- objects ------------------------------------------------------------------------------------------------------- */
 struct exanet_fabric {
   struct fid_fabric fid;
 };
@@ -208,12 +210,12 @@ struct exanet_endpoint {
   uint64_t tx_flags, rx_flags; /* default operation flags */
 };
 
-/* -- queues and counters, as progress fills them (queues.c); lock held ---------------------------------------------------------------- */
+/* -- queues and counters, as progress fills them (queues.c); lock held --------------------------------------------- */
 void exanet_cq_push(struct exanet_cq *cq, const struct exanet_cq_slot *slot);
 struct exanet_cq_slot *exanet_cq_newest(struct exanet_cq *cq);
 void exanet_cntr_count(struct exanet_cntr *cntr, bool error);
 
-/* -- operations (op.c) ------------------------------------------------------------------------------------------------------------- */
+/* -- operations (op.c) --------------------------------------------------------------------------------------------- */
 enum exanet_op_class { EXANET_OP_TX, EXANET_OP_RX, EXANET_OP_PEEK, EXANET_OP_CLAIMED };
 
 struct exanet_op {
@@ -242,7 +244,8 @@ void exanet_op_release_memory(void);
 struct exanet_op *exanet_op_find(struct exanet_core *core, enum exanet_op_class op_class, const void *context);
 void exanet_op_scatter(const struct exanet_op *op, size_t bytes);
 
-/* One transmit operation on its way to libexanet. `begin` fills it; after the libexanet call `end` keeps or returns the op. */
+/* One transmit operation on its way to libexanet. `begin` fills it; after the libexanet call `end` keeps or returns
+   the op. */
 struct exanet_tx {
   struct exanet_op *op; /* NULL: silent */
   uint32_t ni_flags;
@@ -266,7 +269,7 @@ int exanet_tx_begin(struct exanet_core *core, const struct exanet_tx_request *re
 ssize_t exanet_tx_end(struct exanet_tx *tx, int rc);
 static inline uint64_t exanet_tx_cookie(const struct exanet_tx *tx) { return (uint64_t)(uintptr_t)tx->op; }
 
-/* -- verbs across files ------------------------------------------------------------------------------------------------------------ */
+/* -- verbs across files -------------------------------------------------------------------------------------------- */
 int exanet_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags, const struct fi_info *hints,
                    struct fi_info **info);
 int exanet_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
@@ -309,7 +312,7 @@ static inline struct exanet_endpoint *exanet_endpoint_of(struct fid_ep *fid) {
 static inline uint64_t exanet_tx_flags(struct fid_ep *fid) { return exanet_endpoint_of(fid)->tx_flags; }
 static inline uint64_t exanet_rx_flags(struct fid_ep *fid) { return exanet_endpoint_of(fid)->rx_flags; }
 
-/* -- errors (errors.c) -------------------------------------------------------------------------------------------------------------- */
+/* -- errors (errors.c) --------------------------------------------------------------------------------------------- */
 /* Error codes: libexanet's are errno values, as libfabric's are; two have names of their own. */
 int exanet_fi_errno(int status);
 const char *exanet_error_text(int error, char *buf, size_t len);

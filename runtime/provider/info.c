@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The provider's capabilities, as one sheet, and the comparison of a caller's hints with it.
  *
- * Where the choice is the caller's (threading, progress, address vector, operation flags) his wish is echoed: MPI libraries refuse a
- * provider that answers otherwise. The info tree is allocated with calloc() because the libfabric core frees it;
- * prov_name stays NULL because the core fills it in. */
+ * Where the choice is the caller's (threading, progress, address vector, operation flags) his wish is echoed: MPI
+ * libraries refuse a provider that answers otherwise. The info tree is allocated with calloc() because the libfabric
+ * core frees it; prov_name stays NULL because the core fills it in. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "exanet_prov.h"
 
-/* -- the capability sheet ---------------------------------------------------------------------------------------------------------- */
+/* -- the capability sheet ------------------------------------------------------------------------------------------ */
 #define EXANET_TX_CAPS (FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND | FI_READ | FI_WRITE)
 #define EXANET_RX_CAPS                                                                                    \
   (FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_MULTI_RECV | \
@@ -33,7 +33,7 @@ static size_t exanet_info_inject_size(void) {
   return eager < EXANET_INJECT_MAX ? eager : EXANET_INJECT_MAX;
 }
 
-/* -- comparing ----------------------------------------------------------------------------------------------------------------------- */
+/* -- comparing ----------------------------------------------------------------------------------------------------- */
 static bool exanet_info_subset(uint64_t wanted, uint64_t offered) { return (wanted & ~offered) == 0; }
 
 static bool exanet_info_name_fits(const char *wanted) { return !wanted || strcmp(wanted, "exanet") == 0; }
@@ -81,7 +81,7 @@ static bool exanet_info_fits(const struct fi_info *hints) {
           (exanet_info_name_fits(hints->fabric_attr->name) && exanet_info_name_fits(hints->fabric_attr->prov_name)));
 }
 
-/* -- answering ----------------------------------------------------------------------------------------------------------------------- */
+/* -- answering ----------------------------------------------------------------------------------------------------- */
 static size_t exanet_info_or(size_t wanted, size_t otherwise) { return wanted ? wanted : otherwise; }
 
 /* A primary capability without any modifier means all of its modifiers. */
@@ -97,8 +97,8 @@ static uint64_t exanet_info_caps(const struct fi_info *hints) {
   return caps;
 }
 
-/* Before 1.5 the mode was a choice of two. Since then it is the set of restrictions that the caller can live with, of which the answer
- * names those that the provider needs: none. Offsets and the caller's own keys do. */
+/* Before 1.5 the mode was a choice of two. Since then it is the set of restrictions that the caller can live with,
+ * of which the answer names those that the provider needs: none. Offsets and the caller's own keys do. */
 static int exanet_info_mr_mode(uint32_t version, const struct fi_domain_attr *hint) {
   int wanted = hint ? hint->mr_mode : FI_MR_UNSPEC;
   if (wanted & FI_MR_SCALABLE) return FI_MR_SCALABLE;
@@ -183,8 +183,8 @@ static int exanet_info_set_name(const struct fi_info *info, exanet_addr addr, vo
   return 0;
 }
 
-/* The interface numbers endpoints as they are opened: the source address is that of a process's first one. A wanted source can only choose
- * the rank, and that is what it is. */
+/* The interface numbers endpoints as they are opened: the source address is that of a process's first one. A wanted
+ * source can only choose the rank, and that is what it is. */
 static int exanet_info_fill_addresses(struct fi_info *info, const char *node, const char *service, uint64_t flags,
                                       const struct fi_info *hints) {
   exanet_addr source = exanet_address(exanet_rank(exanet_process.ni), 0), addr;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Memory registration: what other ranks may reach. Local buffers need none.
  *
- * Model: a region is opened at the interface when it is registered, and a domain that is bound to an event queue gets an event at once. The
- * caller chooses the key, or the provider does (FI_MR_PROV_KEY). Each region may have a counter of what other ranks do to it.
+ * Model: a region is opened at the interface when it is registered, and a domain that is bound to an event queue
+ * gets an event at once. The caller chooses the key, or the provider does (FI_MR_PROV_KEY). Each region may have a
+ * counter of what other ranks do to it.
  *
  * Limits: one piece of memory a region; keys are one name space a process. */
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Untagged messages, and what they share with tagged ones.
  *
- * Model: each of libfabric's calls fills a struct exanet_message; one function sends it, one receives it, peeks for it, or takes a message that
- * a peek has claimed. Matching is the interface's. A receive into a list of buffers has one stand-in, which is taken apart when it completes.
+ * Model: each of libfabric's calls fills a struct exanet_message; one function sends it, one receives it, peeks for
+ * it, or takes a message that a peek has claimed. Matching is the interface's. A receive into a list of buffers has
+ * one stand-in, which is taken apart when it completes.
  *
  * Limit: a source is matched only where the endpoint has FI_DIRECTED_RECV. */
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 #include "exanet_prov.h"
 
-/* -- sending ------------------------------------------------------------------------------------------------------------------------- */
+/* -- sending ------------------------------------------------------------------------------------------------------- */
 ssize_t exanet_message_send(struct fid_ep *fid, const struct exanet_message *m) {
   struct exanet_core *core = exanet_endpoint_of(fid)->core;
   struct exanet_tx_request request = {.iov = m->iov,
@@ -33,7 +34,7 @@ ssize_t exanet_message_send(struct fid_ep *fid, const struct exanet_message *m) 
   return rc;
 }
 
-/* -- receiving ----------------------------------------------------------------------------------------------------------------------- */
+/* -- receiving ----------------------------------------------------------------------------------------------------- */
 static int exanet_message_source(const struct exanet_core *core, const struct exanet_message *m, exanet_addr *from) {
   *from = EXANET_ANY;
   if (!(core->caps & FI_DIRECTED_RECV) || m->peer == FI_ADDR_UNSPEC) return 0;
@@ -107,7 +108,7 @@ ssize_t exanet_message_recv(struct fid_ep *fid, const struct exanet_message *m) 
   return rc ? -exanet_fi_errno(rc) : 0;
 }
 
-/* -- fi_msg -------------------------------------------------------------------------------------------------------------------------- */
+/* -- fi_msg -------------------------------------------------------------------------------------------------------- */
 static ssize_t exanet_msg_recvv(struct fid_ep *ep, const struct iovec *iov, void **desc, size_t count, fi_addr_t src,
                                 void *context) {
   struct exanet_message m = {

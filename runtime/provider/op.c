@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The life of one posted operation: what must be remembered until its completion comes back.
  *
- * An operation whose end is not reported (inject, or selective completion without a counter) has no record: it is posted silently with
- * cookie 0. Lists of buffers are gathered into one bounce buffer, since the interface takes one. Records come from slabs and are never
- * given back before clean-up, because a completion may still name the record of an endpoint that was closed. */
+ * An operation whose end is not reported (inject, or selective completion without a counter) has no record: it is
+ * posted silently with cookie 0. Lists of buffers are gathered into one bounce buffer, since the interface takes
+ * one. Records come from slabs and are never given back before clean-up, because a completion may still name the
+ * record of an endpoint that was closed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,7 +105,7 @@ void exanet_op_scatter(const struct exanet_op *op, size_t bytes) {
   }
 }
 
-/* -- transmit ------------------------------------------------------------------------------------------------------------------------ */
+/* -- transmit ------------------------------------------------------------------------------------------------------ */
 static uint32_t exanet_tx_ni_flags(const struct exanet_tx_request *request) {
   uint32_t flags = 0;
   if (request->flags & FI_INJECT) flags |= EXANET_INJECT;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The poll set of libfabric 1.x: which of several queues and counters have something to read.
  *
- * Model: a list of members. When none has anything the interface is polled once, which fills queues and counters of the whole process.
+ * Model: a list of members. When none has anything the interface is polled once, which fills queues and counters of
+ * the whole process.
  *
  * Limit: there are no wait sets. */
 #include <stdlib.h>

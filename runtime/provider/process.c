@@ -26,7 +26,8 @@ void exanet_lock_to_poll(void) {
   exanet_system_lock(&exanet_process.lock);
 }
 
-/* A mutex is not fair: without stepping aside, a thread that polls in a loop would keep the lock from one that has work to post. */
+/* A mutex is not fair: without stepping aside, a thread that polls in a loop would keep the lock from one that has
+   work to post. */
 void exanet_unlock(void) {
   if (exanet_process.alone) {
     exanet_process.alone = false;

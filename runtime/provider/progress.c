@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One poll of the interface for the whole process, its completions sorted to queues and counters.
  *
- * The rules of virtual time (a first empty poll costs nothing, the next ones wait) are exanet_poll()'s; therefore a call here is made only
- * when the caller's own queue is empty, and polls exactly once. */
+ * The rules of virtual time (a first empty poll costs nothing, the next ones wait) are exanet_poll()'s; therefore a
+ * call here is made only when the caller's own queue is empty, and polls exactly once. */
 
 #include "exanet_prov.h"
 

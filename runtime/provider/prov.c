@@ -5,8 +5,9 @@
 
 #include "exanet_prov.h"
 
-/* The interface outlives libfabric's own clean-up when the clock shim still uses it; exanet_open() counts its users. Runs at exit, which
- * may be a signal handler's exit in the middle of a poll: then the lock is never free again, and everything is left to the system. */
+/* The interface outlives libfabric's own clean-up when the clock shim still uses it; exanet_open() counts its users.
+ * Runs at exit, which may be a signal handler's exit in the middle of a poll: then the lock is never free again, and
+ * everything is left to the system. */
 static void exanet_cleanup(void) {
   if (exanet_process.alone || exanet_system_trylock(&exanet_process.lock) != 0) return;
   if (exanet_process.ni) exanet_close(exanet_process.ni);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What progress fills and callers read: the completion queue's ring, and counters.
  *
- * The ring grows. Posts are refused once `limit` entries wait to be read, so it never drops one; it may still grow past that by work posted
- * earlier. */
+ * The ring grows. Posts are refused once `limit` entries wait to be read, so it never drops one; it may still grow
+ * past that by work posted earlier. */
 #include <stdlib.h>
 
 #include "exanet_prov.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Remote memory access: RDMA put and get.
  *
- * Model: each of libfabric's calls fills a struct exanet_rma; one function puts, one gets. Lists of local buffers are gathered or scattered (op.c),
- * since the interface takes one.
+ * Model: each of libfabric's calls fills a struct exanet_rma; one function puts, one gets. Lists of local buffers
+ * are gathered or scattered (op.c), since the interface takes one.
  *
  * Limit: one remote region an operation. */
 #include "exanet_prov.h"

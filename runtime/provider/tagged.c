@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Tagged messages: libfabric's calls in terms of exanet_message_send() and exanet_message_recv() (msg.c).
  *
- * Model: tags have 64 bits, with a mask of ignored ones for receives. Tagged and untagged messages never match each other. */
+ * Model: tags have 64 bits, with a mask of ignored ones for receives. Tagged and untagged messages never match each
+ * other. */
 #include "exanet_prov.h"
 
 static ssize_t exanet_tagged_recvv(struct fid_ep *ep, const struct iovec *iov, void **desc, size_t count, fi_addr_t src,

@@ -38,7 +38,8 @@ bool exanet_domain_threaded(const struct exanet_domain *domain) {
   return domain->threading != FI_THREAD_DOMAIN && domain->threading != FI_THREAD_UNSPEC;
 }
 
-/* With one thread, one wait in virtual time does it. With several, waiting would keep the others from the interface: poll, step aside. */
+/* With one thread, one wait in virtual time does it. With several, waiting would keep the others from the interface:
+   poll, step aside. */
 void exanet_wait_step(const struct exanet_domain *domain, uint64_t timeout_ps) {
   if (!exanet_domain_threaded(domain))
     exanet_progress_wait(timeout_ps);

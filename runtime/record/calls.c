@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * From the arguments of MPI calls to records.
  *
- * Requests are looked up before a call, because it sets their handles to null, and ended after it, once it has said which of them have completed. Peers are
- * recorded as ranks of MPI_COMM_WORLD. Calls that failed are not recorded, but for receives and waits, nor are those to and from no process, which move nothing: their
- * computing is the next record's.
+ * Requests are looked up before a call, because it sets their handles to null, and ended after it, once it has said
+ * which of them have completed. Peers are recorded as ranks of MPI_COMM_WORLD. Calls that failed are not recorded,
+ * but for receives and waits, nor are those to and from no process, which move nothing: their computing is the next
+ * record's.
  *
- * Limits: partitioned messages and MPI_Isendrecv have no records; that there are some is said, and so is that threads call at once, and that a persistent
- * collective is given up under way, which MPI forbids. Files are not recorded. */
+ * Limits: partitioned messages and MPI_Isendrecv have no records; that there are some is said, and so is that
+ * threads call at once, and that a persistent collective is given up under way, which MPI forbids. Files are not
+ * recorded. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -69,11 +71,12 @@ static void failed(const struct exanet_ni *ni, int status) {
           strerror(status));
 }
 
-/* -- fields --------------------------------------------------------------------------------------------------------------------------- */
+/* -- fields -------------------------------------------------------------------------------------------------------- */
 
 static uint64_t since(uint64_t from_ps, uint64_t to_ps) { return to_ps > from_ps ? to_ps - from_ps : 0; }
 
-/* Of threads that call at once, a call that began first may return last: what the other's record has counted is not counted again. */
+/* Of threads that call at once, a call that began first may return last: what the other's record has counted is not
+   counted again. */
 static void put_times(const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
   const uint64_t until_ps = call->compute_ps > counted_ps ? call->compute_ps : counted_ps;
   exanet_put_times(&(struct exanet_times_fields){.compute_ps = until_ps - counted_ps,
@@ -97,7 +100,7 @@ static uint64_t bytes_field(const struct exanet_recorded_call *call, int count, 
   return n > 0 ? (uint64_t)n * exanet_type_bytes_of(call->arguments[type]) : 0;
 }
 
-/* -- forms ---------------------------------------------------------------------------------------------------------------------------- */
+/* -- forms --------------------------------------------------------------------------------------------------------- */
 
 /* Something that messages depend on and that is not recorded, once. */
 static void put_unrecorded(const char *what, bool *warned) {
@@ -222,7 +225,8 @@ static bool put_probe(uint8_t code, const struct exanet_recorded_call *call, uin
   return true;
 }
 
-/* Finds those of the call's requests that have completed: the number of them, and each by its place, in `indices` or one after the other. */
+/* Finds those of the call's requests that have completed: the number of them, and each by its place, in `indices` or
+   one after the other. */
 static long completed(uint8_t code, const long *a, const int **indices) {
   *indices = NULL;
   switch (code) {
@@ -237,7 +241,8 @@ static long completed(uint8_t code, const long *a, const int **indices) {
   }
 }
 
-/* Starts the persistent collectives among the call's requests, as nonblocking ones; the first has the call's times. The number of them. */
+/* Starts the persistent collectives among the call's requests, as nonblocking ones; the first has the call's times.
+   The number of them. */
 static long put_starts(const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
   long started = 0;
   for (long i = 0; i < handle_count; i++) {
@@ -283,7 +288,8 @@ static bool put_requests(uint8_t code, const struct exanet_recorded_call *call, 
   return true;
 }
 
-/* The request of a nonblocking collective, or of a persistent one, for whose start the record is kept. `at`: of the argument behind the communicator. */
+/* The request of a nonblocking collective, or of a persistent one, for whose start the record is kept. `at`: of the
+   argument behind the communicator. */
 static uint32_t collective_request(const struct exanet_recorded_call *call, int at) {
   const bool persistent = exanet_mpi_call_is_persistent(call->call);
   return exanet_request_begin(exanet_handle_at(call->arguments[persistent ? at + 1 : at], 0), persistent);
@@ -433,7 +439,7 @@ static bool put_call(const struct exanet_recorded_call *call, uint64_t computed_
   }
 }
 
-/* -- the recorder --------------------------------------------------------------------------------------------------------------------- */
+/* -- the recorder -------------------------------------------------------------------------------------------------- */
 
 void exanet_record_open(struct exanet_ni *ni, void *(*find)(const char *name)) {
   const char *folder = getenv("EXANET_RECORD");

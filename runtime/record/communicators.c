@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Numbers a rank's communicators, and asks the MPI library for their members.
  *
- * Problem: a record names a communicator and peers as ranks of MPI_COMM_WORLD, a call a handle and ranks of the communicator. Model: what a
- * communicator's members are is asked once, when its handle is first met, by translating its group into that of MPI_COMM_WORLD; of one whose
- * members are those of MPI_COMM_WORLD in their order nothing is kept. Limit: a communicator with processes of another program has no number. */
+ * Problem: a record names a communicator and peers as ranks of MPI_COMM_WORLD, a call a handle and ranks of the
+ * communicator. Model: what a communicator's members are is asked once, when its handle is first met, by translating
+ * its group into that of MPI_COMM_WORLD; of one whose members are those of MPI_COMM_WORLD in their order nothing is
+ * kept. Limit: a communicator with processes of another program has no number. */
 #include "runtime/record/communicators.h"
 
 #include <stdlib.h>

@@ -21,8 +21,8 @@ bool exanet_communicators_open(void);
 const struct exanet_communicator *exanet_communicator_find(long handle);
 /* The one of a number; NULL: there is none. It stays when its handle has been freed. */
 const struct exanet_communicator *exanet_communicator_of(uint32_t number);
-/* Asks the library for the members of a new one, which takes the place of an earlier one of the same handle. NULL where one of them is no rank of MPI_COMM_WORLD, or
- * memory is short. */
+/* Asks the library for the members of a new one, which takes the place of an earlier one of the same handle. NULL
+ * where one of them is no rank of MPI_COMM_WORLD, or memory is short. */
 const struct exanet_communicator *exanet_communicator_add(long handle);
 /* Forgets an earlier one, whose handle a new one has that cannot be asked for members yet. */
 void exanet_communicator_forget(long handle);
@@ -32,7 +32,7 @@ int exanet_communicator_peer(const struct exanet_communicator *comm, int rank);
 int *exanet_group_members(long group, int size);
 /* World ranks as a field, for as long as they stay where they are; of NULL none. */
 struct exanet_list exanet_list_of_ranks(const int *ranks, int size);
-/* Puts the fields of the record that makes it from communicator `from`, with those flags that the caller knows. NULL: members are not known, or
- * the rank is none. */
+/* Puts the fields of the record that makes it from communicator `from`, with those flags that the caller knows.
+ * NULL: members are not known, or the rank is none. */
 void exanet_communicator_put(uint64_t from, const struct exanet_communicator *made, uint64_t flags);
 #endif

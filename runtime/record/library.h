@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the recorder knows of the program's MPI library: constants that differ from one to the next, and functions that it asks.
+ * What the recorder knows of the program's MPI library: constants that differ from one to the next, and functions
+ * that it asks.
  *
  * MPICH's handles are ints, Open MPI's are pointers; as a long either is passed on as it is (runtime/clock/calls.c). */
 #ifndef EXANET_RECORD_LIBRARY_H
@@ -46,7 +47,8 @@ struct exanet_mpi_library {
 };
 extern struct exanet_mpi_library exanet_mpi;
 
-/* The program's copy of the library's object, which stands in its place where the program is linked without position-independent code. */
+/* The program's copy of the library's object, which stands in its place where the program is linked without
+   position-independent code. */
 void *exanet_mpi_object(const char *name, void *(*find)(const char *name));
 
 /* A function of the library, and where its address goes; the last of a list has no name. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Who is whose neighbour is asked at each call: libraries keep it at hand. Source of the positions and of the order of neighbours: the MPI
- * standard, version 4.1, annex A and section 8.6. */
+ * Who is whose neighbour is asked at each call: libraries keep it at hand. Source of the positions and of the order
+ * of neighbours: the MPI standard, version 4.1, annex A and section 8.6. */
 #include "runtime/record/neighbours.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The program's persistent collectives, by the numbers of their requests: what each is, as it stood when it was made, and whether it is under way.
+ * The program's persistent collectives, by the numbers of their requests: what each is, as it stood when it was
+ * made, and whether it is under way.
  *
  * A start is recorded as the nonblocking collective, so that a stream knows no other kind. */
 #ifndef EXANET_RECORD_PERSISTENT_H

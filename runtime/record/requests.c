@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Numbers a rank's requests, by MPI's handles.
  *
- * Problem: a record names requests, and MPI uses its handles again. Model: a table from handles to numbers; the number that became free last is the
- * next one's, so that the reader's tables stay as small as the most requests that were under way. Limit: the built-in request that MPICH gives to
- * all operations that are over at once has no number. */
+ * Problem: a record names requests, and MPI uses its handles again. Model: a table from handles to numbers; the
+ * number that became free last is the next one's, so that the reader's tables stay as small as the most requests
+ * that were under way. Limit: the built-in request that MPICH gives to all operations that are over at once has no
+ * number. */
 #include "runtime/record/requests.h"
 
 #include <stdlib.h>

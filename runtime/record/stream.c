@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Writes records into a mapped file, a piece after the other.
  *
- * Problem: a rank may be killed at any moment, and a disk may be full. Model: a record is put together in memory; its fields are stored, then its
- * length, and its code last, so that what a reader meets is whole; space for a piece is taken before it is mapped, so that a full disk is an
- * error and no signal. Limit: one stream a process. */
+ * Problem: a rank may be killed at any moment, and a disk may be full. Model: a record is put together in memory;
+ * its fields are stored, then its length, and its code last, so that what a reader meets is whole; space for a piece
+ * is taken before it is mapped, so that a full disk is an error and no signal. Limit: one stream a process. */
 #define _GNU_SOURCE
 #include "runtime/record/stream.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A file that grows by records, whole at any moment: what a killed process has written stays.
  *
- * The file is mapped a piece at a time, its space taken beforehand, so that a full disk is an error of a call and not a signal. A record's code is
- * stored last. */
+ * The file is mapped a piece at a time, its space taken beforehand, so that a full disk is an error of a call and
+ * not a signal. A record's code is stored last. */
 #ifndef EXANET_RECORD_STREAM_H
 #define EXANET_RECORD_STREAM_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One-sided calls: the program's windows, and the fields of records of accesses to them and of their synchronisation. */
+ * One-sided calls: the program's windows, and the fields of records of accesses to them and of their
+ * synchronisation. */
 #ifndef EXANET_RECORD_WINDOWS_H
 #define EXANET_RECORD_WINDOWS_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * MPI 4's sessions: the wrappers that begin and end virtual time for programs without MPI_Init (phases.c does it).
  *
- * A shared object of its own, preloaded only where the program's MPI has sessions: programs probe for them by weak symbols, which these
- * would wrongly satisfy with an older one. Handles are ints in MPICH and pointers in Open MPI; as longs they fit both (calls.c). */
+ * A shared object of its own, preloaded only where the program's MPI has sessions: programs probe for them by weak
+ * symbols, which these would wrongly satisfy with an older one. Handles are ints in MPICH and pointers in Open MPI;
+ * as longs they fit both (calls.c). */
 #include "runtime/clock/clock.h"
 
 #define SESSION(prefix)                                                             \

@@ -95,6 +95,21 @@ def test_deadlock_for_want_of_buffering(exanet_run: Runner, stack: Stack, compil
     assert exanet_run(stack, 2, [compiled("exchange"), "64"], machine=str(machine)).line("ok") == ["2"]
 
 
+def test_a_deadlock_names_the_rank_that_an_exception_ended(exanet_run: Runner, stack: Stack) -> None:
+    code = "from mpi4py import MPI\nw = MPI.COMM_WORLD\nif w.rank == 1: raise ValueError('from rank 1')\nw.Barrier()"
+    failed = exanet_run(stack, 2, [stack.python, "-c", code], code=1)
+    reason = str(failed.summary["reason"])
+    assert "rank 1 in MPI_Finalize; rank 0 in MPI_Barrier; rank 1 ended first: it called MPI_Finalize" in reason
+    assert "python -m mpi4py" in reason and reason in failed.errors and "from rank 1" in failed.errors
+
+
+@pytest.mark.parametrize("mpi", ["auto", "mpich"])
+def test_a_script_that_is_missing_leaves_nothing(exanet_run: Runner, mpich: Stack, mpi: str) -> None:
+    done = exanet_run(mpich, 2, [mpich.python, "missing.py"], options=("--mpi", mpi), code=2)
+    assert done.errors == "exanet: error: script 'missing.py' is missing: there is no such file; check its name, or give its path\n"
+    assert not done.folder.exists()
+
+
 def test_sessions_alone_run_in_virtual_time(exanet_run: Runner, stack: Stack) -> None:
     if stack.name == "openmpi4":
         pytest.skip("Open MPI 4 has no sessions")

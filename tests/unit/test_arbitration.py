@@ -118,7 +118,7 @@ def test_bad_values_are_refused_with_one_message(
     assert not out.exists()
 
 
-@pytest.mark.parametrize(("key", "advice"), [("arbitration", "say it in 'switch', and take it out"), ("input_gap", "take it out")])
+@pytest.mark.parametrize(("key", "advice"), [("arbitration", "set it in 'switch', and take it out"), ("input_gap", "take it out")])
 def test_input_queued_switches_have_keys_of_their_own(tmp_path: Path, key: str, advice: str) -> None:
     value = "links-first" if key == "arbitration" else "{value: 0, source: test, kind: chosen}"
     file = tmp_path / "m.yaml"
@@ -126,7 +126,7 @@ def test_input_queued_switches_have_keys_of_their_own(tmp_path: Path, key: str, 
     with pytest.raises(InputError) as refusal:
         machine.load(file)
     [message] = refusal.value.messages
-    assert f"m.yaml:3:{10 + len(key) + 2}: error: '{key}' is what an exanet router has, not an input-queued one; {advice}" in message
+    assert f"m.yaml:3:{10 + len(key) + 2}: error: only an exanet router takes '{key}', and this one is input-queued; {advice}" in message
 
 
 def test_a_pause_comes_after_2_to_255_words(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def test_another_topology_keeps_the_table() -> None:
         (f"  router: {{idle: {constant('5')}}}\n", "5 has no unit"),
         (f"  router: {{idle: {constant('5 pJ')}}}\n", "not a unit of power"),
         (f"  router: {{idel: {constant('5 W')}}}\n", "did you mean 'idle'"),
-        (f"  links: {{local: {{idle: {constant('5 W')}}}}}\n", "no links of the kind 'local' (but link)"),
+        (f"  links: {{local: {{idle: {constant('5 W')}}}}}\n", "no links of the kind 'local' (it has link)"),
         (f"  ni: {{idle: {constant('5000 kW')}}}\n", "more than 1 MW"),
         (f"  ni: {{bit: {constant('5000 uJ/bit')}}}\n", "more than 1 mJ"),
     ],

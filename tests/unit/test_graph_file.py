@@ -158,8 +158,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "place", "message"),
     [
-        ("kind: graph", 5, "name it"),
-        ("kind: torus\n  file: x", 6, "take it out"),
+        ("kind: graph", 5, "needs 'file'"),
+        ("kind: torus\n  file: x", 6, "only a graph takes 'file'; take it out"),
         ("order: [0, 0, 1]", 5, "order of dimensions must name each"),
         ("kind: hyperx\n  order: [0, 1]", 6, "has no order of dimensions"),
         ('order: "0,1,2"', 5, "expected a list, e.g. order: [0, 1, 2]"),

@@ -120,11 +120,13 @@ def test_what_kinds_there_are_not_is_reported(tmp_path: Path) -> None:
         "mine.yaml:4:12: error: this fat-tree has no links of the kind 'level-4': take it out, or set it to null"
     ]
     [message] = refused(tmp_path, start + "  uplink: {rate: 40 Gb/s}\n")
-    assert message.startswith("mine.yaml:4:11: error: a fat-tree has no links of the kind 'uplink' (but link, host, level-2, level-3, ...)")
+    assert message.startswith(
+        "mine.yaml:4:11: error: a fat-tree has no links of the kind 'uplink' (it has link, host, level-2, level-3, ...)"
+    )
     [message] = refused(tmp_path, "extends: torus-512\nname: mine\nlinks:\n  host: {rate: 40 Gb/s}\n")
-    assert message.startswith("mine.yaml:4:9: error: a torus has no links of the kind 'host' (but link); take it out")
+    assert message.startswith("mine.yaml:4:9: error: a torus has no links of the kind 'host' (it has link); take it out")
     [message] = refused(tmp_path, "extends: hypercube-512\nname: mine\nlinks:\n  host: {rate: 40 Gb/s}\n")
-    assert message.startswith("mine.yaml:4:9: error: a hypercube has no links of the kind 'host' (but link); take it out")
+    assert message.startswith("mine.yaml:4:9: error: a hypercube has no links of the kind 'host' (it has link); take it out")
     assert "must be above zero" in refused(tmp_path, start + "  level-3: {rate: 0 Gb/s}\n")[0]
 
 

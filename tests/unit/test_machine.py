@@ -141,11 +141,11 @@ CONTRADICTIONS = [
     ("ni: {eager_max: {value: 33 B, source: x, kind: chosen}}", "exceed packet_max"),
     ("ni: {packet_max: {value: 257 B, source: x, kind: chosen}}", "from 1 B to 256 B"),
     ("ni: {dma_block: {value: 255 B, source: x, kind: chosen}}", "from one packet's payload (256 B) to 16 MiB"),
-    ("ni: {test_step: {value: 0, source: x, kind: chosen}}", "stop simulated time"),
+    ("ni: {test_step: {value: 0, source: x, kind: chosen}}", "virtual time would stand still"),
     ("ni: {clock: {value: 7 Hz, source: x, kind: chosen}}", "not a whole number of picoseconds"),
     ("ni: {mailbox: {value: 1.000000000001 s, source: x, kind: chosen}}", "longer than 1 s"),
-    ("ni: {mpi_receive: {value: 4.4 ms, source: x, kind: chosen}}", "makes a message take its receiver longer than 4.29 ms"),
-    ("ni: {mailbox_read: {value: 1 s, source: x, kind: chosen}}", "makes a message take its receiver longer than 4.29 ms"),
+    ("ni: {mpi_receive: {value: 4.4 ms, source: x, kind: chosen}}", "makes receiving a message take longer than 4.29 ms"),
+    ("ni: {mailbox_read: {value: 1 s, source: x, kind: chosen}}", "makes receiving a message take longer than 4.29 ms"),
     ("hardware: {cores_per_node: {value: 0, source: x, kind: chosen}}", "from 1 to 4096"),
 ]
 
@@ -224,14 +224,14 @@ def test_another_shape_gets_the_virtual_channels_that_it_needs() -> None:
     found = sim.variant("exanest", "jellyfish:20,6,3,1", None, [])
     assert found.resolve()["router"]["virtual_channels"] == found.model.router.virtual_channels.value == 3
     assert sim.variant("exanest", "fat-tree:4,4", None, []).model.router.virtual_channels.value == 2
-    with pytest.raises(InputError, match=r"^command line:1:1: error: 599 ports with 2 channels"):
+    with pytest.raises(InputError, match=r"^command line:1:1: error: a router with 599 ports of 2 channels"):
         sim.variant("exanest", "full-mesh:600", None, [])
 
 
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("links.link.rate", "0 Gb/s", "must be above zero, e.g. 10 Gb/s; a link that carries nothing has failed"),
+        ("links.link.rate", "0 Gb/s", "must be above zero, e.g. 10 Gb/s; list a link that carries nothing"),
         ("router.clock", "0 Hz", "must be above zero, e.g. 156.25 MHz"),
         ("links.link.latency", "99999999999 s", "is longer than 1 s; is its unit right?"),
         ("ni.mailbox", "99999999999 s", "is longer than 1 s; is its unit right?"),

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 
 import pytest
 
 from exanet.errors import InputError
-from exanet.mpi import detect, settings
+from exanet.mpi import detect, python, settings
 from exanet.mpi.detect import Mpi
-from exanet.run.watchdog import want_of_progress
+from exanet.run.watchdog import by_call, early_end, want_of_progress
 
 MPICH, OPEN_MPI_4, OPEN_MPI_5 = Mpi("mpich"), Mpi("openmpi", version=4), Mpi("openmpi", version=5)
 
@@ -45,6 +47,44 @@ def test_a_launcher_is_no_program(words: str, choice: str) -> None:
 def test_what_only_looks_like_one_is() -> None:
     assert detect.detect(["true", "mpirun"], "none") == Mpi("none")
     assert detect.detect(["env", "true", "mpirun"], "none") == Mpi("none")
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("python ring.py 4", ("script", "ring.py")),
+        ("python3.11 -u -X dev -W once ring.py", ("script", "ring.py")),
+        ("python -Xdev -Wmodule -uW once --check-hash-based-pycs always ring.py", ("script", "ring.py")),
+        ("python -m mpi4py ring.py", ("module", "mpi4py")),
+        ("python -um mpi4py.bench ring.py", ("module", "mpi4py.bench")),
+        ("python -c pass", ("", "")),
+        ("python -Ecpass ring.py", ("", "")),
+        ("python - ring.py", ("", "")),
+        ("python", ("", "")),
+    ],
+)
+def test_what_an_interpreter_runs(words: str, found: tuple[str, str]) -> None:
+    assert python.what(words.split()) == found
+
+
+@pytest.mark.parametrize("choice", ["auto", "mpich", "none"])
+@pytest.mark.parametrize("before", [[], ["env", "A=1"], ["nice", "-n5"]])
+def test_a_script_that_is_missing_is_refused(tmp_path: Path, before: list[str], choice: str) -> None:
+    with pytest.raises(InputError, match=r"script 'missing\.py' is missing: there is no such file"):
+        detect.detect([*before, sys.executable, "-u", "missing.py"], choice)
+    with pytest.raises(InputError, match=r"is a directory without __main__\.py"):
+        detect.detect([*before, sys.executable, str(tmp_path)], choice)
+    (tmp_path / "__main__.py").touch()
+    assert detect.detect([*before, sys.executable, str(tmp_path)], "none") == Mpi("none")
+
+
+def test_a_deadlock_names_first_which_ranks_ended_early() -> None:
+    calls = ["MPI_Barrier", "MPI_Finalize", "MPI_Barrier", "MPI_Finalize"]
+    assert by_call(calls) == "ranks 1, 3 in MPI_Finalize; ranks 0, 2 in MPI_Barrier"
+    text = early_end(calls, python=False)
+    assert text == "; ranks 1, 3 ended first: they called MPI_Finalize while the others wait"
+    assert "look for its traceback above" in early_end(calls, python=True)
+    assert early_end(["MPI_Barrier"] * 2, python=True) == early_end(["MPI_Finalize"] * 2, python=True) == ""
 
 
 def test_a_deadlock_at_windows_names_the_way_out_where_there_is_one() -> None:

@@ -12,7 +12,7 @@ from exanet.errors import InputError
 from exanet.sim.jobs import Job, finish
 
 ROOT = Path(__file__).parents[2]
-ENTRY = re.compile(r'X\((\w+), +(\w+), +(\w+), +"([^"]+)"\)')
+ENTRY = re.compile(r'X\((\w+), +(\w+), +(\w+),[ \\\n]+"([^"]+)"\)')
 
 
 def statuses() -> dict[str, tuple[str, str, str]]:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the class of packets that an output serves: the highest, or each by its weight. A class has a share that begins where its last one ended, or where the
-// output is by now if it has been idle, and the one that begins first is served (start-time fair queueing: Goyal and others 1996; with equal packets
-// this is weighted round robin).
+// Chooses the class of packets that an output serves: the highest, or each by its weight. A class has a share that
+// begins where its last one ended, or where the output is by now if it has been idle, and the one that begins first is
+// served (start-time fair queueing: Goyal and others 1996; with equal packets this is weighted round robin).
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,8 @@ inline std::vector<std::int64_t> tags_of(const std::vector<std::int64_t>& weight
   return tags;
 }
 
-// Takes the class to be served next out of the set `classes`, which is not empty. `shares`: by class; `virtual_time`: of the output.
+// Takes the class to be served next out of the set `classes`, which is not empty. `shares`: by class; `virtual_time`:
+// of the output.
 inline std::uint32_t take_class(std::uint32_t& classes, bool weighted, const Share* shares,
                                 std::uint64_t virtual_time) {
   std::uint32_t next = 31 - static_cast<std::uint32_t>(std::countl_zero(classes));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Admission at an injection port: the packets that no network takes, and the calls that are due to a network interface whose packets were refused.
+// Admission at an injection port: the packets that no network takes, and the calls that are due to a network interface
+// whose packets were refused.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@
 
 namespace exanet {
 
-// Payload words of a packet that is handed over at `now`, which has been checked to come from and go to an endpoint, or to a box where the network
-// has `multicast`, and to be no longer than any may be.
+// Payload words of a packet that is handed over at `now`, which has been checked to come from and go to an endpoint, or
+// to a box where the network has `multicast`, and to be no longer than any may be.
 inline std::uint32_t checked_payload_words(const Packet& packet, std::uint32_t endpoints, std::uint32_t intra_ports,
                                            const RouterTiming& router, Time now, bool multicast = false) {
   EXANET_CHECK(packet.src < endpoints && (packet.dst < endpoints || (multicast && is_multicast(packet.dst))) &&
@@ -46,8 +47,9 @@ inline void call_ready(const PacketSink& sink, std::uint32_t refused, NodeId nod
     sink.ready(sink.self, node, intra_port, priority, now);
 }
 
-// Calls ready() for the classes whose largest refused packet fits by now, priority packets first. Contract of `Port`: refused[] counts refused
-// packets by class, need[] is the size of the largest of them; fits(priority, need) is asked when the calls of the class before have been made.
+// Calls ready() for the classes whose largest refused packet fits by now, priority packets first. Contract of `Port`:
+// refused[] counts refused packets by class, need[] is the size of the largest of them; fits(priority, need) is asked
+// when the calls of the class before have been made.
 template <typename Port, typename Fits>
 void offer_space(const PacketSink& sink, Port& port, NodeId node, std::uint8_t intra_port, Time now, Fits fits) {
   for (const std::uint8_t priority : {std::uint8_t{1}, std::uint8_t{0}}) {

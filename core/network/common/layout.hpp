@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Laying out a network's arrays for a topology: what every model asks of it, and the ports and queues of input-queued switches.
+// Laying out a network's arrays for a topology: what every model asks of it, and the ports and queues of input-queued
+// switches.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,8 @@ inline std::uint32_t intra_ports_of(const Topology& topology, const RouterConfig
   return static_cast<std::uint32_t>(ports);
 }
 
-// Intra-tile ports of each rail, by which a packet says the rail that it takes; 0 where there is one, or the pair's is taken.
+// Intra-tile ports of each rail, by which a packet says the rail that it takes; 0 where there is one, or the pair's is
+// taken.
 inline std::uint32_t rail_ports_of(const Topology& topology, const NetworkConfig& config) {
   return config.rails_by_port && topology.rails() > 1 ? static_cast<std::uint32_t>(config.router.intra_ports) : 0;
 }
@@ -49,8 +51,8 @@ struct PortsAndQueues {
   std::uint32_t ports = 0, queues = 0;
 };
 
-// Numbers the ports of all switches, inter-tile before intra-tile ones, and their queues: one for each lane of an input, or one for each lane and
-// output. Appends a Node with first_port, ports and first_queue for each.
+// Numbers the ports of all switches, inter-tile before intra-tile ones, and their queues: one for each lane of an
+// input, or one for each lane and output. Appends a Node with first_port, ports and first_queue for each.
 template <typename Node>
 PortsAndQueues lay_out_switches(const Topology& topology, std::uint32_t intra_ports, std::uint32_t lanes,
                                 bool virtual_output_queues, std::vector<Node>& nodes) {

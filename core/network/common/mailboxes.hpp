@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mail between the partitions of a network. Each partition runs on a thread of its own for a window of virtual time
-// and touches nothing of another's; what crosses a border takes a link's latency, so that mail of this window is early enough in the next one.
+// Mail between the partitions of a network. Each partition runs on a thread of its own for a window of virtual time and
+// touches nothing of another's; what crosses a border takes a link's latency, so that mail of this window is early
+// enough in the next one.
 //
-// There are two sets of boxes: one is filled in a window while what was filled in the window before is read, so no box is ever shared.
+// There are two sets of boxes: one is filled in a window while what was filled in the window before is read, so no box
+// is ever shared.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +29,9 @@ class Mailboxes {
   void matters_at(Time at) { earliest_ = min(earliest_, at); }
   Time earliest() const { return earliest_; }  // at which mail of this window matters
 
-  // Hands take(Mail&) what each of `parts`, whose mailboxes are their mail_, has sent to the partition `number` in the window before, and begins the
-  // next window. From whom it comes first does not matter: each link is a buffer of its own.
+  // Hands take(Mail&) what each of `parts`, whose mailboxes are their mail_, has sent to the partition `number` in the
+  // window before, and begins the next window. From whom it comes first does not matter: each link is a buffer of its
+  // own.
   template <typename Parts, typename Take>
   void collect(const Parts& parts, std::size_t number, Take take) {
     for (const auto& other : parts) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network model whose state is divided into partitions: forwards each call to the partition that it concerns, and sums over all of them.
+// A network model whose state is divided into partitions: forwards each call to the partition that it concerns, and
+// sums over all of them.
 #pragma once
 
 #include <memory>
@@ -9,14 +10,16 @@
 
 namespace exanet {
 
-// Contract of `State`, which is private to its model: it is constructed from what the model is; parts_ are pointers to partitions with inject(),
-// collect(), mail_ (Mailboxes), hops_ and in_flight_; part_of(), first_port(), stats_ (by port) and lookahead_ are the network's. The functions are
-// defined in partitioned_network_impl.hpp, which the model's build.cpp includes and instantiates.
+// Contract of `State`, which is private to its model: it is constructed from what the model is; parts_ are pointers to
+// partitions with inject(), collect(), mail_ (Mailboxes), hops_ and in_flight_; part_of(), first_port(), stats_ (by
+// port) and lookahead_ are the network's. The functions are defined in partitioned_network_impl.hpp, which the model's
+// build.cpp includes and instantiates.
 template <typename State>
 class PartitionedNetwork : public NetworkModel {
  public:
-  // Throws ConfigError, saying what to do, when a figure of `config` cannot be built. Queues and topology outlive the network. Node n
-  // belongs to parts[part_of[n]]; empty when there is one part. What the network does is the same, however it is divided.
+  // Throws ConfigError, saying what to do, when a figure of `config` cannot be built. Queues and topology outlive the
+  // network. Node n belongs to parts[part_of[n]]; empty when there is one part. What the network does is the same,
+  // however it is divided.
   PartitionedNetwork(const std::vector<Partition>& parts, const Topology& topology, const NetworkConfig& config,
                      const std::vector<std::uint8_t>& part_of);
   PartitionedNetwork(EventQueue& events, const Topology& topology, const NetworkConfig& config, PacketSink sink);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the nodes, ports, lanes and queues of input-queued switches are laid out, whatever their switching, and the arrays
-// by port that mean the same in each model.
+// How the nodes, ports, lanes and queues of input-queued switches are laid out, whatever their switching, and the
+// arrays by port that mean the same in each model.
 //
 // Problem: virtual cut-through and wormhole switching differ in what a packet takes and when, not in what stands where.
-// Model: a model's state derives from this, and adds the arrays of its own. The arrays belong to all partitions, each of
-// which touches those of its own nodes. Contract of `Node`: as of lay_out_switches(); of `Port`: far, far_part and
+// Model: a model's state derives from this, and adds the arrays of its own. The arrays belong to all partitions, each
+// of which touches those of its own nodes. Contract of `Node`: as of lay_out_switches(); of `Port`: far, far_part and
 // link_class; of `Timing`: pipeline and endpoint_pipeline, and it is made of the configuration and the topology.
 #pragma once
 
@@ -72,7 +72,8 @@ struct SwitchNetwork {
   bool crosses(std::uint32_t port) const {
     return ports_[port].far != kNone && ports_[port].far_part != part_of(node_of_[port]);
   }
-  // Calls visit(record) for what stands in the node's queues by `now`, in order. Contract of `Records`: request and next.
+  // Calls visit(record) for what stands in the node's queues by `now`, in order. Contract of `Records`: request and
+  // next.
   template <typename Records, typename Visit>
   void each_queued(NodeId node, const Records& records, Time now, const Visit& visit) const {
     const std::uint32_t end =

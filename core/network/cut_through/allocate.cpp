@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who goes next: inputs whose line is free and whose front has space beyond are matched with outputs whose line is free.
+// Who goes next: inputs whose line is free and whose front has space beyond are matched with outputs whose line is
+// free.
 //
-// Among classes an output prefers the highest, or shares its words by weight (common/class_schedule.hpp). Among the inputs of a class it goes round,
-// or takes the first.
+// Among classes an output prefers the highest, or shares its words by weight (common/class_schedule.hpp). Among the
+// inputs of a class it goes round, or takes the first.
 //
-// An allocation sees all requests and all space of its instant, whatever the order of events, for both are registered ahead of their time.
+// An allocation sees all requests and all space of its instant, whatever the order of events, for both are registered
+// ahead of their time.
 #include "core/network/cut_through/state.hpp"
 
 namespace exanet {
@@ -39,7 +41,8 @@ void Part::allocate(Time now, NodeId index) {
     match_in_turn(now, index, free);
 }
 
-// Each free output takes an input of those that are left; another output begins each time, for the first has the choice.
+// Each free output takes an input of those that are left; another output begins each time, for the first has the
+// choice.
 void Part::match_in_turn(Time now, NodeId index, Slots free) {
   const Node& node = net_.nodes_[index];
   const bool fixed = net_.config_.arbitration == SwitchConfig::Arbitration::kFixedPriority;
@@ -152,7 +155,8 @@ bool Part::passes(Time now, std::uint32_t output, std::uint8_t priority_class, s
   return false;
 }
 
-// Whether a lane of the buffer beyond takes a packet, the largest whatever this one's length: else short ones would starve long ones.
+// Whether a lane of the buffer beyond takes a packet, the largest whatever this one's length: else short ones would
+// starve long ones.
 bool Part::has_credit(Time now, std::uint32_t output, std::uint8_t lane) {
   if (net_.pauses_) return (net_.ports_[output].paused >> lane & 1) == 0;
   CreditPool& pool = net_.pools_[output];
@@ -165,8 +169,8 @@ bool Part::has_credit(Time now, std::uint32_t output, std::uint8_t lane) {
   return false;
 }
 
-// Of the channels that may stand for `vc`, and whose lane has space, the one whose lane holds least; with pauses the first that may go on. Contract:
-// there is one.
+// Of the channels that may stand for `vc`, and whose lane has space, the one whose lane holds least; with pauses the
+// first that may go on. Contract: there is one.
 std::uint8_t Part::emptiest_channel(std::uint32_t output, std::uint8_t priority_class, std::uint8_t vc) const {
   const CreditPool& pool = net_.pools_[output];
   std::uint8_t best = vc;

@@ -2,8 +2,8 @@
 // The path of a packet: into an input's buffer, through the crossbar when it is granted, over the link, delivery. See
 // cut_through_network.hpp for the model and docs/switches.md for the rules.
 //
-// Where nothing looks at a buffer before its time, a packet is put into the next one's queue at its grant, with the time from which on it asks.
-// With pauses, or a routing that looks at the network, an event puts it there at that time.
+// Where nothing looks at a buffer before its time, a packet is put into the next one's queue at its grant, with the
+// time from which on it asks. With pauses, or a routing that looks at the network, an event puts it there at that time.
 #include <utility>
 
 #include "core/network/cut_through/state.hpp"
@@ -88,7 +88,8 @@ void Part::enqueue(NodeId node, std::uint32_t port, std::uint32_t index) {
   wake(node, max(entry.request, events_.now()));
 }
 
-// Lets the machine's queue action see the packet. False where that drops it: its space goes back when its tail has come.
+// Lets the machine's queue action see the packet. False where that drops it: its space goes back when its tail has
+// come.
 bool Part::join(NodeId node, std::uint32_t port, std::uint32_t index) {
   Entry& entry = entries_[index];
   Packet& packet = packets_[entry.packet].packet;
@@ -178,8 +179,8 @@ void Part::grant(Time now, NodeId node, std::uint32_t output, const Choice& choi
   return_credits(port, index, left);
 }
 
-// The packet's space has been checked. The output's line is free again when the packet is through, and when the FIFO behind it has space for
-// one of the largest size.
+// The packet's space has been checked. The output's line is free again when the packet is through, and when the FIFO
+// behind it has space for one of the largest size.
 void Part::cross_link(Time now, std::uint32_t output, std::uint8_t priority_class, const Entry& entry, Time left) {
   Port& out = net_.ports_[output];
   EXANET_CHECK(out.far != kNone, "route through a port without a link", now.ps(), net_.node_of_[output], output);
@@ -235,7 +236,8 @@ void Part::return_credits(std::uint32_t port, std::uint32_t index, Time left) {
   entries_.free(index);
 }
 
-// Puts credits on their way to this sender: an output, or an intra-tile port's interface. The entry says when it is there.
+// Puts credits on their way to this sender: an output, or an intra-tile port's interface. The entry says when it is
+// there.
 void Part::take_credits(std::uint32_t sender, std::uint32_t index) {
   entries_[index].next = kNone;
   CreditPool& pool = net_.pools_[sender];

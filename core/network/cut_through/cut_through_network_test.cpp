@@ -36,8 +36,9 @@ SwitchConfig with_pauses() {
 }  // namespace
 
 TEST_CASE("latency of one hop through empty switches, worked out by hand") {
-  // 10 words of 6.4 ns. The header is there at once and is granted after 2 cycles, 12.8 ns; the tail follows the header onto the link. The
-  // far switch may grant when the header's word (6.4), the link (10) and 2 cycles have passed, at 42 ns, and its line takes 64 ns.
+  // 10 words of 6.4 ns. The header is there at once and is granted after 2 cycles, 12.8 ns; the tail follows the header
+  // onto the link. The far switch may grant when the header's word (6.4), the link (10) and 2 cycles have passed, at 42
+  // ns, and its line takes 64 ns.
   SwitchBench bench({"full-mesh", {2}}, cell_switch());
   bench.send(0, 1, 64);
   bench.run();

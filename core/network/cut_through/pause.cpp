@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Priority flow control: a receiver pauses a lane when it holds so many words, and lets it go on when it holds few enough. A pause is felt
-// at the sender a packet, a pause frame and the link's latency later, since a frame goes between packets; until then words come in, for which the
-// lane has headroom: pause_headroom_words() says how many, and a machine with less is refused.
+// Priority flow control: a receiver pauses a lane when it holds so many words, and lets it go on when it holds few
+// enough. A pause is felt at the sender a packet, a pause frame and the link's latency later, since a frame goes
+// between packets; until then words come in, for which the lane has headroom: pause_headroom_words() says how many, and
+// a machine with less is refused.
 #include <algorithm>
 
 #include "core/network/cut_through/state.hpp"

@@ -62,8 +62,8 @@ TEST_CASE("the least headroom that is accepted loses nothing, and all but two pa
 }
 
 TEST_CASE("a paused lane takes a victim with it, as a full one with credits does; a class of its own keeps it free") {
-  // One link from the first switch to the second. Senders 0 and 9 to 14 send to receiver 8, who takes a seventh from each; sender 7 sends through
-  // the same link to receiver 15, for whom six sevenths of it are left.
+  // One link from the first switch to the second. Senders 0 and 9 to 14 send to receiver 8, who takes a seventh from
+  // each; sender 7 sends through the same link to receiver 15, for whom six sevenths of it are left.
   const auto victim = [](const NetworkConfig& config, std::uint8_t priority) {
     SwitchBench bench({"xgft", {8, 2, 1, 1}}, config);
     for (int i = 0; i < 4000; ++i) {

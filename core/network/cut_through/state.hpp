@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The switches' data: flat arrays of ports, queues and buffer entries. Private to core/network/cut_through.
 //
-// The arrays by node and port belong to all parts, each of which touches those of its own nodes; entries and packets are a part's own.
+// The arrays by node and port belong to all parts, each of which touches those of its own nodes; entries and packets
+// are a part's own.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ using namespace switch_state;
 
 inline constexpr Time kNever = Time::ps(-1);
 
-// A packet's place in an input's buffer. After its grant it stands for the credits that are on their way back to the sender.
+// A packet's place in an input's buffer. After its grant it stands for the credits that are on their way back to the
+// sender.
 struct Entry {
   Time request;  // it can be granted; after the grant: the sender has the space
   Time tail_in;  // its last word can be read

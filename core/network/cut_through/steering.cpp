@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses where packets go: the topology's route, or that of a routing of its own (core/routing/routing.hpp), when the packet joins a queue. A
-// packet at the front that is blocked, and may be rerouted, chooses again after the time that it takes through the crossbar.
+// Chooses where packets go: the topology's route, or that of a routing of its own (core/routing/routing.hpp), when the
+// packet joins a queue. A packet at the front that is blocked, and may be rerouted, chooses again after the time that
+// it takes through the crossbar.
 #include "core/network/cut_through/state.hpp"
 
 namespace exanet {
@@ -83,7 +84,8 @@ void Part::schedule_reroute(Time now, std::uint32_t port, std::uint32_t front) {
   events_.schedule(now + net_.timing_.on_crossbar(entry.words), reroute_event_, port, front);
 }
 
-// The entry may have gone in the meantime; then this is a call for nobody. One that takes another output joins the end of its queue.
+// The entry may have gone in the meantime; then this is a call for nobody. One that takes another output joins the end
+// of its queue.
 void Part::reroute(Time now, std::uint32_t port, std::uint32_t index) {
   const NodeId node = net_.node_of_[port];
   Entry& entry = entries_[index];

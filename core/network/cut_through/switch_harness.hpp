@@ -15,7 +15,8 @@
 
 namespace exanet::testing {
 
-// Links of 64 bits at 6.4 ns without framing or pauses, and packets of 10 words of 64 bits: 64 ns each on a link and a line alike.
+// Links of 64 bits at 6.4 ns without framing or pauses, and packets of 10 words of 64 bits: 64 ns each on a link and a
+// line alike.
 inline NetworkConfig cell_switch(SwitchConfig config = {}) {
   NetworkConfig fabric;
   fabric.router.cycle = Time::ps(6400);
@@ -37,7 +38,8 @@ inline NetworkConfig cell_switch(SwitchConfig config = {}) {
 inline constexpr Time kCell = Time::ns(64);
 inline constexpr std::uint16_t kCellBytes = 64;
 
-// One switch of 2 n ports: n senders, n receivers. `destination` says where a sender's next packet goes, and of which priority it is.
+// One switch of 2 n ports: n senders, n receivers. `destination` says where a sender's next packet goes, and of which
+// priority it is.
 struct Flow {
   std::uint32_t receiver;
   std::uint8_t priority = 0;

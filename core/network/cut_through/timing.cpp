@@ -19,7 +19,8 @@ SwitchTiming::SwitchTiming(const NetworkConfig& config, const Topology& topology
   }
 }
 
-// Each hop: the header crosses the link and the pipeline; the tail is right behind it, or held back by a slower line before.
+// Each hop: the header crosses the link and the pipeline; the tail is right behind it, or held back by a slower line
+// before.
 Time SwitchTiming::packet_time(const std::vector<std::uint8_t>& path, std::uint32_t payload_words, Time at) const {
   const std::uint32_t words = router.packet_words(payload_words);
   Time request = at + endpoint_pipeline, tail = request + on_crossbar(words);

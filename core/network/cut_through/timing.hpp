@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long packets take through input-queued switches: the figures that core/network/cut_through/cut_through_network.cpp and the formula for empty switches both rest on.
+// How long packets take through input-queued switches: the figures that
+// core/network/cut_through/cut_through_network.cpp and the formula for empty switches both rest on.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +39,9 @@ struct SwitchTiming final : ZeroLoadModel {
 // From the threshold to the pause felt at the other end: a frame goes between packets, so it may wait for one.
 Time pause_delay(const RouterConfig& router, const SwitchConfig& config, const LinkConfig& link);
 
-// Words of a lane's buffer that may yet come in once it is as full as the pause threshold: what is on the way until the pause is felt at the
-// other end of a link of `link`, what the switch there has let through by then, and the packet that reached the threshold.
+// Words of a lane's buffer that may yet come in once it is as full as the pause threshold: what is on the way until the
+// pause is felt at the other end of a link of `link`, what the switch there has let through by then, and the packet
+// that reached the threshold.
 std::int64_t pause_headroom_words(const RouterConfig& router, const SwitchConfig& config, const LinkConfig& link);
 
 }  // namespace exanet

@@ -278,7 +278,9 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
     output.far_input = first_input_[far.node] + far.port * channels_;
     far_outputs_[o] = first_output_[far.node] + far.port;
     output.border = part_of(far.node) != part_of(node);
-    if (paced_) {  // the first control word goes out in cycle 0; it has been in the register since the reset, unless behind a Magic of its own
+    // the first control word goes out in cycle 0; it has been in the register since the reset, unless behind a Magic of
+    // its own
+    if (paced_) {
       const LinkTiming& line = links_[output.link_class];
       std::uint32_t phase = 0;
       output.advertised = line.control_words > 1 ? line.to_control(0) : Time() - router_.cycle * 3;
@@ -291,8 +293,8 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
       input.pool = far_outputs_[o] * channels_ + vc;
       input.link_class = topology_.link_class(far.node, far.port);
     }
-    // A packet that is granted is felt at the other side later than this, and so is the credit that a partition cannot send at the end of a window,
-    // because a packet granted after it might.
+    // A packet that is granted is felt at the other side later than this, and so is the credit that a partition cannot
+    // send at the end of a window, because a packet granted after it might.
     const LinkTiming& link = links_[output.link_class];
     if (output.border)
       lookahead_ = min(lookahead_, link.to_wire + min(link.back, link.word_time * link.head_words + link.across));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets to several nodes (docs/adr/0013-multicast.md): the router's side. The front of an input asks all outputs of its copies at once, and each
-// grants as it would any packet. Those that do in one instant get its words together; for the others it stays, is read again, and asks from when its last
-// word has left. It gives its space back when the last copy has left. So a copy waits for nothing but its own output, as a packet to one node does.
+// Packets to several nodes (docs/adr/0013-multicast.md): the router's side. The front of an input asks all outputs of
+// its copies at once, and each grants as it would any packet. Those that do in one instant get its words together; for
+// the others it stays, is read again, and asks from when its last word has left. It gives its space back when the last
+// copy has left. So a copy waits for nothing but its own output, as a packet to one node does.
 #include <bit>
 
 #include "core/network/exanet/state.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Credits: what a sender knows of the buffer beyond its link or port, how the credit for a packet comes back when the packet has been read, and
-// which control word carries it. See docs/microarchitecture.md, "Credits".
+// Credits: what a sender knows of the buffer beyond its link or port, how the credit for a packet comes back when the
+// packet has been read, and which control word carries it. See docs/microarchitecture.md, "Credits".
 #include <algorithm>
 
 #include "core/network/common/injection.hpp"
@@ -54,8 +54,8 @@ void Part::return_credit(const Input& input, std::uint32_t payload_words, Time l
   wake(outputs_[input.pool / channels_], input.pool / channels_, credit_arrival(sender, time));
 }
 
-// Whether space that was returned before is going to be free later, and so its sender may be waiting for too long: a packet that is granted
-// after one of the other class may be the first to have gone.
+// Whether space that was returned before is going to be free later, and so its sender may be waiting for too long: a
+// packet that is granted after one of the other class may be the first to have gone.
 bool Part::overtakes_others(const Output& sender, std::uint32_t return_index) const {
   for (std::uint32_t i = return_index; i != sender.pending;) {
     i = returns_[i].next;
@@ -92,10 +92,11 @@ inline void Part::hand_over(Time now, Output& output, const LinkTiming& link) {
   }
 }
 
-// Settles which control words of `output`'s link carry the pending credits of its port's FIFOs: the first that the line's register takes not
-// before the space is known, Start of a packet or, in an idle link, a credit of its own. No credit is begun where a packet can come to the wire
-// before its end: that packet's Start carries it. So what lies beyond the reach of packets that may yet be granted is left for later. Written with
-// choices in place of branches: which of two cases holds is chance, and a wrong guess costs more than working out both.
+// Settles which control words of `output`'s link carry the pending credits of its port's FIFOs: the first that the
+// line's register takes not before the space is known, Start of a packet or, in an idle link, a credit of its own. No
+// credit is begun where a packet can come to the wire before its end: that packet's Start carries it. So what lies
+// beyond the reach of packets that may yet be granted is left for later. Written with choices in place of branches:
+// which of two cases holds is chance, and a wrong guess costs more than working out both.
 void Part::send_credits(Time now, Output& output) {
   if (paced_) return send_paced(now, output);
   const LinkTiming& link = links_[output.link_class];
@@ -116,8 +117,9 @@ void Part::send_credits(Time now, Output& output) {
   }
 }
 
-// The same where an idle link waits until enough has come back (credit_threshold_words), and repeats what it has advertised (credit_interval_cycles).
-// Each control word advertises all that has come back, and begins the interval anew.
+// The same where an idle link waits until enough has come back (credit_threshold_words), and repeats what it has
+// advertised (credit_interval_cycles). Each control word advertises all that has come back, and begins the interval
+// anew.
 void Part::send_paced(Time now, Output& output) {
   if (faulty_) return settle_both(now, output);
   const LinkTiming& link = links_[output.link_class];
@@ -146,8 +148,8 @@ void Part::send_next(Output& output, Time magic) {
   output.idle_phase = static_cast<std::uint8_t>(phase);
 }
 
-// The same on lines with faults, for both directions of a link in the order of time: a control word of the one may give back space that the other
-// reports.
+// The same on lines with faults, for both directions of a link in the order of time: a control word of the one may give
+// back space that the other reports.
 void Part::settle_both(Time now, Output& output) {
   Output* const ends[2] = {&output, &outputs_[far_outputs_[static_cast<std::size_t>(&output - outputs_)]]};
   while (true) {
@@ -174,8 +176,8 @@ LineFault Part::fault_on(const Output& output, std::uint64_t number, bool credit
   return net_.faults_.of(node, port, number, credit);
 }
 
-// The far end gets the control word that was settled last: what it reports and has not come is lost, and the space goes back with the credits of the
-// other direction.
+// The far end gets the control word that was settled last: what it reports and has not come is lost, and the space goes
+// back with the credits of the other direction.
 void Part::hear(Output& output, LineFault fault) {
   const auto index = static_cast<std::uint32_t>(&output - outputs_);
   FarEnd& end = net_.far_ends_[index];
@@ -195,8 +197,8 @@ void Part::hear(Output& output, LineFault fault) {
   queue_credit(outputs_[far_outputs_[index]], returned);
 }
 
-// The cycle in which the register of an idle line takes the Magic of the next control word. With a Magic of its own a repetition is not begun in a
-// cycle in which space comes back.
+// The cycle in which the register of an idle line takes the Magic of the next control word. With a Magic of its own a
+// repetition is not begun in a cycle in which space comes back.
 Time Part::next_control(const Output& output) const {
   const LinkTiming& link = links_[output.link_class];
   const Time line = output.wire_free - link.to_line;
@@ -249,8 +251,8 @@ Time Part::next_credit(const Output& output, std::uint32_t pool_index) const {
   return Time::never();
 }
 
-// Gives the sender the credit that a control word carries: at once where it has plenty until then, for nobody can notice, and nothing needs to be
-// kept.
+// Gives the sender the credit that a control word carries: at once where it has plenty until then, for nobody can
+// notice, and nothing needs to be kept.
 void Part::accept_credit(CreditPool& pool, Time now, std::uint32_t return_index) {
   const CreditReturn& returned = returns_[return_index];
   if (!plenty(pool, returned.time - now)) return append_return(pool, return_index);

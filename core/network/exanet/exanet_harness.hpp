@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Harness of the tests of the ExaNet network: the published router and link, and a fabric with senders that keep their intra-tile ports full.
+// Harness of the tests of the ExaNet network: the published router and link, and a fabric with senders that keep their
+// intra-tile ports full.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -59,7 +60,8 @@ class BenchOf {
     waiting.resize(std::size_t{topology->node_count()} * intra_ports_ * 2);
   }
 
-  // Offers the packet now; when there is no space, it and those of its class behind it on the same port are offered again as soon as there is some.
+  // Offers the packet now; when there is no space, it and those of its class behind it on the same port are offered
+  // again as soon as there is some.
   void send(const Packet& packet) {
     auto& queued = waiting[slot(packet.src, packet.intra_port, packet.priority)];
     ++offered;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The path of a packet: injection, arbitration, crossbar, link, delivery. See exanet_network.hpp for the model, state.hpp for the data and
-// docs/microarchitecture.md for the rules; how space comes back is in credits.cpp.
+// The path of a packet: injection, arbitration, crossbar, link, delivery. See exanet_network.hpp for the model,
+// state.hpp for the data and docs/microarchitecture.md for the rules; how space comes back is in credits.cpp.
 //
-// When the front of an input will ask for its output is known in advance, so requests are registered ahead of their time. Which control word
-// returns a packet's space, and so when the sender has it, depends on the packets that go the same way; it is settled when the next of them
-// is granted or when the sender runs short. Neither costs an event of its own. An output is looked at (the "arbitrate" event) only at times at
-// which a grant may be possible, and one look is pending at a time: each sees to the next. All requests and all space of one instant are known
-// before it begins, so the result does not depend on the order of events within an instant.
+// When the front of an input will ask for its output is known in advance, so requests are registered ahead of their
+// time. Which control word returns a packet's space, and so when the sender has it, depends on the packets that go the
+// same way; it is settled when the next of them is granted or when the sender runs short. Neither costs an event of its
+// own. An output is looked at (the "arbitrate" event) only at times at which a grant may be possible, and one look is
+// pending at a time: each sees to the next. All requests and all space of one instant are known before it begins, so
+// the result does not depend on the order of events within an instant.
 #include <algorithm>
 #include <bit>
 
@@ -20,7 +21,8 @@ using namespace exanet_state;
 
 namespace {
 
-// As in gateware/router/rtl/router_output.sv. With fewer, long rings that are offered more than they carry lose throughput: docs/microarchitecture.md.
+// As in gateware/router/rtl/router_output.sv. With fewer, long rings that are offered more than they carry lose
+// throughput: docs/microarchitecture.md.
 constexpr std::uint8_t kMostPassed = 15;
 
 }  // namespace
@@ -76,8 +78,9 @@ bool Part::inject(const Packet& packet) {
   return true;
 }
 
-// A priority packet goes to the port's wire before the packets of bulk that have been taken and have not begun: all that are to begin from `now`
-// on follow each other without a gap up to `end`, and move by its `span`. Returns when it begins.
+// A priority packet goes to the port's wire before the packets of bulk that have been taken and have not begun: all
+// that are to begin from `now` on follow each other without a gap up to `end`, and move by its `span`. Returns when it
+// begins.
 Time Part::overtake(Time now, Input& bulk, Time end, Time span) {
   const Time begun = now + router_.head + net_.endpoint_to_request_;
   for (std::uint32_t p = bulk.front; p != kNone; p = packets_[p].next) {
@@ -166,8 +169,9 @@ void Part::arbitrate(Time now, std::uint32_t output_index) {
   if (next != Time::never()) wake(output, output_index, max(next, output.free_at));
 }
 
-// Fetches what arbitrate() is going to touch: the output and the space beyond it; the first input that asks; and its packet, its space and the
-// far input. The output that the packet will ask for there is not worth the route that would have to be worked out for it.
+// Fetches what arbitrate() is going to touch: the output and the space beyond it; the first input that asks; and its
+// packet, its space and the far input. The output that the packet will ask for there is not worth the route that would
+// have to be worked out for it.
 void Part::peek(std::uint32_t output_index, unsigned step) const {
   const Output& output = outputs_[output_index];
   if (step == 0) {
@@ -190,7 +194,8 @@ void Part::peek(std::uint32_t output_index, unsigned step) const {
   if (channel_step_ < channels_) __builtin_prefetch(&outputs_[far_outputs_[output_index]], 1);  // emptiest_channel()
 }
 
-// Priority packets go before bulk. `next` becomes the time from which on somebody else could go as well, as far as that is not a matter of space.
+// Priority packets go before bulk. `next` becomes the time from which on somebody else could go as well, as far as that
+// is not a matter of space.
 inline std::uint32_t Part::choose(Time now, Output& output, std::uint32_t output_index, Time& next) {
   // Somebody waits, most of the time alone. Where there are two classes the second word is that of priority.
   const std::uint64_t first = output.waiting[0], second = priority_offset_ != 0 ? output.waiting[1] : 0;
@@ -218,9 +223,9 @@ inline std::uint32_t Part::choose(Time now, Output& output, std::uint32_t output
   return choose_of(now, output, output_index, kBulk, next);
 }
 
-// Within a class, with `links_first`, packets from links go before those of network interfaces but for one in 16 (kMostPassed); among them those
-// that are due before others; and of these the first one behind the input that was granted last. Where nobody of the chosen kind is due, all that
-// could have gone become due.
+// Within a class, with `links_first`, packets from links go before those of network interfaces but for one in 16
+// (kMostPassed); among them those that are due before others; and of these the first one behind the input that was
+// granted last. Where nobody of the chosen kind is due, all that could have gone become due.
 std::uint32_t Part::choose_of(Time now, Output& output, std::uint32_t output_index, std::uint8_t priority, Time& next) {
   Input* const inputs = inputs_ + output.first_input + priority * priority_offset_;
   const bool links_turn = output.passed < kMostPassed;
@@ -278,8 +283,8 @@ bool Part::has_credit_in_any(std::uint32_t output_index, const Input& input) con
   return false;
 }
 
-// Of the channels that may stand for that of the front of `input`, and have credit for it, the one with the most space, the first of equals.
-// Contract: there is one.
+// Of the channels that may stand for that of the front of `input`, and have credit for it, the one with the most space,
+// the first of equals. Contract: there is one.
 std::uint8_t Part::emptiest_channel(Time now, const Output& output, std::uint32_t output_index, const Input& input) {
   receive_credits(now, output);
   std::uint8_t best = channel_to(output_index, input);
@@ -293,8 +298,9 @@ std::uint8_t Part::emptiest_channel(Time now, const Output& output, std::uint32_
   return best;
 }
 
-// Whether the next buffer takes a packet, the largest whatever this one's length: by its own length a short one would go whenever a long one of
-// the same channel waits, and might do so for ever. If not, sees to it that the output is looked at again when a credit arrives.
+// Whether the next buffer takes a packet, the largest whatever this one's length: by its own length a short one would
+// go whenever a long one of the same channel waits, and might do so for ever. If not, sees to it that the output is
+// looked at again when a credit arrives.
 bool Part::has_credit_beyond(Time now, const Output& output, std::uint32_t output_index, std::uint32_t vc,
                              std::uint8_t priority) {
   CreditPool& far = pools_[output_index * channels_ + vc];
@@ -342,7 +348,8 @@ void Part::grant(Time now, Output& output, std::uint32_t output_index, std::uint
   forget(output, output_index, input);
   if (may_reroute_) cancel_decision(input_index);
   input.due = false;
-  // The crossbar reads a word a cycle, the first in the cycle after the grant, and the last one not before it can be read.
+  // The crossbar reads a word a cycle, the first in the cycle after the grant, and the last one not before it can be
+  // read.
   const Time left = max(now + router_.cycle * router_.packet_words(words), packet.tail_in);
   if (output.link_class == kIntraTile) {
     send_out(output, index, left);
@@ -367,7 +374,8 @@ void Part::send_out(Output& output, std::uint32_t packet_index, Time left) {
     events_.schedule(left + router_.to_output, deliver_event_, packet_index);
 }
 
-// The packet takes a slot of the interface, which gives it back when the last word is there, one a cycle; while it stalls, none.
+// The packet takes a slot of the interface, which gives it back when the last word is there, one a cycle; while it
+// stalls, none.
 void Part::take_slot(Output& output, Time left) {
   Slots& slots = net_.slots_[static_cast<std::size_t>(&output - outputs_)];
   const auto size = static_cast<std::uint32_t>(slots.given_back.size());
@@ -425,8 +433,8 @@ void Part::stall(Time now, NodeId node, std::uint8_t intra_port, Time until) {
   outputs_[index].free_at = max(outputs_[index].free_at, slots.given_back[slots.next] + router_.slot_back);
 }
 
-// Sends the packet over the output's link into the far buffer, whose space has been checked. It waits in the link's buffer while the packet
-// before it is on the wire; nothing else is granted until its Start has gone out.
+// Sends the packet over the output's link into the far buffer, whose space has been checked. It waits in the link's
+// buffer while the packet before it is on the wire; nothing else is granted until its Start has gone out.
 void Part::cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input,
                       std::uint32_t packet_index, Time left, std::uint8_t vc) {
   const LinkTiming& link = links_[output.link_class];
@@ -466,7 +474,8 @@ void Part::cross_link(Time now, Output& output, std::uint32_t output_index, cons
   packets_.free(packet_index);
 }
 
-// Whether the packet, which has just been sent over the output's link, does not come out of it. Its space is given back when reports name it.
+// Whether the packet, which has just been sent over the output's link, does not come out of it. Its space is given back
+// when reports name it.
 bool Part::is_lost(Output& output, PacketInFlight& packet, std::uint32_t words, std::uint8_t vc) {
   const auto index = static_cast<std::uint32_t>(&output - outputs_);
   const LineFault fault = fault_on(output, stats_[index].packets - 1, false);
@@ -512,7 +521,8 @@ void Part::collect() {
   });
 }
 
-// Sends the credits that no packet of a later window can carry. What is left matters a lookahead after the window at the earliest.
+// Sends the credits that no packet of a later window can carry. What is left matters a lookahead after the window at
+// the earliest.
 void Part::finish(Time now) {
   for (const std::uint32_t index : borders_) {
     Output& output = outputs_[index];

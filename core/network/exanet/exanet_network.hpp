@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The network at packet level: virtual cut-through routers and credit-controlled links, one event per packet and hop.
 //
-// Problem: carry the packets of many thousands of nodes with the contention that a cycle-accurate router would show, at a cost that
-// does not depend on cycles. Model: a packet's passage through a router is settled when its output is granted, because grants are for
-// whole packets and only given when the next buffer has space for the whole packet; from then on head and tail move at known times.
-// The rules are written down in docs/microarchitecture.md. Limits: of errors on links those of line_faults.hpp; links of one
-// width where payload equals Magic; the buffer behind the crossbar holds one packet on the wire and one behind it.
-// Source: APErouter and APElink as in the ExaNet paper at ParCo 2017, sections 3.2 to 3.4.
+// Problem: carry the packets of many thousands of nodes with the contention that a cycle-accurate router would show, at
+// a cost that does not depend on cycles. Model: a packet's passage through a router is settled when its output is
+// granted, because grants are for whole packets and only given when the next buffer has space for the whole packet;
+// from then on head and tail move at known times. The rules are written down in docs/microarchitecture.md. Limits: of
+// errors on links those of line_faults.hpp; links of one width where payload equals Magic; the buffer behind the
+// crossbar holds one packet on the wire and one behind it. Source: APErouter and APElink as in the ExaNet paper at
+// ParCo 2017, sections 3.2 to 3.4.
 #pragma once
 
 #include <cstdint>

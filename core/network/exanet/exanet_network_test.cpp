@@ -118,7 +118,8 @@ TEST_CASE("a router port passes 32 payload words in 34 cycles") {
 }
 
 TEST_CASE("gaps between packets give the rates measured on the unoptimised router") {
-  // Measured with 512-byte packets: 76 % from one port, 89.5 % from two ports to one (ExaNet paper, section 4.3); gaps in whole cycles.
+  // Measured with 512-byte packets: 76 % from one port, 89.5 % from two ports to one (ExaNet paper, section 4.3); gaps
+  // in whole cycles.
   NetworkConfig config = one_class(512, 0);
   config.router.input_gap_cycles = 8;
   config.router.output_gap_cycles = 2;
@@ -182,8 +183,8 @@ TEST_CASE("with space for one packet, one packet passes for each return of the c
     Bench bench({"mesh", {2}}, config);
     for (int i = 0; i < 500; ++i) bench.send(0, 1, 256);
     bench.run();
-    // From grant to grant: to the wire 4 cycles, 38 link words, link, into the far FIFO and out of it 3, space known to the far link 2, to the
-    // wire 1, Magic and Credit, link, to the router 3.
+    // From grant to grant: to the wire 4 cycles, 38 link words, link, into the far FIFO and out of it 3, space known to
+    // the far link 2, to the wire 1, Magic and Credit, link, to the router 3.
     const std::int64_t round = (4 + 38 + 3 + 2 + 1 + 2 + 3) * kCyclePs + 2 * 286900;
     for (std::size_t i = 1; i < bench.deliveries.size(); ++i)
       CHECK((bench.deliveries[i].tail - bench.deliveries[i - 1].tail).ps() == round);
@@ -212,8 +213,8 @@ TEST_CASE("ready comes once for each packet that is not taken, when there is spa
   CHECK_FALSE(fabric.inject(packet));
   CHECK(fabric.in_flight() == 1);
   while (!seen.queue.empty()) seen.queue.run_one();
-  // The header is granted two cycles after it was on the wire, its 18 words are read one a cycle from the next one on, and the cycle after the last
-  // the sender knows.
+  // The header is granted two cycles after it was on the wire, its 18 words are read one a cycle from the next one on,
+  // and the cycle after the last the sender knows.
   CHECK(seen.ready == std::vector<Time>{Time::ps(21 * kCyclePs), Time::ps(21 * kCyclePs)});
   CHECK(fabric.inject(packet));
 }
@@ -231,7 +232,8 @@ TEST_CASE("priority 1 overtakes in arbitration") {
 }
 
 TEST_CASE("short packets do not starve a long one of the same channel") {
-  // Three packets of 9 words leave 5 of 32 free, and one that returns makes them 14: never the 16 that the long one takes.
+  // Three packets of 9 words leave 5 of 32 free, and one that returns makes them 14: never the 16 that the long one
+  // takes.
   NetworkConfig config = one_class(256, 0);
   config.router.inter_fifo_words = 64;
   Bench bench({"mesh", {2}}, config);
@@ -278,7 +280,8 @@ TEST_CASE("random traffic at full load is delivered once, whatever the FIFOs hol
 }
 
 TEST_CASE("the same ring without its upper channel stands still") {
-  // Every node floods the node two further on: with the upper channel this drains (above), without it each waits for the next one.
+  // Every node floods the node two further on: with the upper channel this drains (above), without it each waits for
+  // the next one.
   EventQueue queue;
   LowerChannelOnly ring(5);
   NetworkConfig config = tiny();
@@ -346,7 +349,8 @@ TEST_CASE("figures that cannot be built are refused with advice") {
 }
 
 TEST_CASE("a router of more than 64, or more than 128, inputs serves them in turn") {
-  // 45 senders with two virtual channels a link: 90 inputs and two ports of its own ask for node 0's intra-tile output. Of 100 nodes, 200.
+  // 45 senders with two virtual channels a link: 90 inputs and two ports of its own ask for node 0's intra-tile output.
+  // Of 100 nodes, 200.
   NodeId nodes = 46;
   SUBCASE("two words of inputs") {}
   SUBCASE("four words of inputs") { nodes = 100; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do packets to several nodes reach each of them once, under load and with little space too, and how long does a broadcast take?
+// Do packets to several nodes reach each of them once, under load and with little space too, and how long does a
+// broadcast take?
 #include "core/topology/multicast.hpp"
 
 #include <doctest/doctest.h>
@@ -52,8 +53,8 @@ Time by_multicast(const TopologySpec& spec, NodeId src, unsigned packets) {
   return last;
 }
 
-// The same by a binomial tree: a node that has all packets sends them to its children, the largest subtree first, in no time of its own. So it is a
-// bound from below on what a library does.
+// The same by a binomial tree: a node that has all packets sends them to its children, the largest subtree first, in no
+// time of its own. So it is a bound from below on what a library does.
 Time by_tree(const TopologySpec& spec, NodeId src, unsigned packets) {
   Bench bench(spec, published_fabric());
   const NodeId nodes = bench.topology->node_count();
@@ -91,7 +92,8 @@ struct Sender {
   std::vector<Arrival> arrivals;
 };
 
-// Two packets a node and microsecond, one in three of them to a box; where and when each arrives, with the nodes divided among so many parts.
+// Two packets a node and microsecond, one in three of them to a box; where and when each arrives, with the nodes
+// divided among so many parts.
 std::vector<Arrival> in_parts(const TopologySpec& spec, std::uint8_t parts) {
   const auto topology = make_topology(spec);
   const NodeId nodes = topology->node_count();

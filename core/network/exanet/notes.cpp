@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What packets carry of congestion, and what the machine's queue action makes of it (core/network/queue_actions). Notes lie beside the packets' records,
-// which fill a cache line, so that a fabric without them touches nothing.
+// What packets carry of congestion, and what the machine's queue action makes of it (core/network/queue_actions). Notes
+// lie beside the packets' records, which fill a cache line, so that a fabric without them touches nothing.
 #include "core/network/exanet/state.hpp"
 
 namespace exanet {
@@ -26,7 +26,8 @@ void Part::act(Time now, const Output& output, std::uint32_t output_index, const
   notes = {packet.stamp, packet.notes};
 }
 
-// Payload words that wait for the output now, beside the front of `input`: fronts that ask, and those behind them that are known to.
+// Payload words that wait for the output now, beside the front of `input`: fronts that ask, and those behind them that
+// are known to.
 std::uint32_t Part::words_behind(Time now, const Output& output, std::uint32_t output_index, const Input& input) const {
   std::uint32_t words = 0;
   const auto count = [&](const Input& other) {

@@ -17,8 +17,8 @@ std::uint32_t ExanetNetwork::queued(NodeId node) const {
   const std::uint32_t all = s.first_input_[node + 1] - s.first_input_[node];
   const auto count = [&](const Input* inputs) {
     for (std::uint32_t base = 0; base < all; base += 64) {
-      std::uint64_t some =
-          0;  // inputs of which packets need to be read; most are empty or have one on its way, and which ones is chance
+      // inputs of which packets need to be read; most are empty or have one on its way, and which ones is chance
+      std::uint64_t some = 0;
       for (std::uint32_t i = base; i < all && i < base + 64; ++i) {
         const bool coming = (inputs[i].request > now) & (inputs[i].idle_at <= now);
         some |= static_cast<std::uint64_t>((inputs[i].front != kNone) & !coming) << (i - base);

@@ -123,8 +123,9 @@ TEST_CASE("priority: on routes of a routing that looks at the network nothing is
 }
 
 TEST_CASE("arbitration: an input that always asks and one whose packets come just after a grant are served alike") {
-  // Both intra-tile ports have space for one packet and feed one link. The first is filled again as soon as there is space, 35 cycles after a grant, the
-  // second 50 cycles later: after the grant that follows its own by 70 cycles, and before the next one.
+  // Both intra-tile ports have space for one packet and feed one link. The first is filled again as soon as there is
+  // space, 35 cycles after a grant, the second 50 cycles later: after the grant that follows its own by 70 cycles, and
+  // before the next one.
   struct Senders {
     EventQueue queue;
     std::unique_ptr<Topology> topology = make_topology({"mesh", {2}});

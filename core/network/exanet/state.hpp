@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fabric's data: flat arrays of inputs, outputs and packets, so that a packet's hop touches a handful of cache lines. Private
-// to core/network/exanet.
+// The fabric's data: flat arrays of inputs, outputs and packets, so that a packet's hop touches a handful of cache
+// lines. Private to core/network/exanet.
 //
-// The nodes are divided into parts. A part has its own event queue and packets, and touches nothing of another part's: its
-// outputs, the credits that they have, and its inputs. What crosses the border between two parts (a packet, a credit)
-// takes the latency of a link, and is mailed: see ExanetNetwork::collect(). A fabric in one piece is one part without mail.
+// The nodes are divided into parts. A part has its own event queue and packets, and touches nothing of another part's:
+// its outputs, the credits that they have, and its inputs. What crosses the border between two parts (a packet, a
+// credit) takes the latency of a link, and is mailed: see ExanetNetwork::collect(). A fabric in one piece is one part
+// without mail.
 #pragma once
 
 #include <array>
@@ -36,8 +37,8 @@ inline constexpr std::uint32_t kCopies = kNone - 1;  // in place of an output: t
 inline constexpr std::uint32_t kDiscard = kNone - 2;  // the same: there is no route
 inline constexpr Time kNotScheduled = Time::ps(-1);
 
-// A packet in flight. The first half is its place in the buffer of the input that it stands in or is on its way to, with what the router reads
-// of its header; the second is read at the ends of its route, and by routing.
+// A packet in flight. The first half is its place in the buffer of the input that it stands in or is on its way to,
+// with what the router reads of its header; the second is read at the ends of its route, and by routing.
 struct alignas(64) PacketInFlight {
   Time time;  // it can be granted
   Time tail_in;  // its last word can be read
@@ -49,14 +50,17 @@ struct alignas(64) PacketInFlight {
   NodeId src;
   std::uint64_t user;
   Time injected;
-  std::uint32_t route =
-      0;  // what routing remembers of it; of a multicast packet, whether copies have left: then `time` is when the last ones began to
-  std::uint32_t output =
-      kNone;  // that it asks for where that input is, and with which virtual channel; none where routing decides when it is its turn
+  // what routing remembers of it; of a multicast packet, whether copies have left: then `time` is when the last
+  // ones began to
+  std::uint32_t route = 0;
+  // that it asks for where that input is, and with which virtual channel; none where routing decides when it is its
+  // turn
+  std::uint32_t output = kNone;
   std::uint8_t vc = 0;
   std::uint8_t marked : 1 = 0;  // a link has seen wrong bits
   std::uint8_t stuffed : 7 = 0;  // line words more than its length says: those of Magic, which a line sends twice
-  // Outputs of this router, a bit each, to which a multicast packet has yet to go; its channels behind them; and those where it is due.
+  // Outputs of this router, a bit each, to which a multicast packet has yet to go; its channels behind them; and those
+  // where it is due.
   std::uint16_t copies = 0, copies_vc = 0;
   union {
     std::uint16_t copies_due = 0;
@@ -75,8 +79,9 @@ struct CreditReturn {
   bool reclaimed = false;  // space of packets that were lost on the way here
 };
 
-// What the other end of a line has heard, where words of it come out wrong. Control words report in turn health, payload words and packets
-// sent on each virtual channel; what a report names and has not come was lost, and its space is given back.
+// What the other end of a line has heard, where words of it come out wrong. Control words report in turn health,
+// payload words and packets sent on each virtual channel; what a report names and has not come was lost, and its space
+// is given back.
 struct FarEnd {
   std::uint32_t report = 1;  // the next one's kind; the first went out behind the reset
   std::uint64_t credits = 1;  // sent in control words of their own
@@ -84,8 +89,8 @@ struct FarEnd {
   std::uint32_t lost_words[2] = {}, lost_packets[2] = {};  // by virtual channel, not given back yet
 };
 
-// An inter-tile port's virtual channel, or an intra-tile port, of one class: a FIFO of packets. Only its front asks for an output. The two classes
-// of a port's virtual channel share its space.
+// An inter-tile port's virtual channel, or an intra-tile port, of one class: a FIFO of packets. Only its front asks for
+// an output. The two classes of a port's virtual channel share its space.
 struct alignas(64) Input {
   std::uint32_t front = kNone;
   std::uint32_t last = kNone;
@@ -108,13 +113,14 @@ struct alignas(64) Input {
   std::uint32_t credit_output = kNone;  // this port's output, whose link carries credits to the sender
 };
 
-// The credit pool of an input's buffer, as the sender knows it: what is free, and a list of the credits that are on their way.
+// The credit pool of an input's buffer, as the sender knows it: what is free, and a list of the credits that are on
+// their way.
 struct CreditPool {
   static constexpr std::uint32_t kStarved = kNone - 1;
 
   std::uint32_t oldest = kNone;
-  std::uint32_t last =
-      kNone;  // of that list; while it is empty, whether the sender waits for credits of which it cannot know the time yet
+  // of that list; while it is empty, whether the sender waits for credits of which it cannot know the time yet
+  std::uint32_t last = kNone;
   std::int32_t free_words = 0;
   std::int32_t free_packets = 0;
 
@@ -127,8 +133,9 @@ struct alignas(64) Output {
   Time
       advertised;  // the register of the line took the last control word: it carries all credits that were pending then
   Time wake_at = Time::never();  // the next look: an arbitrate event
-  std::uint64_t waiting[2] =
-      {};  // inputs whose front asks for this output, with priorities a word each class; in a wide fabric how many, in the first
+  // inputs whose front asks for this output, with priorities a word each class; in a wide fabric how many, in the
+  // first
+  std::uint64_t waiting[2] = {};
   std::uint32_t first_input : 31 = 0;  // of this router
   std::uint32_t control_paused : 1 = 0;  // a pause before the last control word
   std::uint32_t far_input = kNone;  // virtual channel 0 at the other end
@@ -152,8 +159,8 @@ struct InjectionPort {
   std::uint16_t need[2] = {};  // payload words of the largest refused packet
 };
 
-// What stands in an input behind its front, as far as it has been counted: routing asks for it at each decision, and it may be long. A packet counts
-// from when its header is there, for the port to which the topology's own way leads.
+// What stands in an input behind its front, as far as it has been counted: routing asks for it at each decision, and it
+// may be long. A packet counts from when its header is there, for the port to which the topology's own way leads.
 struct Behind {
   std::size_t words = 0;  // its place in behind_words_
   std::uint32_t counted = kNone;  // the last packet counted; none: nothing behind the front
@@ -169,8 +176,8 @@ struct Slots {
   bool by_interface = false;  // given back by give_back(): until then `given_back` is Time::never()
 };
 
-// When the front of an input decides on its route, or reconsiders it. Only with adaptive routing. A router's are a list in order of time, and of
-// inputs where that is the same.
+// When the front of an input decides on its route, or reconsiders it. Only with adaptive routing. A router's are a list
+// in order of time, and of inputs where that is the same.
 struct Decision {
   Time at = kNotScheduled;
   std::uint32_t before = kNone, next = kNone;
@@ -226,7 +233,8 @@ struct State {
   const Topology& topology_;
   std::vector<std::uint8_t> part_of_;  // by node; empty when all are in one part
   RouterTiming router_;
-  // By class, and behind them the same towards endpoints behind switches; behind all of these the same again, for links that are down.
+  // By class, and behind them the same towards endpoints behind switches; behind all of these the same again, for links
+  // that are down.
   std::vector<LinkTiming> links_;
   bool links_fail_ = false;  // in the run
   std::uint8_t down_ = 0;  // the first class of a link that is down; those of intra-tile ports are above
@@ -234,8 +242,9 @@ struct State {
   std::uint32_t rail_ports_;  // of each rail of one, where packets take the rail that they enter by; else 0
   std::uint32_t channels_, channel_step_;
   bool fixed_priority_, links_first_;
-  bool
-      stuffs_halves_;  // links narrower than a router word: each half that is Magic is sent twice, on others what has Magic in its lower half
+  // links narrower than a router word: each half that is Magic is sent twice, on others what has Magic in its lower
+  // half
+  bool stuffs_halves_;
   std::uint32_t endpoints_;
   Time endpoint_to_request_;  // as to_request, where packets are injected
   std::int32_t words_each_;  // of a virtual channel's buffer
@@ -307,7 +316,8 @@ struct Part {
   bool has_credit_beyond(Time now, const Output& output, std::uint32_t output_index, std::uint32_t vc,
                          std::uint8_t priority);
   bool has_credit_in_any(std::uint32_t output_index, const Input& input) const;
-  // From when on the front asks: one of which copies have left again behind the last of them, but in their instant still, to go together with them.
+  // From when on the front asks: one of which copies have left again behind the last of them, but in their instant
+  // still, to go together with them.
   Time asks_from(Time now, const Input& input) const {
     const bool waits = input.multicast && packets_[input.front].route != 0 && packets_[input.front].time != now;
     return waits ? input.idle_at : input.request;
@@ -397,8 +407,9 @@ struct Part {
     return pool.free_words >= static_cast<std::int32_t>(words) + reserve_[priority] &&
            pool.free_packets >= 2 - priority;
   }
-  // Whether a largest packet of either class will find space for so long, whatever is granted meanwhile. In `span` an output grants fewer than
-  // span / shortest_ + 2 packets, for their beginnings on the link are that far apart, and fewer words than span / cycle and a largest packet's.
+  // Whether a largest packet of either class will find space for so long, whatever is granted meanwhile. In `span` an
+  // output grants fewer than span / shortest_ + 2 packets, for their beginnings on the link are that far apart, and
+  // fewer words than span / cycle and a largest packet's.
   bool plenty(const CreditPool& pool, Time span) const {
     const auto most = static_cast<std::int32_t>(router_.most_payload_words);
     return shortest_ * (pool.free_packets - 3) > span && router_.cycle * (pool.free_words - 3 * most) > span;
@@ -459,7 +470,8 @@ struct Part {
   Mailboxes<Mail> mail_;
 };
 
-// Field by field: a record that is put together elsewhere and copied stalls until what has just been written in pieces can be read as a whole.
+// Field by field: a record that is put together elsewhere and copied stalls until what has just been written in pieces
+// can be read as a whole.
 inline std::uint32_t Part::add_return(Time time, std::uint32_t pool, std::uint32_t payload_words) {
   const std::uint32_t index = returns_.take();
   CreditReturn& returned = returns_[index];
@@ -510,7 +522,8 @@ inline void Part::ask(Input& input, std::uint32_t output_index, std::uint8_t vc,
   wake(output, output_index, max(from, output.free_at));
 }
 
-// Works out what the packet asks for where it is going to: well before it has to be known, for it takes long, and the output is in no cache.
+// Works out what the packet asks for where it is going to: well before it has to be known, for it takes long, and the
+// output is in no cache.
 inline void Part::plan(PacketInFlight& packet, const Input& input) const {
   if (packet.dst == input.node) {
     packet.output = input.first_intra_output + packet.intra_port;

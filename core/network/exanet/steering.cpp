@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets that follow a routing of their own (core/routing/routing.hpp): the fabric's side. An adaptive routing decides when
-// the header is there and the packet before it has gone, by an event of its own; one that does not decides ahead, as dimension order does.
+// Packets that follow a routing of their own (core/routing/routing.hpp): the fabric's side. An adaptive routing decides
+// when the header is there and the packet before it has gone, by an event of its own; one that does not decides ahead,
+// as dimension order does.
 //
-// A packet that still stands there after the time that it takes through the crossbar decides again, if it may be rerouted.
+// A packet that still stands there after the time that it takes through the crossbar decides again, if it may be
+// rerouted.
 //
-// A decision depends on those of the router's other packets and on what has been granted. So in each instant all of a router's
-// decisions come first, in the order of its inputs, and then its grants: the order of events within an instant does not matter, nor
-// how the nodes are divided among threads. All decisions of an instant are known before it begins. Who looks at other routers' queues (UGAL-G)
-// does depend on that order, and is refused in parts.
+// A decision depends on those of the router's other packets and on what has been granted. So in each instant all of a
+// router's decisions come first, in the order of its inputs, and then its grants: the order of events within an instant
+// does not matter, nor how the nodes are divided among threads. All decisions of an instant are known before it begins.
+// Who looks at other routers' queues (UGAL-G) does depend on that order, and is refused in parts.
 #include <algorithm>
 
 #include "core/engine/random.hpp"
@@ -66,7 +68,8 @@ class Part::View final : public CongestionView {
     return words;
   }
 
-  // In the FIFOs whose fronts ask for a port: the fronts, and those behind them whom the topology's own way leads there as well.
+  // In the FIFOs whose fronts ask for a port: the fronts, and those behind them whom the topology's own way leads there
+  // as well.
   std::uint32_t waiting_words(NodeId node, std::uint16_t port, std::uint8_t vc) const {
     const std::uint32_t index = part_.net_.first_output_[node] + port;
     const Output& output = part_.outputs_[index];
@@ -137,7 +140,8 @@ void Part::decide(Time now, Input& input) {
   ask(input, input.first_output + hop.port, hop.vc, max(now, input.request));
 }
 
-// The front of the input decides at `at`, later than most of those that are waiting to: the list is searched from its end.
+// The front of the input decides at `at`, later than most of those that are waiting to: the list is searched from its
+// end.
 void Part::schedule_decision(Time at, std::uint32_t input_index) {
   const NodeId node = inputs_[input_index].node;
   DecisionList& list = decision_lists_[node];
@@ -165,7 +169,8 @@ void Part::cancel_decision(std::uint32_t input_index) {
   list.earliest = list.first == kNone ? Time::never() : decisions[list.first].at;
 }
 
-// All of a router's decisions of this instant, in the order of its inputs. Called before any of its grants of this instant.
+// All of a router's decisions of this instant, in the order of its inputs. Called before any grant that the router
+// makes at that time.
 void Part::decide_all(Time now, NodeId node) {
   DecisionList& list = decision_lists_[node];
   while (list.earliest <= now) {
@@ -184,7 +189,8 @@ void Part::schedule_reroute(Time now, std::uint32_t input_index) {
   schedule_decision(now + router_.cycle * router_.packet_words(inputs_[input_index].front_words), input_index);
 }
 
-// Schedules another decision for the inputs that decided in this instant and have not been granted; all others that wait here have one already.
+// Schedules another decision for the inputs that decided in this instant and have not been granted; all others that
+// wait here have one already.
 void Part::reroute_those_left(Time now, const Output& output, std::uint32_t output_index) {
   if (output.link_class == kIntraTile) return;
   for (std::uint8_t priority = kBulk; priority <= (priority_offset_ == 0 ? kBulk : kPriority); ++priority)

@@ -13,7 +13,8 @@ ExanetZeroLoad::ExanetZeroLoad(const NetworkConfig& config, const Topology& topo
   }
 }
 
-// The head passes every stage at once. The tail is right behind it at the stage's own rate, or held back by a slower stage before it.
+// The head passes every stage at once. The tail is right behind it at the stage's own rate, or held back by a slower
+// stage before it.
 Time ExanetZeroLoad::packet_time(const std::vector<std::uint8_t>& links, std::uint32_t payload_words, Time) const {
   const Time words = router_.cycle * router_.packet_words(payload_words);
   Time request = router_.head + endpoint_.to_request, tail = words - router_.cycle + endpoint_.to_request;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes what a packet takes through ExaNet routers where nothing is in its way: the rules of docs/microarchitecture.md as a formula.
+// Computes what a packet takes through ExaNet routers where nothing is in its way: the rules of
+// docs/microarchitecture.md as a formula.
 #pragma once
 
 #include <vector>

@@ -10,9 +10,10 @@ using testing::Delivery;
 using testing::published_fabric;
 
 TEST_CASE("zero-load latency of one hop, worked out by hand") {
-  // 16 bytes: 3 router words, 8 link words (Magic, Start, 6). The header is granted in cycle 2 and comes to the wire in cycle 6; the last link
-  // word is out at the end of cycle 13. A cycle and 286.9 ns later the footer is on the second router's port; two cycles on it can be read, and
-  // from the beginning of that cycle two more pass to the end of its cycle on the output's wire: 14 + 1 + 2 + 2.
+  // 16 bytes: 3 router words, 8 link words (Magic, Start, 6). The header is granted in cycle 2 and comes to the wire in
+  // cycle 6; the last link word is out at the end of cycle 13. A cycle and 286.9 ns later the footer is on the second
+  // router's port; two cycles on it can be read, and from the beginning of that cycle two more pass to the end of its
+  // cycle on the output's wire: 14 + 1 + 2 + 2.
   Bench bench({"mesh", {2, 1}}, published_fabric());
   bench.send(0, 1, 16);
   bench.run();
@@ -75,9 +76,9 @@ TEST_CASE("simulated latency equals the formula for all pairs, several sizes and
 }
 
 TEST_CASE("an endpoint behind a switch has the latency of its interface, not the switch's") {
-  // Two endpoints on a switch of 47 cycles, 300.8 ns, by links of 25 ns: 16 bytes are 3 router words and 8 link words. From grant to grant over the
-  // link: 2 cycles to the output, one each in the link's buffer and its register, 5 words with the header, 25 ns, one to receive, and the far
-  // router's cycles before the grant.
+  // Two endpoints on a switch of 47 cycles, 300.8 ns, by links of 25 ns: 16 bytes are 3 router words and 8 link words.
+  // From grant to grant over the link: 2 cycles to the output, one each in the link's buffer and its register, 5 words
+  // with the header, 25 ns, one to receive, and the far router's cycles before the grant.
   NetworkConfig config = published_fabric();
   config.router.latency_cycles = 47;
   config.links[0].latency = config.links[1].latency = Time::ns(25);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The actions on one figure of a queue, how many words wait in it: marks, trims or drops at a threshold, and a stamp.
 //
-// Explicit congestion notification (ECN): a packet that joins a queue of the threshold or more is marked, and stays so. The threshold is one step, as
-// DCTCP's K (Alizadeh et al., SIGCOMM 2010); a ramp with a probability is another action. Trimming cuts it to its header, as NDP does (Handley et al.,
-// SIGCOMM 2017); dropping loses it. Both leave acknowledgements and other packets without data alone. The stamp is the deepest queue on the way.
+// Explicit congestion notification (ECN): a packet that joins a queue of the threshold or more is marked, and stays so.
+// The threshold is one step, as DCTCP's K (Alizadeh et al., SIGCOMM 2010); a ramp with a probability is another action.
+// Trimming cuts it to its header, as NDP does (Handley et al., SIGCOMM 2017); dropping loses it. Both leave
+// acknowledgements and other packets without data alone. The stamp is the deepest queue on the way.
 #include <algorithm>
 
 #include "core/config/error.hpp"

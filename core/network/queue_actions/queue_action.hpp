@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a router does to a packet that joins the queue of an output: mark it, stamp it, trim it to its header, or drop it. The counterpart at the
-// interfaces, which makes something of it, is core/nic/pacing.
+// What a router does to a packet that joins the queue of an output: mark it, stamp it, trim it to its header, or drop
+// it. The counterpart at the interfaces, which makes something of it, is core/nic/pacing.
 //
 // Contract:
-// - An action sees each packet at each router that it passes, once, with the state of the queue before the packet is in it, except packets whose
-//   notes say that they are reports. It may change the packet's notes and stamp, and what it keeps by output; a router's calls come in the order of
-//   virtual time. There is an object for each partition of a network, which has whole routers.
-// - The routers' models call it when a packet is due in the queue: input-queued switches when its header is there, the ExaNet router, whose queues are
-//   at its inputs, when the packet is granted the output and leaves the others behind.
-// - Only an action whose kind `discards` returns another verdict than kPass; models of switches of whole packets carry that out, others refuse it. A
-//   dropped packet is lost (PacketSink::lost); of a trimmed one the header arrives, which is to an interface that keeps no data to send again a loss, too.
+// - An action sees each packet at each router that it passes, once, with the state of the queue before the packet is in
+//   it, except packets whose notes say that they are reports. It may change the packet's notes and stamp, and what it
+//   keeps by output; a router's calls come in the order of virtual time. There is an object for each partition of a
+//   network, which has whole routers.
+// - The routers' models call it when a packet is due in the queue: input-queued switches when its header is there, the
+//   ExaNet router, whose queues are at its inputs, when the packet is granted the output and leaves the others behind.
+// - Only an action whose kind `discards` returns another verdict than kPass; models of switches of whole packets carry
+//   that out, others refuse it. A dropped packet is lost (PacketSink::lost); of a trimmed one the header arrives, which
+//   is to an interface that keeps no data to send again a loss, too.
 // - No action costs nothing: a model then has none to call.
 #pragma once
 

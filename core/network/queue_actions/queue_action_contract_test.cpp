@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does every queue action keep the contract: does it change notes and stamp alone, pass packets unless it discards, and repeat itself?
+// Does every queue action keep the contract: does it change notes and stamp alone, pass packets unless it discards, and
+// repeat itself?
 #include <doctest/doctest.h>
 
 #include <vector>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do the models call a queue action once for each packet and router, with the words that wait, and do packets come marked, stamped, trimmed, or not?
+// Do the models call a queue action once for each packet and router, with the words that wait, and do packets come
+// marked, stamped, trimmed, or not?
 #include "core/network/queue_actions/queue_action.hpp"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Works out the registers of Verilated routers and links, a section of the machine's description after the other, and refuses what the gateware cannot
-// be set to. Limits: registers.hpp.
+// Works out the registers of Verilated routers and links, a section of the machine's description after the other, and
+// refuses what the gateware cannot be set to. Limits: registers.hpp.
 #include "core/network/verilated/registers.hpp"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace {
 constexpr unsigned kDcidBits = 22, kXBits = 8, kYBits = 7;  // as exanet_router is built by default
 constexpr unsigned kMeshPorts = spec::kQfdbNodes - 1;
 
-// How the network's points are numbered and addressed: nodes of a grid, or QFDBs of four nodes. A DCID has the node of the QFDB lowest, then the
-// coordinates, first dimension first (gateware/router/rtl/router_route.sv).
+// How the network's points are numbered and addressed: nodes of a grid, or QFDBs of four nodes. A DCID has the node of
+// the QFDB lowest, then the coordinates, first dimension first (gateware/router/rtl/router_route.sv).
 unsigned node_bits(bool qfdbs) { return qfdbs ? 2 : 0; }
 unsigned dimension_bits(bool qfdbs, std::size_t dimension) {
   return dimension == 0 ? kXBits : dimension == 1 ? kYBits : kDcidBits - node_bits(qfdbs) - kXBits - kYBits;

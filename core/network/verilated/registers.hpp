@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of the routers' registers and of the lines between them for a machine: from the simulator's description to the gateware's.
+// Values of the routers' registers and of the lines between them for a machine: from the simulator's description to the
+// gateware's.
 #pragma once
 
 #include <array>
@@ -17,8 +18,8 @@ class GatewareRegisters {
     std::uint32_t cycles, pause_every;
   };
 
-  // `interfaces`: packets go to the ports of the gateware's network interface, by their types. Throws std::invalid_argument, saying what to do, when
-  // the gateware cannot be that machine's.
+  // `interfaces`: packets go to the ports of the gateware's network interface, by their types. Throws
+  // std::invalid_argument, saying what to do, when the gateware cannot be that machine's.
   GatewareRegisters(const TopologySpec& spec, const NetworkConfig& config, bool interfaces = false);
 
   const std::uint32_t* data() const { return registers_.data(); }  // four words a node
@@ -31,7 +32,8 @@ class GatewareRegisters {
   std::uint32_t box(NodeId box) const;
   // Of a link class of the machine.
   const Line& line(std::size_t link_class) const { return lines_[link_class]; }
-  // The packet type that leaves by an intra-tile port: messages by the first, blocks by the second, and so on in the order of types.
+  // The packet type that leaves by an intra-tile port: messages by the first, blocks by the second, and so on in the
+  // order of types.
   std::uint8_t kind(std::uint8_t intra_port) const { return intra_port; }
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do the registers of the routers say what the machine says of arbitration and lines, and is refused what routers of gateware have not?
+// Do the registers of the routers say what the machine says of arbitration and lines, and is refused what routers of
+// gateware have not?
 #include "core/network/verilated/registers.hpp"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs Verilated nodes as a network: packets are put on their ports beat by beat, those that come out are put together, and nodes that rest are not
-// evaluated. Model and limits: verilated_network.hpp.
+// Runs Verilated nodes as a network: packets are put on their ports beat by beat, those that come out are put together,
+// and nodes that rest are not evaluated. Model and limits: verilated_network.hpp.
 #include "core/network/verilated/verilated_network.hpp"
 
 #include <dlfcn.h>
@@ -320,8 +320,8 @@ void VerilatedNetwork::run_cycle(Time now) {
   running_ = false;
 }
 
-// Whether packets may go on though nothing has moved for a while: links hold back credits for an interval, and report what was lost in a report of many.
-// Copies of multicast packets that were discarded, and what was lost, never come.
+// Whether packets may go on though nothing has moved for a while: links hold back credits for an interval, and report
+// what was lost in a report of many. Copies of multicast packets that were discarded, and what was lost, never come.
 bool VerilatedNetwork::may_wait_for_credits() {
   if (still_ > stall_limit_) return false;
   std::uint64_t gone = 0;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who goes next in a wormhole switch: headers are assigned channels of their output, and flits of packets that hold one are passed.
+// Who goes next in a wormhole switch: headers are assigned channels of their output, and flits of packets that hold one
+// are passed.
 //
-// A free channel goes to the headers that ask for it in turn. A lane of an input passes one packet at a time, whichever of its queues it is from:
-// else packets of one input would hold several outputs, and each get a share of its line's rate there. An output whose line is free picks a flit among the packets that hold its
-// channels: one that is there, has a credit, and whose input's line is free; of the highest class, or by weights as in allocate.cpp, and in a
-// class each channel in turn. Where several outputs have picked packets of one input, that accepts one, each output in turn, and the others
-// pick again, until no pair is left.
+// A free channel goes to the headers that ask for it in turn. A lane of an input passes one packet at a time, whichever
+// of its queues it is from: else packets of one input would hold several outputs, and each get a share of its line's
+// rate there. An output whose line is free picks a flit among the packets that hold its channels: one that is there,
+// has a credit, and whose input's line is free; of the highest class, or by weights as in allocate.cpp, and in a class
+// each channel in turn. Where several outputs have picked packets of one input, that accepts one, each output in turn,
+// and the others pick again, until no pair is left.
 //
-// An output is looked at when it is due. One that can do nothing says when it can, as far as that is known; what is not known yet (a flit of its
-// packet, a credit) makes it due when it is registered.
+// An output is looked at when it is due. One that can do nothing says when it can, as far as that is known; what is not
+// known yet (a flit of its packet, a credit) makes it due when it is registered.
 #include "core/network/wormhole/state.hpp"
 
 namespace exanet {
@@ -97,7 +99,8 @@ bool Part::goes_before(const Node& node, const Pick& a, const Pick& b) const {
   return (a.output + node.ports - from) % node.ports < (b.output + node.ports - from) % node.ports;
 }
 
-// Hands the output's free channels to headers that ask for them. When the next one of those can be served whose channel is free.
+// Hands the output's free channels to headers that ask for them. When the next one of those can be served whose channel
+// is free.
 Time Part::assign_channels(Time now, std::uint32_t output) {
   Link& out = net_.ports_[output];
   Time retry = Time::never();

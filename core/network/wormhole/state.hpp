@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The wormhole switches' data. Private to core/network/wormhole.
 //
-// The arrays by port and lane belong to all parts, each of which touches those of its own nodes; worms and packets are a part's own.
+// The arrays by port and lane belong to all parts, each of which touches those of its own nodes; worms and packets are
+// a part's own.
 #pragma once
 
 #include <bit>
@@ -72,8 +73,8 @@ struct Worm {
   bool swallowed = false;  // the link was down when its first flit was sent
 };
 
-// A lane of an output: who holds it, and the credits for the buffer beyond. An intra-tile port takes all that goes out; its credits are those of its
-// own input, as the network interface sees it.
+// A lane of an output: who holds it, and the credits for the buffer beyond. An intra-tile port takes all that goes out;
+// its credits are those of its own input, as the network interface sees it.
 struct Lane {
   std::uint32_t worm = kNone;
   std::int32_t credits = 0;

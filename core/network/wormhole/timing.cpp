@@ -35,8 +35,9 @@ WormholeTiming::WormholeTiming(const NetworkConfig& config, const Topology& topo
   crossbar_word = Time::ps((fastest.ps() * 100 + percent - 1) / percent);
 }
 
-// A packet's flits one by one through empty switches: each waits for the one before it on the line, for itself, the first one for the whole header,
-// and where buffers hold less than a round trip's flits, for the credit of the one that left its place.
+// A packet's flits one by one through empty switches: each waits for the one before it on the line, for itself, the
+// first one for the whole header, and where buffers hold less than a round trip's flits, for the credit of the one that
+// left its place.
 Time WormholeTiming::packet_time(const std::vector<std::uint8_t>& links, std::uint32_t payload_words, Time) const {
   const std::uint32_t words = router.packet_words(payload_words);
   struct Stage {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long flits and packets take through wormhole switches: the figures that core/network/wormhole/wormhole_network.cpp and the formula for empty switches both
-// rest on.
+// How long flits and packets take through wormhole switches: the figures that
+// core/network/wormhole/wormhole_network.cpp and the formula for empty switches both rest on.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ struct Wire {
   Time credit;  // a flit out of the buffer to its credit's effect at the sender
   std::uint32_t flit_words, framing;  // link words of a flit, and before a packet's first one
 
-  // When a flit that is granted at `now` is on the other side of the link, before its latency; moves the end of the wire's use and its phase on.
+  // When a flit that is granted at `now` is on the other side of the link, before its latency; moves the end of the
+  // wire's use and its phase on.
   Time pass(Time now, bool head, Time& free, std::uint8_t& phase, Time& busy) const {
     const Time start = max(now, free);
     std::uint32_t at = start >= free + timing.word_time ? 0 : phase;  // an idle link has had its pause

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The path of a flit: into an input's buffer, through the crossbar, over the link, and its credit back. See wormhole_network.hpp for the model and
-// docs/switches.md for the rules.
+// The path of a flit: into an input's buffer, through the crossbar, over the link, and its credit back. See
+// wormhole_network.hpp for the model and docs/switches.md for the rules.
 #include <utility>
 
 #include "core/network/wormhole/state.hpp"
@@ -43,7 +43,8 @@ bool Part::inject(const Packet& packet) {
   return true;
 }
 
-// A flit is going to be readable in the buffer of an input, whose space it has taken. With a packet's first one comes its packet.
+// A flit is going to be readable in the buffer of an input, whose space it has taken. With a packet's first one comes
+// its packet.
 void Part::receive(const Flit& flit, std::uint32_t packet) {
   std::uint32_t& filling = net_.filling_[flit.port * net_.lanes_ + flit.lane];
   if (flit.head) {
@@ -78,7 +79,8 @@ Queue& Part::queue_of(const Worm& worm) {
   return net_.queues_[at.first_queue + (net_.voq_ ? lane * at.ports + worm.output - at.first_port : lane)];
 }
 
-// The packet's header is in the buffer, or known to come: where it goes is decided, and it waits for its turn in its queue.
+// The packet's header is in the buffer, or known to come: where it goes is decided, and it waits for its turn in its
+// queue.
 void Part::enqueue(std::uint32_t index) {
   Worm& worm = worms_[index];
   route(worm);

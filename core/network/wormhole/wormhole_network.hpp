@@ -10,12 +10,14 @@
 // credits are registered when they are sent, with the time from which they count, so the order of events of an instant
 // does not matter, and neither does the number of threads: parts of the network exchange both as mail.
 //
-// Freedom from deadlock is that of the routes' channel dependencies (Dally and Seitz 1987), as `exanet check` finds it; routing that falls back on an
-// escape channel while it is blocked relies on whole packets in buffers, and is refused. Channels beyond those that routing asks for are shared
-// out among them, and a packet takes any that is free of those that stand for its own (Dally 1992).
+// Freedom from deadlock is that of the routes' channel dependencies (Dally and Seitz 1987), as `exanet check` finds it;
+// routing that falls back on an escape channel while it is blocked relies on whole packets in buffers, and is refused.
+// Channels beyond those that routing asks for are shared out among them, and a packet takes any that is free of those
+// that stand for its own (Dally 1992).
 //
 // Limits: credits take time but no space on their links; no errors; credits and not pauses, buffers of each lane alone.
-// Source: the wormhole top-of-rack switch of the ExaNeSt paper (Microprocessors and Microsystems 61, 2018, section 2.3); docs/switches.md.
+// Source: the wormhole top-of-rack switch of the ExaNeSt paper (Microprocessors and Microsystems 61, 2018, section
+// 2.3); docs/switches.md.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wormhole switching: latency and rate by formula, what a blocked packet holds, what channels are worth, and what is refused.
+// Wormhole switching: latency and rate by formula, what a blocked packet holds, what channels are worth, and what is
+// refused.
 #include "core/network/wormhole/wormhole_network.hpp"
 
 #include <doctest/doctest.h>
@@ -31,16 +32,17 @@ NetworkConfig worms(std::int64_t channels, std::int64_t words_each, SwitchConfig
 }  // namespace
 
 TEST_CASE("wormhole: latency and rate of one hop, worked out by hand") {
-  // With space enough the words follow each other as under cut-through: 12.8 (pipeline) + 6.4 (header on the link) + 10 (link) + 12.8, and
-  // ten words of 6.4 ns into the interface.
+  // With space enough the words follow each other as under cut-through: 12.8 (pipeline) + 6.4 (header on the link) + 10
+  // (link) + 12.8, and ten words of 6.4 ns into the interface.
   WormBench bench({"full-mesh", {2}}, worms(1, 20));
   bench.send(0, 1, kCellBytes);
   bench.run();
   REQUIRE(bench.deliveries.size() == 1);
   CHECK(bench.deliveries[0].tail == Time::ps(106'000));
 
-  // A buffer of two words: from a word's grant to the use of its credit it takes 6.4 (link word) + 10 + 12.8 (pipeline) + 6.4 (crossbar) + 6.4
-  // (credit) + 10 = 52 ns. The last two words go after four such rounds, and the tail is the second of them: 12.8 + 208 + 6.4, and 29.2 + 6.4.
+  // A buffer of two words: from a word's grant to the use of its credit it takes 6.4 (link word) + 10 + 12.8 (pipeline)
+  // + 6.4 (crossbar) + 6.4 (credit) + 10 = 52 ns. The last two words go after four such rounds, and the tail is the
+  // second of them: 12.8 + 208 + 6.4, and 29.2 + 6.4.
   WormBench tight({"full-mesh", {2}}, worms(1, 2));
   tight.send(0, 1, kCellBytes);
   tight.run();
@@ -91,8 +93,8 @@ TEST_CASE(
 }
 
 TEST_CASE("wormhole: a blocked packet holds its channel back to where it came from; packets of another channel pass") {
-  // Seven senders to receiver 0 of one switch, the last of which has a packet for receiver 1, too. Its first packet waits for six others with all
-  // but two of its words still at the sender.
+  // Seven senders to receiver 0 of one switch, the last of which has a packet for receiver 1, too. Its first packet
+  // waits for six others with all but two of its words still at the sender.
   const auto victim = [](std::int64_t channels_each, std::int64_t words) {
     NetworkConfig fabric = worms(channels_each * make_topology({"fat-tree", {8}})->virtual_channels(), words);
     WormBench bench({"fat-tree", {8}}, fabric);
@@ -204,11 +206,12 @@ TEST_CASE(
   std::string cycle;
   const OneChannelRing ring(5);
   CHECK(all_two_on(ring, worms(1, 4), cycle) == 0);
+  // Each of them: a header, and the packet that it waits for.
   CHECK(
       cycle ==
       "packets wait for each other in a cycle: (0) X+ for (1), (0) X+ for (2), (1) X+ for (2), (1) X+ for (3), (2) X+ "
       "for (3), "
-      "(2) X+ for (4), (3) X+ for (4), (3) X+ for (0), (4) X+ for (0), (4) X+ for (1)");  // a header, and the packet that it waits for
+      "(2) X+ for (4), (3) X+ for (4), (3) X+ for (0), (4) X+ for (0), (4) X+ for (1)");
   CHECK(all_two_on(ring, worms(2, 4), cycle) == 5);  // a channel for each of the two packets of a link
   CHECK(cycle.empty());
   CHECK(all_two_on(*make_topology({"torus", {5}}), worms(2, 4), cycle) == 5);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses of processes' buffers, by which interfaces look pages up: as far as buffers live, the same in every run, which those of the processes are not.
+// Addresses of processes' buffers, by which interfaces look pages up: as far as buffers live, the same in every run,
+// which those of the processes are not.
 //
-// A buffer is known by its process and its first address. Each gets a range of its own at its first use, from the beginning of a page on and in order, and
-// has it again whenever it is used again; when more of it is used than ever before, a new one. A node's processes are of one protection domain, as a transfer
-// has one for both its ends, and share no page.
+// A buffer is known by its process and its first address. Each gets a range of its own at its first use, from the
+// beginning of a page on and in order, and has it again whenever it is used again; when more of it is used than ever
+// before, a new one. A node's processes are of one protection domain, as a transfer has one for both its ends, and
+// share no page.
 //
-// Limits: buffers that begin at different addresses share no page, though they may be parts of one array. Whether memory that was freed and allocated again is
-// the same buffer follows from the allocator.
+// Limits: buffers that begin at different addresses share no page, though they may be parts of one array. Whether
+// memory that was freed and allocated again is the same buffer follows from the allocator.
 #pragma once
 
 #include <cstdint>

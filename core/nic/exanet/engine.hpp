@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// State shared by the engines of the ExaNet interfaces: the network, the costs, the ports at which they inject, and what is counted.
+// State shared by the engines of the ExaNet interfaces: the network, the costs, the ports at which they inject, and
+// what is counted.
 #pragma once
 
 #include <cstdint>
@@ -43,9 +44,9 @@ inline Time next_edge(Time period, Time now) {
   return Time::ps((now.ps() + period.ps() - 1) / period.ps() * period.ps());
 }
 
-// Calls an engine when it may have something to inject at a node's port: at once or, with a clock, at the next edge and last of all that
-// happens at that edge. What it sends then depends on what has come and what credits there are by the edge, and not on the order in which
-// the network reports them.
+// Calls an engine when it may have something to inject at a node's port: at once or, with a clock, at the next edge and
+// last of all that happens at that edge. What it sends then depends on what has come and what credits there are by the
+// edge, and not on the order in which the network reports them.
 class PortClock {
  public:
   using Inject = void (*)(void* engine, NodeId node, Time now);

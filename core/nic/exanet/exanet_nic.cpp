@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts the ExaNet interface together: which engines the configuration asks for, which of them a descriptor or packet belongs to, and, with several
-// rails, which of a node's interfaces. Rejects figures that it cannot be built with. Model and limits: exanet_nic.hpp and the engines.
+// Puts the ExaNet interface together: which engines the configuration asks for, which of them a descriptor or packet
+// belongs to, and, with several rails, which of a node's interfaces. Rejects figures that it cannot be built with.
+// Model and limits: exanet_nic.hpp and the engines.
 #include "core/nic/exanet/exanet_nic.hpp"
 
 #include "core/config/error.hpp"
@@ -26,8 +27,8 @@ void require_none(Time figure, const std::string& key, const char* part) {
           key + " must be 0 with '" + part + ": gateware', which takes the gateware's cycles");
 }
 
-// The gateware's ports towards the router take a word of a packet each cycle, its header and footer being one each (ni_inject.sv, ni_eject.sv).
-// Links have words of any width: each converts the router's to those of its line.
+// The gateware's ports towards the router take a word of a packet each cycle, its header and footer being one each
+// (ni_inject.sv, ni_eject.sv). Links have words of any width: each converts the router's to those of its line.
 void require_its_words(const RouterConfig& router) {
   require(router.word_bits == spec::kWordBits, "router.word_bits",
           "word must be 128 bit with 'messages: gateware', whose interface has words of that width");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ExaNet network interfaces: packetizer, mailboxes and RDMA engine of each node, each with its costs.
 //
-// A message is one packetizer packet into a mailbox (router port 0). A transfer is what an RDMA engine moves (port 1). An interface with a clock
-// injects at clock edges (PortClock). With several rails a node has all of this for each of them (rail_interfaces.hpp), and what engines call a node is
-// one of these interfaces.
+// A message is one packetizer packet into a mailbox (router port 0). A transfer is what an RDMA engine moves (port 1).
+// An interface with a clock injects at clock edges (PortClock). With several rails a node has all of this for each of
+// them (rail_interfaces.hpp), and what engines call a node is one of these interfaces.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,8 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router);
 
 class ExanetNic final : public Nic, GatewareListener {
  public:
-  // Throws ConfigError when a figure of the configuration cannot be built on this router, or the network's maker throws it.
+  // Throws ConfigError when a figure of the configuration cannot be built on this router, or the network's maker throws
+  // it.
   explicit ExanetNic(const NicSetup& setup);
 
   void post(const PacketizerMessage& message) override;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do the interfaces take the time that their costs add up to, keep order, acknowledge by block, share fairly and lose nothing?
+// Do the interfaces take the time that their costs add up to, keep order, acknowledge by block, share fairly and lose
+// nothing?
 #include "core/nic/exanet/exanet_nic.hpp"
 
 #include <doctest/doctest.h>
@@ -74,7 +75,8 @@ constexpr Time kPacketOnLink =
 
 }  // namespace
 
-// More than the slots of a node, on networks that keep order and on one that does not; the interface repeats what is not answered in time.
+// More than the slots of a node, on networks that keep order and on one that does not; the interface repeats what is
+// not answered in time.
 TEST_CASE("messages in the gateware's cycles arrive once and in order") {
   NiConfig ni = costs();
   ni.packetizer = ni.mailbox_word = Time();
@@ -220,14 +222,15 @@ TEST_CASE("transfers in the gateware's cycles arrive once and whole") {
   }
 }
 
-// docs/gateware.md has the cycles of a transfer alone, counted at Verilated interfaces: here with memory's own times behind them.
+// docs/gateware.md has the cycles of a transfer alone, counted at Verilated interfaces: here with memory's own times
+// behind them.
 TEST_CASE("a transfer in the gateware's cycles takes those of its stages") {
   Bench b({"mesh", {2}}, with_three_ports(steady_fabric()), in_cycles());
   b.nic.post(RdmaTransfer{0, 1, 64, true, true, 7, 1, RdmaTransfer::Part::kWrite, 0, false});
   b.run();
   const Time cycle = Time::ps(6400);
-  // The last of two stores is at the interface in cycle 2. Seven to the first read, memory's 19, four beats to the port and three to the header; then the network,
-  // four cycles in the port, four of it to memory, and four beats.
+  // The last of two stores is at the interface in cycle 2. Seven to the first read, memory's 19, four beats to the port
+  // and three to the header; then the network, four cycles in the port, four of it to memory, and four beats.
   const std::int64_t across = b.network(0, 1, 64).ps() / cycle.ps();
   const Time there = cycle * (2 + 7 + 19 + 4 + 3 + across - 1 + 4 + 4 + 4) + Time::ns(60);
   CHECK(b.at('d', 7).ps() == there.ps());
@@ -405,7 +408,8 @@ TEST_CASE("an engine takes turns between destinations") {
   NetworkConfig fabric = steady_fabric();
   fabric.router.intra_fifo_words = 32;  // no space to run ahead of the network
   Bench b({"mesh", {4, 2}}, fabric, ni);
-  // From a corner along one link: 1, 2 and 3 share it. Equal transfers end within a packet's time of one another per hop.
+  // From a corner along one link: 1, 2 and 3 share it. Equal transfers end within a packet's time of one another per
+  // hop.
   for (const NodeId dst : {1, 2, 3}) b.nic.post(RdmaTransfer{0, dst, 64 * 256, false, false, dst});
   b.run();
   const Time hop = b.network(0, 2, 256) - b.network(0, 1, 256);
@@ -527,6 +531,7 @@ TEST_CASE("an interface with a clock hands packets over at its edges") {
     b->nic.post(RdmaTransfer{0, 1, 100'000, true, true, 1});
     b->run();
   }
-  // The data are ready 240 ns after the start, half a cycle before an edge; from then on the link alone limits their rate.
+  // The data are ready 240 ns after the start, half a cycle before an edge; from then on the link alone limits their
+  // rate.
   CHECK(with.at('d', 1) == without.at('d', 1) + Time::ps(3200));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hands messages to the slots of interfaces in the gateware's cycles, context by context, and reads mailboxes, whose places are given back some at
-// a time. Model and limits: gateware_messages.hpp.
+// Hands messages to the slots of interfaces in the gateware's cycles, context by context, and reads mailboxes, whose
+// places are given back some at a time. Model and limits: gateware_messages.hpp.
 #include "core/nic/exanet/gateware_messages.hpp"
 
 namespace exanet {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of the ExaNet interfaces in the gateware's own cycles: stores over the node's bus into slots, packets and answers, entries in a ring of memory.
+// Messages of the ExaNet interfaces in the gateware's own cycles: stores over the node's bus into slots, packets and
+// answers, entries in a ring of memory.
 //
-// A node's processes have 16 contexts of four slots between them and take them in turn; who finds none free waits, in order. Its messages go to one
-// mailbox, which is read as soon as an entry is there, so it is never full. The interface lets messages to a node overtake each other where 32 are
-// under way or one is repeated; software sees them in order, one that came before its turn with the one that it waited
-// for. One that is NACKed, or given up, fails in its turn.
+// A node's processes have 16 contexts of four slots between them and take them in turn; who finds none free waits, in
+// order. Its messages go to one mailbox, which is read as soon as an entry is there, so it is never full. The interface
+// lets messages to a node overtake each other where 32 are under way or one is repeated; software sees them in order,
+// one that came before its turn with the one that it waited for. One that is NACKed, or given up, fails in its turn.
 #pragma once
 
 #include <array>

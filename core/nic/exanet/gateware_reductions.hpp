@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of the ExaNet interfaces in the gateware's own cycles: stores over the unit's own bus, parts and results from unit to unit, ends in memory.
+// Reductions of the ExaNet interfaces in the gateware's own cycles: stores over the unit's own bus, parts and results
+// from unit to unit, ends in memory.
 //
 // A vector's words go over the bus a cycle each, and the call behind them; so does what opens a tree in a unit.
 #pragma once

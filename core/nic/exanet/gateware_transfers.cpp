@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts descriptors into pieces for the channels of interfaces in the gateware's cycles, and puts together what becomes of these: arrivals in order,
-// ends, fences, reads that others serve. Model and limits: gateware_transfers.hpp.
+// Cuts descriptors into pieces for the channels of interfaces in the gateware's cycles, and puts together what becomes
+// of these: arrivals in order, ends, fences, reads that others serve. Model and limits: gateware_transfers.hpp.
 #include "core/nic/exanet/gateware_transfers.hpp"
 
 #include <algorithm>

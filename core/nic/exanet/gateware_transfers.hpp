@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers of the ExaNet interfaces in the gateware's own cycles: stores over the node's bus into channels, blocks that are answered, reads that the other
-// node serves, fences, and words in memory that report the ends.
+// Transfers of the ExaNet interfaces in the gateware's own cycles: stores over the node's bus into channels, blocks
+// that are answered, reads that the other node serves, fences, and words in memory that report the ends.
 //
-// A node's processes share its channels; who finds none free waits, in order. A transfer of more than 1 GiB is several pieces. Channels take
-// turns packet by packet, so transfers to a node end in any order; writes are reported in the order in which they were posted. Every piece reports its end: only
-// so does software know that its channel is free. A transfer of which a piece fails has failed when all have ended; a
-// write that is in the target's memory, and of which only answers are lost, at its source alone.
+// A node's processes share its channels; who finds none free waits, in order. A transfer of more than 1 GiB is several
+// pieces. Channels take turns packet by packet, so transfers to a node end in any order; writes are reported in the
+// order in which they were posted. Every piece reports its end: only so does software know that its channel is free. A
+// transfer of which a piece fails has failed when all have ended; a write that is in the target's memory, and of which
+// only answers are lost, at its source alone.
 //
 // Limits: what is under way of a transfer that was given up, and comes later, counts as another one's if that has its
 // channel by then.
 //
-// Addresses are physical: each piece has its own, the same at both ends, from the beginning of a page on. Or they are those of processes' buffers
-// (buffer_addresses.hpp), where the configuration has pages; all of these are mapped.
+// Addresses are physical: each piece has its own, the same at both ends, from the beginning of a page on. Or they are
+// those of processes' buffers (buffer_addresses.hpp), where the configuration has pages; all of these are mapped.
 #pragma once
 
 #include <deque>

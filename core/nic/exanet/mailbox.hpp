@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mailboxes: messages are written to the shared cache one after another, so that a short one cannot overtake a long one.
+// The mailboxes: messages are written to the shared cache one after another, so that a short one cannot overtake a long
+// one.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands between software and the models of the interfaces: stores reach them in the cycles of the bus, and what they report is handed on. Limits:
-// model_interfaces.hpp.
+// Stands between software and the models of the interfaces: stores reach them in the cycles of the bus, and what they
+// report is handed on. Limits: model_interfaces.hpp.
 #include "core/nic/exanet/model_interfaces.hpp"
 
 #include "core/units/check.hpp"

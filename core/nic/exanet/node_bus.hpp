@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processors' bus to a node's interface: a beat of 16 bytes in a cycle, one store after the other, unless the interface holds it. What finds no slot or no
-// channel free waits beside it.
+// The processors' bus to a node's interface: a beat of 16 bytes in a cycle, one store after the other, unless the
+// interface holds it. What finds no slot or no channel free waits beside it.
 #pragma once
 
 #include <algorithm>

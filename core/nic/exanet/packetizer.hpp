@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The packetizers, and the units that reduce: packets of a kind go to the router in the order in which they were posted.
+// The packetizers, and the units that reduce: packets of a kind go to the router in the order in which they were
+// posted.
 #pragma once
 
 #include <deque>

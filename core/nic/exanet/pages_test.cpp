@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where transfers of programs have pages: does a buffer's first use take the walks to its pages longer, to the cycle, and no other one?
+// Where transfers of programs have pages: does a buffer's first use take the walks to its pages longer, to the cycle,
+// and no other one?
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -63,7 +64,8 @@ struct PagesBench final : NicListener {
 
 const ProcessBuffer kOne{0, 0x7f001230}, kOther{0, 0x7f005000}, kTarget{1, 0x55550010};
 
-// Of a walk to a page, cycles: docs/gateware.md has them of Verilated interfaces. At the target one of them is hidden behind the look.
+// Of a walk to a page, cycles: docs/gateware.md has them of Verilated interfaces. At the target one of them is hidden
+// behind the look.
 std::int64_t walk(std::uint32_t pages) { return pages == kLarge ? 3 * kMemoryRead + 6 : 4 * kMemoryRead + 7; }
 
 }  // namespace

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several network interfaces a node, one for each of its rails, as if each were a node of its own: what engines keep by node is by interface then.
+// Several network interfaces a node, one for each of its rails, as if each were a node of its own: what engines keep by
+// node is by interface then.
 //
-// Interface i of node n is node n * rails + i here. It has the intra-tile ports of its rail, and what it sends arrives at interface i of the other node, for
-// a packet leaves by the port of the number by which it has entered. A descriptor goes between the interfaces of one rail, which a policy chooses
-// (core/nic/rail_policy.hpp). Answers come back to the interface that has sent, by the link of the way back.
+// Interface i of node n is node n * rails + i here. It has the intra-tile ports of its rail, and what it sends arrives
+// at interface i of the other node, for a packet leaves by the port of the number by which it has entered. A descriptor
+// goes between the interfaces of one rail, which a policy chooses (core/nic/rail_policy.hpp). Answers come back to the
+// interface that has sent, by the link of the way back.
 //
 // Limits: a long transfer goes by one rail. Interfaces of a node do not wait for each other at its memory.
 #pragma once

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Has an endpoint of several rails an interface for each: as quick as one alone, as many at once, and none that waits for another?
+// Has an endpoint of several rails an interface for each: as quick as one alone, as many at once, and none that waits
+// for another?
 #include "core/nic/exanet/rail_interfaces.hpp"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out the RDMA engines by times: channels by destination take turns packet by packet at the router's port; a received block or transfer
-// leads to an acknowledgement, which goes before data, as read requests do. Model and limits: rdma_engine.hpp; rate control: rdma_pacing.cpp.
+// Carries out the RDMA engines by times: channels by destination take turns packet by packet at the router's port; a
+// received block or transfer leads to an acknowledgement, which goes before data, as read requests do. Model and
+// limits: rdma_engine.hpp; rate control: rdma_pacing.cpp.
 #include "core/nic/exanet/rdma_engine.hpp"
 
 #include <algorithm>

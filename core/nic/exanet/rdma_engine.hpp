@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The RDMA engines: transfers cut into packets, grouped into blocks that the far end acknowledges, with a window of blocks in flight.
+// The RDMA engines: transfers cut into packets, grouped into blocks that the far end acknowledges, with a window of
+// blocks in flight.
 //
-// Transfers between the same two nodes start and arrive in the order in which they were given, which is what the ordering of atomics needs;
-// between different destinations an engine takes turns packet by packet. Read requests are control, as acknowledgements are: a packet each
-// of the class that has priority, in no order with the transfers before it, which does not wait for a rate control. Where nodes have several rails and
-// a policy spreads a pair over them, transfers on different rails start independently and arrive in order.
+// Transfers between the same two nodes start and arrive in the order in which they were given, which is what the
+// ordering of atomics needs; between different destinations an engine takes turns packet by packet. Read requests are
+// control, as acknowledgements are: a packet each of the class that has priority, in no order with the transfers before
+// it, which does not wait for a rate control. Where nodes have several rails and a policy spreads a pair over them,
+// transfers on different rails start independently and arrive in order.
 //
 // A transfer to several nodes goes once, as any other, but that nobody acknowledges its blocks: it is complete at each
 // node when all of it is there, and at its source when its last packet is in the network.
 //
-// Data come out of, and go to, the memories that a transfer's buffers name (core/nic/targets). With a rate control (core/nic/pacing) packets wait for
-// its allowance, and the blocks of all transfers to one node are acknowledged; acknowledgements bring back what routers have noted.
+// Data come out of, and go to, the memories that a transfer's buffers name (core/nic/targets). With a rate control
+// (core/nic/pacing) packets wait for its allowance, and the blocks of all transfers to one node are acknowledged;
+// acknowledgements bring back what routers have noted.
 //
-// Nothing is sent again. A transfer of which a packet is lost is given up: what has not been sent stays where it is, and once all that has been sent has
-// arrived or is lost it completes with its status, at its destination and, if it is acknowledged, at its source. A lost acknowledgement fails the source alone,
-// unless it waits for that one to send more.
+// Nothing is sent again. A transfer of which a packet is lost is given up: what has not been sent stays where it is,
+// and once all that has been sent has arrived or is lost it completes with its status, at its destination and, if it is
+// acknowledged, at its source. A lost acknowledgement fails the source alone, unless it waits for that one to send
+// more.
 //
-// Limits: the receiving side takes data at port rate; address translation always hits; a source knows of a loss at once.
+// Limits: the receiving side takes data at port rate; address translation always hits; a source knows of a loss at
+// once.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +38,8 @@
 namespace exanet {
 
 class RdmaEngine {
-  // Of an acknowledgement's user word, above the number of its transfer: the number of its report, and that it is for no transfer, but brings a
-  // report, or a control packet's stamp.
+  // Of an acknowledgement's user word, above the number of its transfer: the number of its report, and that it is for
+  // no transfer, but brings a report, or a control packet's stamp.
   static constexpr std::uint64_t kNoTransfer = 1ull << 61, kControl = 1ull << 60;
   static constexpr unsigned kReportShift = 32;
   static constexpr std::uint32_t kMostReports = (1u << 28) - 1;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The RDMA engines under a rate control: packets wait for its allowance; acknowledgements bring back what routers have noted of the packets that they
-// cover; control packets go between both ends as acknowledgements do. What of an acknowledgement is in no packet of the model, bytes and the time of
-// sending, is kept by number beside it, as an interface keeps it by sequence number.
+// The RDMA engines under a rate control: packets wait for its allowance; acknowledgements bring back what routers have
+// noted of the packets that they cover; control packets go between both ends as acknowledgements do. What of an
+// acknowledgement is in no packet of the model, bytes and the time of sending, is kept by number beside it, as an
+// interface keeps it by sequence number.
 #include "core/nic/exanet/rdma_engine.hpp"
 #include "core/topology/multicast.hpp"
 #include "core/units/check.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do transfers keep to the windows and rates of a rate control, do acknowledgements bring back what routers note, and do control packets come to the
-// other end and back?
+// Do transfers keep to the windows and rates of a rate control, do acknowledgements bring back what routers note, and
+// do control packets come to the other end and back?
 #include <doctest/doctest.h>
 
 #include <algorithm>

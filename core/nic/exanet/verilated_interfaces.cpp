@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts the network interface's stores on the buses of Verilated nodes and reads what these write to memory, at the models' cycles. Limits:
-// verilated_interfaces.hpp.
+// Puts the network interface's stores on the buses of Verilated nodes and reads what these write to memory, at the
+// models' cycles. Limits: verilated_interfaces.hpp.
 #include "core/nic/exanet/verilated_interfaces.hpp"
 
 #include <algorithm>

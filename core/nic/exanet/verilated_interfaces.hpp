@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interfaces of all nodes as the gateware itself, Verilated with their routers (core/network/verilated): stores as software makes them, and what is in
-// memory read as software reads it.
+// The interfaces of all nodes as the gateware itself, Verilated with their routers (core/network/verilated): stores as
+// software makes them, and what is in memory read as software reads it.
 //
-// Bytes of transfers follow from their addresses: what comes is held against that. Words of messages are zeros: software stores them before the simulator
-// learns of the message, which is known by its slot.
+// Bytes of transfers follow from their addresses: what comes is held against that. Words of messages are zeros:
+// software stores them before the simulator learns of the message, which is known by its slot.
 #pragma once
 
 #include <array>

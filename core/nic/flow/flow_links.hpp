@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The network below FlowNic: when a lone packet gets through, and what links have carried.
 //
-// A packet takes what it takes in an empty network, behind the packets that were sent before it: it takes each resource of its way (ports, links)
-// for its time there, when it has that of the one before and the resource is free. Times count from the injection, as if the way there took none.
-// A packet whose route leads over a link that is down is lost when it is sent; one that has been sent arrives, whatever goes down meanwhile.
+// A packet takes what it takes in an empty network, behind the packets that were sent before it: it takes each resource
+// of its way (ports, links) for its time there, when it has that of the one before and the resource is free. Times
+// count from the injection, as if the way there took none. A packet whose route leads over a link that is down is lost
+// when it is sent; one that has been sent arrives, whatever goes down meanwhile.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out the interface over flows: transfers between two nodes go one after the other, each as a flow from its first byte's being ready to its
-// last one's arrival; the flows' next event is scheduled once, and put off when it turns out to be later. Model and limits: flow_nic.hpp.
+// Carries out the interface over flows: transfers between two nodes go one after the other, each as a flow from its
+// first byte's being ready to its last one's arrival; the flows' next event is scheduled once, and put off when it
+// turns out to be later. Model and limits: flow_nic.hpp.
 #include "core/nic/flow/flow_nic.hpp"
 
 #include <algorithm>

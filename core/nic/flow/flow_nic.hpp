@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ExaNet interfaces over flows: the costs of core/nic/exanet, with transfers that move at rates in the place of their packets.
+// The ExaNet interfaces over flows: the costs of core/nic/exanet, with transfers that move at rates in the place of
+// their packets.
 //
-// Problem: a first answer for a program whose bulk data takes millions of packets. Model: what fits one packet (messages, requests, acknowledgements)
-// takes what a packet takes in an empty network, behind the packets sent before it (FlowLinks); a longer transfer is a flow at its max-min fair rate
-// (FlowSimulator), and is there when its last bit has passed the bottleneck and then the rest of the way. Transfers between two nodes go one after the
-// other, as they do in an engine; read requests wait for none of them, as there.
+// Problem: a first answer for a program whose bulk data takes millions of packets. Model: what fits one packet
+// (messages, requests, acknowledgements) takes what a packet takes in an empty network, behind the packets sent before
+// it (FlowLinks); a longer transfer is a flow at its max-min fair rate (FlowSimulator), and is there when its last bit
+// has passed the bottleneck and then the rest of the way. Transfers between two nodes go one after the other, as they
+// do in an engine; read requests wait for none of them, as there.
 //
-// Limits: no queues but at the sender, so packets do not wait behind transfers nor transfers behind packets; routes that look at queues
-// are rejected; the window of blocks of a transfer limits nothing; a change of rates is up to a nanosecond late. Nothing retransmits what a link that
-// is down loses: its operation completes with a status.
+// Limits: no queues but at the sender, so packets do not wait behind transfers nor transfers behind packets; routes
+// that look at queues are rejected; the window of blocks of a transfer limits nothing; a change of rates is up to a
+// nanosecond late. Nothing retransmits what a link that is down loses: its operation completes with a status.
 #pragma once
 
 #include <deque>

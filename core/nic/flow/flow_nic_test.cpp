@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do transfers as flows take what their packets take where nothing is in their way, share where something is, and count the same?
+// Do transfers as flows take what their packets take where nothing is in their way, share where something is, and count
+// the same?
 #include "core/nic/flow/flow_nic.hpp"
 
 #include <doctest/doctest.h>

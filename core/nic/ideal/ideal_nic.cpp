@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out the interface without costs: each queue of an endpoint gives one packet of a message in turn. Model and limits: ideal_nic.hpp.
+// Carries out the interface without costs: each queue of an endpoint gives one packet of a message in turn. Model and
+// limits: ideal_nic.hpp.
 #include "core/nic/ideal/ideal_nic.hpp"
 
 #include <algorithm>

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Network interfaces that cost nothing: a message is in the network as soon as that has space for it, and complete with its last word.
+// Network interfaces that cost nothing: a message is in the network as soon as that has space for it, and complete with
+// its last word.
 //
-// An interface cuts its messages into packets and hands over one packet of each message in turn, as an RDMA engine with many channels does, as
-// fast as the router's intra-tile port takes them. A message may be paced: its packets then are due one by one, at a rate of its own, and
-// the one whose turn it is holds up those behind it until it is due. With several rails messages take turns by the ports of their rail
-// (injection_ports.hpp).
+// An interface cuts its messages into packets and hands over one packet of each message in turn, as an RDMA engine with
+// many channels does, as fast as the router's intra-tile port takes them. A message may be paced: its packets then are
+// due one by one, at a rate of its own, and the one whose turn it is holds up those behind it until it is due. With
+// several rails messages take turns by the ports of their rail (injection_ports.hpp).
 //
-// Limits: one class of packets a node, so that a packet that was not taken holds up no other class; no port but the first.
+// Limits: one class of packets a node, so that a packet that was not taken holds up no other class; no port but the
+// first.
 #pragma once
 
 #include <cstdint>

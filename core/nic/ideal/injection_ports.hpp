@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // By which of an endpoint's ports an ideal interface hands over its packets, where the endpoint has several rails.
 //
-// A rail has a port and a queue of its own at each endpoint, and a packet waits in that of its pair's rail: whoever waits holds up nobody who
-// goes by another rail. Where routing spreads the packets of a pair over the rails (Routing::spreads) there is one queue, whose packets take
-// the ports in turn, whether or not another one has space: which one has it first within an instant must not matter.
+// A rail has a port and a queue of its own at each endpoint, and a packet waits in that of its pair's rail: whoever
+// waits holds up nobody who goes by another rail. Where routing spreads the packets of a pair over the rails
+// (Routing::spreads) there is one queue, whose packets take the ports in turn, whether or not another one has space:
+// which one has it first within an instant must not matter.
 #pragma once
 
 #include <cstdint>

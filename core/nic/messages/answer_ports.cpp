@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shares the port of answers between messages and blocks, in both directions: who offers one learns the cycle in which it is taken when that is
-// known. Model and limits: answer_ports.hpp.
+// Shares the port of answers between messages and blocks, in both directions: who offers one learns the cycle in which
+// it is taken when that is known. Model and limits: answer_ports.hpp.
 #include "core/nic/messages/answer_ports.hpp"
 
 #include <algorithm>

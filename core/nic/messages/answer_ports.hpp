@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The intra-tile port of answers, which messages and transfers share, as gateware/ni/rtl/exanet_ni.sv joins them, to the cycle: answers of both go in by
-// turns where both wait, and what comes is taken in order, each by the one that it is for.
+// The intra-tile port of answers, which messages and transfers share, as gateware/ni/rtl/exanet_ni.sv joins them, to
+// the cycle: answers of both go in by turns where both wait, and what comes is taken in order, each by the one that it
+// is for.
 //
-// Contract: an answer is offered, and one that came is taken, in no later event than that of its cycle. Where one alone uses the port, what becomes of an
-// answer is known as early as may be; with both, in the cycle in which it is chosen.
+// Contract: an answer is offered, and one that came is taken, in no later event than that of its cycle. Where one alone
+// uses the port, what becomes of an answer is known as early as may be; with both, in the cycle in which it is chosen.
 #pragma once
 
 #include <array>
@@ -29,13 +30,15 @@ class AnswerPorts {
 
   AnswerPorts(EventQueue& events, Time period, std::size_t nodes);
 
-  // Who is notified that its answer is taken (taken()), and that the first answer that came is for it. Before the first answer.
+  // Who is notified that its answer is taken (taken()), and that the first answer that came is for it. Before the first
+  // answer.
   void join_answering(Kind kind, User user) { answering_[kind] = user; }
   void join_asking(Kind kind, User user) { asking_[kind] = user; }
   void attach(Network& network) { network_ = inject_.network = &network; }
   bool both() const { return asking_[kOfMessages].call != nullptr && asking_[kOfBlocks].call != nullptr; }
 
-  // --- Answers that go. One of a kind at a time, offered in `from`; returns when the port takes it, or kUnknown: then the user is called when it is known.
+  // --- Answers that go. One of a kind at a time, offered in `from`; returns when the port takes it, or kUnknown: then
+  // the user is called when it is known.
   Cycle offer(NodeId node, Kind kind, const Packet& packet, Cycle from);
   Cycle taken(NodeId node, Kind kind) const { return nodes_[node].offers[kind].taken; }
   void ready(NodeId node) { inject_.ready(node); }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configures the messages of the network interfaces as gateware/ni is built and as its registers say, and what they carry in packets.
+// Configures the messages of the network interfaces as gateware/ni is built and as its registers say, and what they
+// carry in packets.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,8 @@ enum class MessageAnswer : std::uint8_t {
   kReadOnly = 9
 };
 
-// What a message's packet, and its answer's, say beside source and destination; carried in Packet::user, whose two top bits stay 0.
+// What a message's packet, and its answer's, say beside source and destination; carried in Packet::user, whose two top
+// bits stay 0.
 struct MessageWord {
   std::uint32_t number;  // 24 bits
   std::uint32_t slot;  // of its sender, 10 bits

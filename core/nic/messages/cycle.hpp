@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clock cycles of the network interfaces: "in cycle c" is in the clock period that begins at c times the period, as docs/microarchitecture.md counts.
+// Clock cycles of the network interfaces: "in cycle c" is in the clock period that begins at c times the period, as
+// docs/microarchitecture.md counts.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models gateware/ni/rtl/ni_eject.sv, to the cycle: when the beats of a packet that arrives are in its register, one frame after the other. A slot is given
-// back in the cycle behind that in which the packet's last beat gets there.
+// Models gateware/ni/rtl/ni_eject.sv, to the cycle: when the beats of a packet that arrives are in its register, one
+// frame after the other. A slot is given back in the cycle behind that in which the packet's last beat gets there.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,8 @@ struct EjectPort {
   Cycle load(Cycle footer, std::uint32_t words) const {
     return std::max({footer + (words != 0 ? 3 : 2), last_load + 1, register_free});
   }
-  // The frame's first beat is in the register behind `load`, and taken in `taken`, those behind it one a cycle. Returns when its last beat gets there.
+  // The frame's first beat is in the register behind `load`, and taken in `taken`, those behind it one a cycle. Returns
+  // when its last beat gets there.
   Cycle take(Cycle load, Cycle taken, std::uint32_t words) {
     last_load = words > 1 ? taken + words - 2 : load;
     register_free = taken + std::max(words, 1u) - 1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The network that interfaces in the gateware's cycles are compared with it on: nodes on a ring, or four in a square, with routers and links as built.
+// The network that interfaces in the gateware's cycles are compared with it on: nodes on a ring, or four in a square,
+// with routers and links as built.
 #pragma once
 
 #include <memory>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models gateware/ni/rtl/ni_inject.sv, to the cycle: an interface hands over frames beat by beat, each is sent as a packet once all of it is there.
+// Models gateware/ni/rtl/ni_inject.sv, to the cycle: an interface hands over frames beat by beat, each is sent as a
+// packet once all of it is there.
 //
-// Contract: one frame after the other. A beat that is offered in a cycle is taken in taken_from() of it, the frame is handed over with the cycle of its
-// last beat, and the packet's header is on the router's wire three cycles later, or as soon as the packet before it has gone and there is space. What a
-// frame needs that has yet to go is not known before: then taken_from() is kUnknown, and `space` is called when more is known.
+// Contract: one frame after the other. A beat that is offered in a cycle is taken in taken_from() of it, the frame is
+// handed over with the cycle of its last beat, and the packet's header is on the router's wire three cycles later, or
+// as soon as the packet before it has gone and there is space. What a frame needs that has yet to go is not known
+// before: then taken_from() is kUnknown, and `space` is called when more is known.
 #pragma once
 
 #include <algorithm>
@@ -32,8 +34,8 @@ class InjectPorts {
 
   Network* network = nullptr;
 
-  // First cycle from `at` on in which a beat is taken. Contract: `at` is behind the last beat, of this frame or the one before; `beats` of this one have
-  // been taken, the last of them in `last`.
+  // First cycle from `at` on in which a beat is taken. Contract: `at` is behind the last beat, of this frame or the one
+  // before; `beats` of this one have been taken, the last of them in `last`.
   Cycle taken_from(NodeId node, Cycle at, std::uint32_t beats = 0, Cycle last = kLongAgo) const {
     const Node& n = nodes_[node];
     // What came in the cycle before is not counted yet.
@@ -44,7 +46,8 @@ class InjectPorts {
     return std::max({at + 1, gone(n, kFrames - 1), sent(n, words)});
   }
 
-  // Of so many further beats of this frame, how many are taken one a cycle. Contract: as above, and a beat has been taken.
+  // Of so many further beats of this frame, how many are taken one a cycle. Contract: as above, and a beat has been
+  // taken.
   std::uint32_t taken_in_turn(NodeId node, std::uint32_t beats, Cycle last, std::uint32_t most) const {
     const Node& n = nodes_[node];
     if (gone(n, kFrames - 1) > last + 1) return 0;
@@ -90,7 +93,8 @@ class InjectPorts {
         footers{};  // by number of the frame modulo their number: the cycle in which it leaves the buffer
   };
 
-  // From when on a beat is taken as far as frames go: the one that came so many before the next one has left the buffer two cycles before.
+  // From when on a beat is taken as far as frames go: the one that came so many before the next one has left the buffer
+  // two cycles before.
   static Cycle gone(const Node& n, std::uint64_t before) {
     if (n.handed_over < before) return kLongAgo;
     const std::uint64_t number = n.handed_over - before;

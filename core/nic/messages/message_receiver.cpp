@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out the mailbox unit: a message is looked up, stored or NACKed, and answered, one after the other, each in the cycles that the two jobs
-// before it leave. Model and limits: message_receiver.hpp.
+// Carries out the mailbox unit: a message is looked up, stored or NACKed, and answered, one after the other, each in
+// the cycles that the two jobs before it leave. Model and limits: message_receiver.hpp.
 #include "core/nic/messages/message_receiver.hpp"
 
 #include <algorithm>
@@ -118,7 +118,8 @@ void MessageReceiver::decide(NodeId node, Node& n, const Arrival& arrival, Cycle
     answer = MessageAnswer::kDomain;
   else if (is_full(*box))
     answer = MessageAnswer::kFull;
-  // One that has come and was not stored is reported as it would be NACKed now, and that it is to be sent again where it would not.
+  // One that has come and was not stored is reported as it would be NACKed now, and that it is to be sent again where
+  // it would not.
   if (seen && past.stored[word.number % kWindow])
     answer = MessageAnswer::kStored;
   else if (seen && answer == MessageAnswer::kStored)
@@ -148,8 +149,8 @@ void MessageReceiver::decide(NodeId node, Node& n, const Arrival& arrival, Cycle
   box->written = (box->written + 1) % (1u << 14);
 }
 
-// Answers go in the order of their messages, one that was stored when memory has said so, which it does for one after the other. Stops where it is not
-// known when the port takes the next one.
+// Answers go in the order of their messages, one that was stored when memory has said so, which it does for one after
+// the other. Stops where it is not known when the port takes the next one.
 bool MessageReceiver::send_answers(NodeId node, Node& n) {
   while (!n.answers.empty()) {
     if (n.offers) return false;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models gateware/ni/rtl/ni_mailbox.sv, to the cycle: messages out of the network into mailboxes, rings of entries in memory, each answered when memory
-// has it, or with why it is NACKed.
+// Models gateware/ni/rtl/ni_mailbox.sv, to the cycle: messages out of the network into mailboxes, rings of entries in
+// memory, each answered when memory has it, or with why it is NACKed.
 //
-// What happens to a message is settled when its packet arrives, unless it has to wait for what is not known yet: for answers before it to leave,
-// or, when its mailbox is full, for what its reader may say until then. Limits: memory takes a beat a cycle and answers after a fixed time; mailboxes are
-// opened before there is traffic.
+// What happens to a message is settled when its packet arrives, unless it has to wait for what is not known yet: for
+// answers before it to leave, or, when its mailbox is full, for what its reader may say until then. Limits: memory
+// takes a beat a cycle and answers after a fixed time; mailboxes are opened before there is traffic.
 #pragma once
 
 #include <array>
@@ -41,7 +41,8 @@ class MessageReceiver {
   // The store by which a process says how far it has read is at the interface in this cycle.
   void release(NodeId node, std::uint32_t mailbox, std::uint32_t place);
 
-  // The last word of a packet at the port of messages has been on the wire in `footer`, the cycle before the present one.
+  // The last word of a packet at the port of messages has been on the wire in `footer`, the cycle before the present
+  // one.
   void arrived(const Packet& packet, Cycle footer);
 
   std::uint64_t stored() const { return stored_count_; }

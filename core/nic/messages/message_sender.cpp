@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out the packetizer's three machines, which share a node's slots: the emitter sends what is in the queue, the retransmission scan queues
-// what is not answered, and answers free slots. Each settles its future as far as nothing can change it. Model and limits: message_sender.hpp.
+// Carries out the packetizer's three machines, which share a node's slots: the emitter sends what is in the queue, the
+// retransmission scan queues what is not answered, and answers free slots. Each settles its future as far as nothing
+// can change it. Model and limits: message_sender.hpp.
 #include "core/nic/messages/message_sender.hpp"
 
 #include <algorithm>
@@ -105,7 +106,8 @@ void MessageSender::launch(NodeId node, std::uint32_t slot, Cycle from) {
   at(from + 1, on_launch_, node);
 }
 
-// What is asked for goes to the end of the queue in the cycle before, if no store came in it, nor a message that goes there again.
+// What is asked for goes to the end of the queue in the cycle before, if no store came in it, nor a message that goes
+// there again.
 void MessageSender::go_launch(NodeId node) {
   Node& n = nodes_[node];
   Node::Launch& launch = n.launches[0];
@@ -136,8 +138,8 @@ void MessageSender::enqueue(Node& n, std::uint32_t slot, Cycle written) {
   n.queue.insert(place, {slot, written});
 }
 
-// Settles all that is known of what the emitter does, message by message: the front of the queue is popped, its peer looked up in the next
-// cycle, and decided on in the one behind.
+// Settles all that is known of what the emitter does, message by message: the front of the queue is popped, its peer
+// looked up in the next cycle, and decided on in the one behind.
 void MessageSender::advance(NodeId node) {
   Node& n = nodes_[node];
   while (true) {
@@ -260,8 +262,8 @@ void MessageSender::fetch_frames(NodeId node, Node& n) {
   }
 }
 
-// When the scan looks at the slot for the first time that the message, sent in `sent`, is due. It looks at a slot in two cycles, in turn, and a cycle
-// longer where what it would queue finds no space in that cycle.
+// When the scan looks at the slot for the first time that the message, sent in `sent`, is due. It looks at a slot in
+// two cycles, in turn, and a cycle longer where what it would queue finds no space in that cycle.
 Cycle MessageSender::scan_of(const Node& n, std::uint32_t slot, Cycle sent) const {
   const auto delays = static_cast<Cycle>(std::lower_bound(n.delays.begin(), n.delays.end(), sent) - n.delays.begin());
   const Cycle around = 2 * Cycle{config_.slots()};

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models gateware/ni/rtl/ni_packetizer.sv, to the cycle: slots of messages, sent in order, kept until they are answered, and sent again.
+// Models gateware/ni/rtl/ni_packetizer.sv, to the cycle: slots of messages, sent in order, kept until they are
+// answered, and sent again.
 //
-// Problem: the same cycles as the gateware's at the cost of a few events a message. Model: what a message does is settled as soon as nothing that is
-// yet to come can change it, most often with its store; state that changes says in which cycle it did, so that who looks at a cycle sees it as it was in
-// that one. What depends on answers (a window that is full, a repetition) is decided by an event in its own cycle. A slot that is looked at in turn
-// costs nothing until it is due: its cycle is known from its place and the number of rounds.
-// Limits: a peer's numbers are not changed under traffic, and no context is disabled; stores come one a cycle, as the bus brings them. Who calls store() keeps
-// the cycles in which the gateware takes none because stores that send have passed others seven times in a row: where each of them has payload before it,
-// and nothing is launched, there are none.
+// Problem: the same cycles as the gateware's at the cost of a few events a message. Model: what a message does is
+// settled as soon as nothing that is yet to come can change it, most often with its store; state that changes says in
+// which cycle it did, so that who looks at a cycle sees it as it was in that one. What depends on answers (a window
+// that is full, a repetition) is decided by an event in its own cycle. A slot that is looked at in turn costs nothing
+// until it is due: its cycle is known from its place and the number of rounds.
+// Limits: a peer's numbers are not changed under traffic, and no context is disabled; stores come one a cycle, as the
+// bus brings them. Who calls store() keeps the cycles in which the gateware takes none because stores that send have
+// passed others seven times in a row: where each of them has payload before it, and nothing is launched, there are
+// none.
 #pragma once
 
 #include <array>
@@ -37,11 +40,12 @@ struct MessageStore {
 
 class MessageSender {
  public:
-  // The message of a slot has been answered, or is given up. In the cycle behind `at` its slot is free or, where its mailbox is full, it is to be sent
-  // again. Called when that is known.
+  // The message of a slot has been answered, or is given up. In the cycle behind `at` its slot is free or, where its
+  // mailbox is full, it is to be sent again. Called when that is known.
   using Answered = void (*)(void* self, NodeId node, std::uint32_t slot, std::uint64_t user, MessageAnswer answer,
                             Cycle at);
-  // A slot whose message was answered before is free behind `at`: it was in the queue, or a frame of it waited for its port.
+  // A slot whose message was answered before is free behind `at`: it was in the queue, or a frame of it waited for its
+  // port.
   using Freed = void (*)(void* self, NodeId node, Cycle at);
   // A claim was taken in this cycle, the one before the present, and has found a message; a launch was.
   using Claimed = void (*)(void* self, NodeId node, bool found, Cycle at);
@@ -51,10 +55,11 @@ class MessageSender {
 
   void attach(Network& network, AnswerPorts& answers);
 
-  // The store that sends a message is at the packetizer in this cycle. False when no slot of the context is free: it is rejected as busy.
+  // The store that sends a message is at the packetizer in this cycle. False when no slot of the context is free: it is
+  // rejected as busy.
   bool store(NodeId node, std::uint32_t context, const MessageStore& message);
-  // A transfer of this domain ends that names the slot: it claims the message that stays there, if one does, which is looked for from this cycle on. `failure`
-  // says why that is to fail. One at a time.
+  // A transfer of this domain ends that names the slot: it claims the message that stays there, if one does, which is
+  // looked for from this cycle on. `failure` says why that is to fail. One at a time.
   void claim(NodeId node, std::uint32_t slot, std::uint16_t pdid, MessageAnswer failure, Cycle from);
   // What has been claimed is to be sent from this cycle on, or to fail. One at a time.
   void launch(NodeId node, std::uint32_t slot, Cycle from);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of all nodes over a network: slots and mailboxes, as gateware/ni/rtl/exanet_ni.sv joins them with two intra-tile ports of the router.
+// Messages of all nodes over a network: slots and mailboxes, as gateware/ni/rtl/exanet_ni.sv joins them with two
+// intra-tile ports of the router.
 #pragma once
 
 #include "core/nic/messages/message_receiver.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do messages take the gateware's cycles where they can be counted by hand, and does none get lost, doubled or stuck where nothing is free?
-// gateware/ni/tb/messages_equality_test.cpp holds the model to the Verilated interfaces themselves.
+// Do messages take the gateware's cycles where they can be counted by hand, and does none get lost, doubled or stuck
+// where nothing is free? gateware/ni/tb/messages_equality_test.cpp holds the model to the Verilated interfaces
+// themselves.
 #include "core/nic/messages/messages.hpp"
 
 #include <doctest/doctest.h>
@@ -93,12 +94,14 @@ TEST_CASE("a message alone takes the cycles of its stages") {
     const auto across = [&](std::uint16_t size) {
       return static_cast<const NetworkModel&>(*b.network).zero_load_latency(0, 1, size).ps() / kCycle.ps();
     };
-    // Four cycles in the port (three without data), the lookups beside the beats, the decision, and a beat a cycle to memory.
+    // Four cycles in the port (three without data), the lookups beside the beats, the decision, and a beat a cycle to
+    // memory.
     const Cycle footer = b.headers[0] + across(bytes) - 1;
     const Cycle taken = footer + (words != 0 ? 4 : 3), decided = taken + std::max<Cycle>(2, words);
     CHECK(b.stored[0].second.at == decided + 1 + words);
     CHECK(b.stored[0].first == 42);
-    // Memory's answer, a register, three cycles in the port, the way back, three in the port there, and two to check and apply.
+    // Memory's answer, a register, three cycles in the port, the way back, three in the port there, and two to check
+    // and apply.
     const Cycle answer_header = b.stored[0].second.at + 9 + 1 + 3;
     CHECK(b.answers[0].at == answer_header + across(0) - 1 + 3 + 2);
     CHECK(b.answers[0].answer == MessageAnswer::kStored);

@@ -12,7 +12,8 @@ namespace exanet {
 
 class WordTimes {
  public:
-  // The next packet's first word leaves in this cycle. Words that came `depth` and more before the last one are not asked for any more.
+  // The next packet's first word leaves in this cycle. Words that came `depth` and more before the last one are not
+  // asked for any more.
   void add(std::uint32_t words, Cycle first, std::uint64_t depth) {
     if (words != 0) packets_.push_back({words_, words_ + words, first});
     words_ += words;
@@ -25,7 +26,8 @@ class WordTimes {
         return word < packet.begin ? kLongAgo : packet.first + static_cast<Cycle>(word - packet.begin);
     return word < words_ ? kLongAgo : kUnknown;
   }
-  // How many of so many words, from this number on, leave no later than in the cycles in which they are asked for, one behind the other from `cycle` on.
+  // How many of so many words, from this number on, leave no later than in the cycles in which they are asked for, one
+  // behind the other from `cycle` on.
   std::uint32_t in_turn(std::uint64_t word, Cycle cycle, std::uint32_t most) const {
     const std::uint64_t end = word + most;
     std::uint64_t next = word;

@@ -17,7 +17,8 @@ class PacedFlows {
   // Contract: `kind` is one that is made.
   PacedFlows(const PacingKind& kind, const PacingSetup& setup, std::size_t nodes);
 
-  // The earliest time at which a packet may go, as far as is known: now, later, or never before something is acknowledged.
+  // The earliest time at which a packet may go, as far as is known: now, later, or never before something is
+  // acknowledged.
   Time may_send(NodeId node, NodeId peer, std::uint32_t bytes, Time now);
   void sent(NodeId node, NodeId peer, std::uint32_t bytes, Time now);
   void acknowledged(NodeId node, NodeId peer, const Feedback& feedback, Time now);

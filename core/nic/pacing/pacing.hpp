@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rate control of transfers: what has become of a source's packets goes in, the window and rate that it may use to a destination come out.
+// Rate control of transfers: what has become of a source's packets goes in, the window and rate that it may use to a
+// destination come out.
 //
-// Problem: DCQCN, HPCC, Swift, NSCC, RCCC and ACC react to marks, queue states, delays, trimmed packets, credits of receivers and explicit rates, at
-// different ends. Model: one object for each interface has both roles, source and receiver, for all peers. As a source it is asked for an allowance
-// before each packet and gets feedback with each acknowledgement; as a receiver it sees the data that arrive. Either role may send control packets
-// to the other end, which carry 64 bits: an explicit rate, a credit, a probe that routers' queue actions rewrite. PacedFlows holds the engine to the
-// allowance; what routers do to packets is the counterpart in core/network/queue_actions.
+// Problem: DCQCN, HPCC, Swift, NSCC, RCCC and ACC react to marks, queue states, delays, trimmed packets, credits of
+// receivers and explicit rates, at different ends. Model: one object for each interface has both roles, source and
+// receiver, for all peers. As a source it is asked for an allowance before each packet and gets feedback with each
+// acknowledgement; as a receiver it sees the data that arrive. Either role may send control packets to the other end,
+// which carry 64 bits: an explicit rate, a credit, a probe that routers' queue actions rewrite. PacedFlows holds the
+// engine to the allowance; what routers do to packets is the counterpart in core/network/queue_actions.
 //
 // Contract:
 // - Calls come in the order of virtual time, at the present time. The same calls lead to the same answers.
-// - allowance() may advance timers of its own. Whenever allowance() or control() changes without a call of the engine's, wake() names the time.
-// - A window counts as a block of the interface at least (NiConfig::dma_block_bytes), for less is not acknowledged. Rates count payload.
-// - control() returns the next control packet that is due; it is asked until there is none. A packet that is a `report` passes routers unchanged.
+// - allowance() may advance timers of its own. Whenever allowance() or control() changes without a call of the
+//   engine's, wake() names the time.
+// - A window counts as a block of the interface at least (NiConfig::dma_block_bytes), for less is not acknowledged.
+//   Rates count payload.
+// - control() returns the next control packet that is due; it is asked until there is none. A packet that is a `report`
+//   passes routers unchanged.
 //
 // Limits: transfers to several nodes are not paced, for nobody acknowledges them.
 #pragma once

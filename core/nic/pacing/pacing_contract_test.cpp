@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does every rate control keep the contract: does it repeat itself, wake later than now, stop asking for control packets, and let something go in the
-// end whatever feedback it gets?
+// Does every rate control keep the contract: does it repeat itself, wake later than now, stop asking for control
+// packets, and let something go in the end whatever feedback it gets?
 #include <doctest/doctest.h>
 
 #include <vector>

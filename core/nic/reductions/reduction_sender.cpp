@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses what a unit that reduces sends or writes next, trees by turns, in an event of its own cycle, and works out its words at once. Model and limits:
-// reduction_sender.hpp.
+// Chooses what a unit that reduces sends or writes next, trees by turns, in an event of its own cycle, and works out
+// its words at once. Model and limits: reduction_sender.hpp.
 #include "core/nic/reductions/reduction_sender.hpp"
 
 #include <algorithm>

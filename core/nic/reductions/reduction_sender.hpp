@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models gateware/ni/rtl/ni_reduce_send.sv, to the cycle: whom a tree has yet to send to is a bit for each; one packet or one write of memory goes
-// after the other, trees by turns.
+// Models gateware/ni/rtl/ni_reduce_send.sv, to the cycle: whom a tree has yet to send to is a bit for each; one packet
+// or one write of memory goes after the other, trees by turns.
 //
-// What goes next is chosen in an event of its own cycle, as a step of the unit may still change it; its words are worked out at once.
+// What goes next is chosen in an event of its own cycle, as a step of the unit may still change it; its words are
+// worked out at once.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out the units that reduce along trees: parts of processes and of nodes below are added up, sums go up, results come down. Model and
-// limits: reduction_unit.hpp.
+// Carries out the units that reduce along trees: parts of processes and of nodes below are added up, sums go up,
+// results come down. Model and limits: reduction_unit.hpp.
 #include "core/nic/reductions/reduction_unit.hpp"
 
 #include <algorithm>
@@ -57,7 +57,8 @@ void ReductionUnits::call(NodeId node, std::uint8_t tree, std::uint8_t branch, c
   wake(node, n);
 }
 
-// From which cycle on the first call asks for its step, as far as is known: words of vectors before it wait for those of packets.
+// From which cycle on the first call asks for its step, as far as is known: words of vectors before it wait for those
+// of packets.
 Cycle ReductionUnits::front_order(Node& n) {
   for (; !n.orders.empty(); n.orders.pop_front()) {
     const Order& order = n.orders.front();

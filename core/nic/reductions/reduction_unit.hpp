@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models gateware/ni/rtl/ni_reduce.sv with its receiver and its engine, to the cycle: reductions along trees of nodes.
 //
-// Problem: the same cycles as the gateware's, where what asks for a step (a packet, the engine, a store) takes turns with the others and with retransmission scans,
-// in which timeouts are counted. Model: an event is a step, chosen in its own cycle by the gateware's rules. A scan that finds nothing due costs no event:
-// it has a cycle of its own, which no other step may take. When a packet begins is an event too, as it depends on its tree then; its words, and
-// those of the engine, are worked out at once.
-// Limits: vectors are lengths alone; trees are opened before there is traffic, with the same domain everywhere; memory rejects nothing.
+// Problem: the same cycles as the gateware's, where what asks for a step (a packet, the engine, a store) takes turns
+// with the others and with retransmission scans, in which timeouts are counted. Model: an event is a step, chosen in
+// its own cycle by the gateware's rules. A scan that finds nothing due costs no event: it has a cycle of its own, which
+// no other step may take. When a packet begins is an event too, as it depends on its tree then; its words, and those of
+// the engine, are worked out at once.
+// Limits: vectors are lengths alone; trees are opened before there is traffic, with the same domain everywhere; memory
+// rejects nothing.
 #pragma once
 
 #include <array>

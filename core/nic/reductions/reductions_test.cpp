@@ -85,7 +85,8 @@ TEST_CASE("a reduction of two nodes takes the cycles of its stages") {
       const auto across = [&](NodeId from, NodeId to) {
         return static_cast<const NetworkModel&>(*b.network).zero_load_latency(from, to, bytes).ps() / kCycle.ps();
       };
-      // Two cycles in the queue of stores, a step, the engine's pass with a sum behind it, a step; three cycles to the sender, three to choose, and the port.
+      // Two cycles in the queue of stores, a step, the engine's pass with a sum behind it, a step; three cycles to the
+      // sender, three to choose, and the port.
       const Cycle called = step_from(begin + words + 2);
       const Cycle combined = step_from(called + 2 + 1 + beats + 9);
       CHECK(b.headers[0] == combined + 6 + beats + 3);
@@ -105,8 +106,9 @@ TEST_CASE("a reduction of two nodes takes the cycles of its stages") {
 
 namespace {
 
-// A tree of QFDBs in a torus, whose coordinates are at most this: in each dimension towards its middle, the last dimension last. The network FPGA
-// of a QFDB has the three others below it or, where that is too many, one of them, which has the other two.
+// A tree of QFDBs in a torus, whose coordinates are at most this: in each dimension towards its middle, the last
+// dimension last. The network FPGA of a QFDB has the three others below it or, where that is too many, one of them,
+// which has the other two.
 std::vector<ReductionPlace> qfdb_tree(const std::array<NodeId, 3>& sides) {
   const NodeId nodes = 4 * sides[0] * sides[1] * sides[2];
   std::vector<NodeId> above(nodes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long something waits for its answer, and how often it is sent again: the retransmission timeout doubles with each repetition up to a limit, and after
-// a number of repetitions it is given up.
+// How long something waits for its answer, and how often it is sent again: the retransmission timeout doubles with each
+// repetition up to a limit, and after a number of repetitions it is given up.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do windows of sequence numbers, back-off and the retransmission scan keep to what a sender and a receiver agree on, round the end of the numbers, too?
+// Do windows of sequence numbers, back-off and the retransmission scan keep to what a sender and a receiver agree on,
+// round the end of the numbers, too?
 #include <doctest/doctest.h>
 
 #include <set>

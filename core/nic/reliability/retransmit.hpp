@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The retransmission scan: slots that wait for an answer, in the order in which the scan is to look at them.
 //
-// Problem: hardware looks at its slots in turn, for ever, and almost always finds nothing due. Model: what is sent is entered with the place in the scan at
-// which its timeout has run out, and only these are looked at. Nothing is taken out before its turn: who looks at an entry finds by `sent` whether the slot
-// is still what it was when the entry was made.
+// Problem: hardware looks at its slots in turn, for ever, and almost always finds nothing due. Model: what is sent is
+// entered with the place in the scan at which its timeout has run out, and only these are looked at. Nothing is taken
+// out before its turn: who looks at an entry finds by `sent` whether the slot is still what it was when the entry was
+// made.
 #pragma once
 
 #include <algorithm>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sequence numbers of one node to another, as both ends keep them: numbers wrap round, and no more than a window of them are outstanding, so that the
-// receiver distinguishes a packet that comes again from a new one by what it remembers of the last window.
+// Sequence numbers of one node to another, as both ends keep them: numbers wrap round, and no more than a window of
+// them are outstanding, so that the receiver distinguishes a packet that comes again from a new one by what it
+// remembers of the last window.
 //
-// Contract: a sender takes a number when it sends something for the first time, and returns it when that has been answered or is given up. It takes
-// none while the number a window before is outstanding.
+// Contract: a sender takes a number when it sends something for the first time, and returns it when that has been
+// answered or is given up. It takes none while the number a window before is outstanding.
 #pragma once
 
 #include <bitset>
@@ -37,7 +38,8 @@ using SendWindow = SendWindowOf<kWindow>;
 // At the receiver: the highest number that has come.
 class ReceiveWindow {
  public:
-  // Numbers from the one behind the highest on to this one, exclusive. Of one that is no later than the highest it means nothing.
+  // Numbers from the one behind the highest on to this one, exclusive. Of one that is no later than the highest it
+  // means nothing.
   std::uint32_t ahead(std::uint32_t number) const { return (number - next_) % kNumbers; }
   // How far it is behind the highest.
   std::uint32_t behind(std::uint32_t number) const { return (next_ - number - 1) % kNumbers; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host DRAM: a fixed time to the first word of a read and behind the last word of a write, at any rate and however many are under way. The
-// constants are the machine file's `memory_read` and `memory_write`.
+// Host DRAM: a fixed time to the first word of a read and behind the last word of a write, at any rate and however many
+// are under way. The constants are the machine file's `memory_read` and `memory_write`.
 #include "core/nic/targets/memory_target.hpp"
 
 namespace exanet {

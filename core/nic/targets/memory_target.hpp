@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memories that an engine reads from and writes to: host DRAM, and whatever else a transfer's buffers lie in.
 //
-// Problem: a transfer ends when its data are in memory, and begins when its first data are out of it; how long that takes depends on the memory (DRAM,
-// storage, a GPU behind PCIe, a handler). Model: an engine asks the memory for a time, and the memory keeps what it needs to answer: queues,
-// devices, rates. Every buffer names the kind of its memory (ProcessBuffer::memory), a number in memory_kinds().
+// Problem: a transfer ends when its data are in memory, and begins when its first data are out of it; how long that
+// takes depends on the memory (DRAM, storage, a GPU behind PCIe, a handler). Model: an engine asks the memory for a
+// time, and the memory keeps what it needs to answer: queues, devices, rates. Every buffer names the kind of its memory
+// (ProcessBuffer::memory), a number in memory_kinds().
 //
 // Contract:
-// - read() returns when the data of a read that the engine begins at `at` are there, write() when data whose last word has come at `at` are durable.
-//   Neither is before `at`.
-// - A memory that streams() delivers and takes data at the rate of the interface's port: an engine asks once for a transfer, when it begins or ends,
-//   and the read's time is that of its first word. Otherwise an engine asks for each packet, in order, all reads of a transfer being begun at once.
+// - read() returns when the data of a read that the engine begins at `at` are there, write() when data whose last word
+//   has come at `at` are durable. Neither is before `at`.
+// - A memory that streams() delivers and takes data at the rate of the interface's port: an engine asks once for a
+//   transfer, when it begins or ends, and the read's time is that of its first word. Otherwise an engine asks for each
+//   packet, in order, all reads of a transfer being begun at once.
 // - The order of calls is that of the engine's events; times need not rise from one call to the next.
 // - The same calls return the same times: a memory that draws is seeded by its configuration.
 //
-// Limits: an engine's acknowledgement of a block, other than the last one of a transfer, does not wait for its data to be durable. Interfaces in the
-// gateware's cycles have host DRAM alone.
+// Limits: an engine's acknowledgement of a block, other than the last one of a transfer, does not wait for its data to
+// be durable. Interfaces in the gateware's cycles have host DRAM alone.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does every kind of memory keep the contract: no time before its call, the same times for the same calls, and one name each?
+// Does every kind of memory keep the contract: no time before its call, the same times for the same calls, and one name
+// each?
 #include <doctest/doctest.h>
 
 #include <set>

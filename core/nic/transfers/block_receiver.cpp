@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out the receiving side of transfers: a packet is decided on by what is known of its sender's last blocks, written, and answered when its
-// block is whole and memory has answered. Model and limits: block_receiver.hpp.
+// Carries out the receiving side of transfers: a packet is decided on by what is known of its sender's last blocks,
+// written, and answered when its block is whole and memory has answered. Model and limits: block_receiver.hpp.
 #include "core/nic/transfers/block_receiver.hpp"
 
 #include <algorithm>
@@ -130,7 +130,8 @@ bool BlockReceiver::drops(const Past& past, const WriteWord& word) {
   const std::uint32_t ahead = past.window.ahead(word.number), behind = past.window.behind(word.number);
   const bool later = past.window.is_later(word.number);
   bool drops = past.window.is_too_old(word.number);
-  // A fence is behind whole blocks. One that has not come yet has its place from a block before it, one that is too old from one behind it.
+  // A fence is behind whole blocks. One that has not come yet has its place from a block before it, one that is too old
+  // from one behind it.
   for (unsigned i = 0; i < 3 && word.fence(); ++i) {
     const std::uint32_t back = word.behind(i);
     if (back == 0) continue;
@@ -255,7 +256,8 @@ void BlockReceiver::offer_end(NodeId node, Cycle cycle, bool message) {
   schedule_writer(node, nodes_[node]);
 }
 
-// When what memory is to do next has to be looked at: the last cycle of what it does, if something waits by then, else the first one of something.
+// When what memory is to do next has to be looked at: the last cycle of what it does, if something waits by then, else
+// the first one of something.
 void BlockReceiver::schedule_writer(NodeId node, Node& n) {
   Cycle cycle = kUnknown;
   const bool follows = n.end_from <= n.busy_until || (!n.jobs.empty() && n.jobs.front().valid <= n.busy_until + 1);
@@ -328,7 +330,8 @@ void BlockReceiver::pend(Node& n, bool packet, bool waits, const Answer& answer,
   ++n.pended;
 }
 
-// What waits goes in order, each behind what memory says to it. A block's answer takes three cycles, and the first one where no packet begins.
+// What waits goes in order, each behind what memory says to it. A block's answer takes three cycles, and the first one
+// where no packet begins.
 void BlockReceiver::answer(NodeId node, Node& n) {
   while (true) {
     if (n.pending.empty()) return;

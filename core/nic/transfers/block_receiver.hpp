@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models gateware/ni/rtl/ni_blocks.sv, to the cycle: packets of transfers out of the network into memory, each written once, and a block answered when
-// memory has all of it; and the words that say that a transfer has ended, in between. A fence waits for what memory
-// says to all before it.
+// Models gateware/ni/rtl/ni_blocks.sv, to the cycle: packets of transfers out of the network into memory, each written
+// once, and a block answered when memory has all of it; and the words that say that a transfer has ended, in between. A
+// fence waits for what memory says to all before it.
 //
 // Limits: memory takes a beat a cycle, answers after a fixed time, and rejects nothing.
 #pragma once
@@ -37,10 +37,11 @@ class BlockReceiver {
 
   void attach(Network& network, AnswerPorts& answers, TransferSender& ends);
 
-  // The last word of a packet at the port of transfers has been on the wire in `footer`, the cycle before the present one.
+  // The last word of a packet at the port of transfers has been on the wire in `footer`, the cycle before the present
+  // one.
   void arrived(const Packet& packet, Cycle footer);
-  // The word that says that a transfer of this node's has ended waits from this cycle on, one at a time; a message that stays behind it is reported when memory has
-  // answered.
+  // The word that says that a transfer of this node's has ended waits from this cycle on, one at a time; a message that
+  // stays behind it is reported when memory has answered.
   void offer_end(NodeId node, Cycle cycle, bool message);
   // From when on memory has answered all ends that were written, as far as that is known.
   Cycle ends_written(NodeId node) const {

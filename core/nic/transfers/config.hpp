@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configures the transfers of the network interfaces as gateware/ni is built and as its registers say, and what they carry in packets.
+// Configures the transfers of the network interfaces as gateware/ni is built and as its registers say, and what they
+// carry in packets.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +11,11 @@
 
 namespace exanet {
 
-// The intra-tile port of the router for packets of transfers; answers to them share that of messages' answers (kAnswerPort).
+// The intra-tile port of the router for packets of transfers; answers to them share that of messages' answers
+// (kAnswerPort).
 inline constexpr std::uint8_t kTransferPort = 2;
-// Packets of transfers that are in the router, where one whose link is busy holds up those behind it (exanet_ni.sv: BlocksHeaders).
+// Packets of transfers that are in the router, where one whose link is busy holds up those behind it (exanet_ni.sv:
+// BlocksHeaders).
 inline constexpr std::int16_t kTransferPackets = 12;
 inline RouterConfig router_with_transfers(RouterConfig config) {
   config.shallow_port = kTransferPort;
@@ -47,7 +50,8 @@ inline BlockOutcome outcome_of(TransferEnding fault) {
                                               : BlockOutcome::kGood;
 }
 
-// What a packet of a transfer says beside source, destination and length; carried in Packet::user, whose two top bits stay 0.
+// What a packet of a transfer says beside source, destination and length; carried in Packet::user, whose two top bits
+// stay 0.
 enum class WriteKind : std::uint8_t { kWrite, kReadRequest, kReadResponse };
 struct WriteWord {
   std::uint32_t number;  // of its block, 24 bits

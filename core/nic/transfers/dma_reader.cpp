@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out the DMA reader: beats out of memory, shifted to the packet's place in a line, into frames at the port's rate. Model and limits:
-// dma_reader.hpp.
+// Carries out the DMA reader: beats out of memory, shifted to the packet's place in a line, into frames at the port's
+// rate. Model and limits: dma_reader.hpp.
 #include "core/nic/transfers/dma_reader.hpp"
 
 #include <algorithm>
@@ -143,7 +143,8 @@ void DmaReader::unread_taken(NodeId node, Cycle cycle) {
   advance(node);
 }
 
-// Emits words of the first frame as far as the port is known. True when its last one is on its way, so that another packet may be taken.
+// Emits words of the first frame as far as the port is known. True when its last one is on its way, so that another
+// packet may be taken.
 bool DmaReader::emit(NodeId node, Node& n) {
   while (true) {
     if (n.offers) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models gateware/ni/rtl/ni_gather.sv, to the cycle: reads the payload of packets from memory, ahead, and hands them over to the port, beat by beat.
+// Models gateware/ni/rtl/ni_gather.sv, to the cycle: reads the payload of packets from memory, ahead, and hands them
+// over to the port, beat by beat.
 //
-// What is known of the port and of reads before is worked out at once, ahead of time. Limit: memory takes an address a cycle, answers reads after a fixed
-// time, in order, a beat a cycle, and rejects none. Where addresses are translated a packet is taken in an event in its own cycle.
+// What is known of the port and of reads before is worked out at once, ahead of time. Limit: memory takes an address a
+// cycle, answers reads after a fixed time, in order, a beat a cycle, and rejects none. Where addresses are translated a
+// packet is taken in an event in its own cycle.
 #pragma once
 
 #include <array>

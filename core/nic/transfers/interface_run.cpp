@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs interfaces by their models alone on stores and mailboxes of a test, and records what is seen at their ports, for the comparison with the
-// gateware. Limits: interface_run.hpp.
+// Runs interfaces by their models alone on stores and mailboxes of a test, and records what is seen at their ports, for
+// the comparison with the gateware. Limits: interface_run.hpp.
 #include "core/nic/transfers/interface_run.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What nodes on a ring do with messages and transfers that their processors hand over in given cycles: what is at the ports of each interface, and when.
+// What nodes on a ring do with messages and transfers that their processors hand over in given cycles: what is at the
+// ports of each interface, and when.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,8 @@ struct InterfaceRunConfig {
   std::uint64_t root = 0;  // of the domain's, at each node
 };
 
-// In the order of cycles, before `end`; of a packet, both its header and its footer, or none where it is under way then.
+// In the order of cycles, before `end`; of a packet, both its header and its footer, or none where it is under way
+// then.
 std::vector<PortEvent> run_interfaces(const InterfaceRunConfig& config, const std::vector<HandedOver>& operations,
                                       Cycle end);
 

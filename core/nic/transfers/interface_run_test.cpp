@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a run report what is at the ports in the cycles that can be counted by hand? tests/unit/test_interface.py holds it to the Verilated interfaces.
+// Does a run report what is at the ports in the cycles that can be counted by hand? tests/unit/test_interface.py holds
+// it to the Verilated interfaces.
 #include "core/nic/transfers/interface_run.hpp"
 
 #include <doctest/doctest.h>

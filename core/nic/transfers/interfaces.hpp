@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Network interfaces of all nodes: messages and transfers, as gateware/ni/rtl/exanet_ni.sv joins them with three intra-tile ports of the router.
+// Network interfaces of all nodes: messages and transfers, as gateware/ni/rtl/exanet_ni.sv joins them with three
+// intra-tile ports of the router.
 #pragma once
 
 #include "core/nic/messages/messages.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do transfers take the gateware's cycles where they can be counted by hand, and does none get lost, doubled or stuck where packets are lost?
-// gateware/ni/tb/transfers_equality_test.cpp holds the model to the Verilated interfaces themselves.
+// Do transfers take the gateware's cycles where they can be counted by hand, and does none get lost, doubled or stuck
+// where packets are lost? gateware/ni/tb/transfers_equality_test.cpp holds the model to the Verilated interfaces
+// themselves.
 #include "core/nic/transfers/interfaces.hpp"
 
 #include <doctest/doctest.h>
@@ -110,7 +111,8 @@ TEST_CASE("a transfer alone takes the cycles of its stages") {
     REQUIRE(b.written.size() == 1);
     REQUIRE(b.ends[42].size() == 1);
     const Cycle words = words_of(bytes);
-    // Two cycles to its submission FIFO, four of a step, one to be taken and one to ask memory, whose beats go one a cycle to the port, three cycles in it.
+    // Two cycles to its submission FIFO, four of a step, one to be taken and one to ask memory, whose beats go one a
+    // cycle to the port, three cycles in it.
     const Cycle first_beat = 100 + 2 + 4 + 1 + 9, last_beat = first_beat + words - 1;
     CHECK(b.headers[0] == last_beat + 1 + 3);
     const auto across = [&](std::uint16_t size) {
@@ -120,8 +122,8 @@ TEST_CASE("a transfer alone takes the cycles of its stages") {
     const Cycle footer = b.headers[0] + across(static_cast<std::uint16_t>(bytes)) - 1;
     const Cycle decided = footer + 4 + std::max<Cycle>(3, words);
     CHECK(b.written[0].at == decided + words);
-    // Memory's answer, a register, three cycles of the answer, three in the port, the way back, three in the port there, and the step that takes it; the
-    // end is offered five cycles behind that, and written in the next.
+    // Memory's answer, a register, three cycles of the answer, three in the port, the way back, three in the port
+    // there, and the step that takes it; the end is offered five cycles behind that, and written in the next.
     const Cycle answer_header = b.written[0].at + 7 + 1 + 3 + 3;
     const Cycle taken = answer_header + across(0) - 1 + 3;
     CHECK(b.ends[42][0].at >= taken + 6);
@@ -136,7 +138,8 @@ TEST_CASE("a fence is written when memory has answered the bytes before it") {
   CHECK(b.store(1000, 0, {1, 0, 0, 0, true, 2, true, 0x7010}));  // it alone
   b.run();
   REQUIRE(b.written.size() == 3);
-  // Memory's answer, a register, and the answer's three cycles; two lookups and a decision, and it is written in the next cycle.
+  // Memory's answer, a register, and the answer's three cycles; two lookups and a decision, and it is written in the
+  // next cycle.
   CHECK(b.written[1].at == b.written[0].at + 50 + 1 + 2 + 1 + 3 + 1);
   CHECK(b.written[1].bytes == 8);
   CHECK(b.all_written(1, 0x7008, 16, 1));
@@ -161,8 +164,9 @@ TEST_CASE("a transfer of many blocks fills the link, from any address to any oth
   }
 }
 
-// A port towards the router and the router's FIFO behind it serve all links: packets to several have to come in turn, or one waits while another is full.
-// Node 0 of a full mesh sends `each` transfers to each of its first neighbours, stored in turn or target by target.
+// A port towards the router and the router's FIFO behind it serve all links: packets to several have to come in turn,
+// or one waits while another is full. Node 0 of a full mesh sends `each` transfers to each of its first neighbours,
+// stored in turn or target by target.
 struct SeveralTargets {
   std::uint32_t targets, each, kib;
   bool grouped = false;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of pages in which every page is there, to be written, and where its address says: entries are worked out, so that tables take no memory.
+// Tables of pages in which every page is there, to be written, and where its address says: entries are worked out, so
+// that tables take no memory.
 //
-// The number of a table is its level and the address bits that lead to it, nine for each level before: so an entry's address says what it is about.
+// The number of a table is its level and the address bits that lead to it, nine for each level before: so an entry's
+// address says what it is about.
 #pragma once
 
 #include <cstdint>

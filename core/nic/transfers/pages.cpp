@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out address translation: a look-up of each packet's page, walks of tables in memory one at a time, and invalidations that wait for what
-// has been looked up. Model and limits: pages.hpp.
+// Carries out address translation: a look-up of each packet's page, walks of tables in memory one at a time, and
+// invalidations that wait for what has been looked up. Model and limits: pages.hpp.
 #include "core/nic/transfers/pages.hpp"
 
 #include <algorithm>
@@ -152,7 +152,8 @@ void Pages::settle(NodeId node, Access access) {
   events_.schedule(time_of(way.over, cycle_), on_clear_, node, access);
 }
 
-// The way is at rest, and what it knows is forgotten. An invalidation that was asked for in this cycle is over in the next one.
+// The way is at rest, and what it knows is forgotten. An invalidation that was asked for in this cycle is over in the
+// next one.
 void Pages::clear(NodeId node, Access access) {
   Node& n = nodes_[node];
   Way& way = n.ways[access];

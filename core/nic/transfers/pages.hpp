@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models gateware/ni/rtl/ni_translate.sv and ni_walk.sv, to the cycle: pages of protection domains that are known at each way to memory, and the walker
-// of the tables in memory, which serves one way at a time, in turn. And what an invalidation waits for, as exanet_ni.sv has it.
+// Models gateware/ni/rtl/ni_translate.sv and ni_walk.sv, to the cycle: pages of protection domains that are known at
+// each way to memory, and the walker of the tables in memory, which serves one way at a time, in turn. And what an
+// invalidation waits for, as exanet_ni.sv has it.
 //
 // Limits: memory answers the walker after the time of other reads, and rejects none; faults are not kept for a kernel.
 #pragma once
@@ -25,8 +26,9 @@ class Pages {
     void* self = nullptr;
     std::uint64_t (*entry)(void* self, NodeId node, std::uint64_t address) = nullptr;
   };
-  // `known` is called with the cycle from which on a page is that was walked to, before it; `resume` in the first one behind an invalidation. `drained` says from when on
-  // nothing that was looked up before is under way, as far as that is known.
+  // `known` is called with the cycle from which on a page is that was walked to, before it; `resume` in the first one
+  // behind an invalidation. `drained` says from when on nothing that was looked up before is under way, as far as that
+  // is known.
   struct User {
     void* self = nullptr;
     void (*known)(void* self, NodeId node, Cycle cycle) = nullptr;

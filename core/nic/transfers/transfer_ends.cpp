@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends of transfers, one after the other: the message that stays behind a transfer is claimed, the word that reports the
-// end is written where that is wanted and its page allows it, then the channel is free and the message is launched.
+// Ends of transfers, one after the other: the message that stays behind a transfer is claimed, the word that reports
+// the end is written where that is wanted and its page allows it, then the channel is free and the message is launched.
 //
-// What each of these waits for is known ahead most often, so an end takes one event; whether an invalidation of pages is
-// under way is known in its own cycle alone. Limits: as of transfer_sender.hpp.
+// What each of these waits for is known ahead most often, so an end takes one event; whether an invalidation of pages
+// is under way is known in its own cycle alone. Limits: as of transfer_sender.hpp.
 #include <algorithm>
 #include <utility>
 
@@ -51,7 +51,8 @@ bool TransferSender::look_end_up(NodeId node, Node& n, Cycle cycle, const Transf
   return false;
 }
 
-// Where the end goes is known in this cycle: it is offered, when its message has been claimed; true where it is not to be written, and the next one follows.
+// Where the end goes is known in this cycle: it is offered, when its message has been claimed; true where it is not to
+// be written, and the next one follows.
 bool TransferSender::end_known(NodeId node, Node& n, Cycle cycle) {
   const TransferStore& store = n.channels[n.ends.front().what.channel].store;
   if (store.message) {

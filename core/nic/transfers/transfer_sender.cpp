@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides which step a transfer engine takes in a cycle: scans that are pending, answers, then admissions, packets and blocks in turn; and takes
-// stores and others' reads in. What a step does is in transfer_steps.cpp, how a transfer ends in transfer_ends.cpp. Model and limits:
-// transfer_sender.hpp.
+// Decides which step a transfer engine takes in a cycle: scans that are pending, answers, then admissions, packets and
+// blocks in turn; and takes stores and others' reads in. What a step does is in transfer_steps.cpp, how a transfer ends
+// in transfer_ends.cpp. Model and limits: transfer_sender.hpp.
 #include "core/nic/transfers/transfer_sender.hpp"
 
 #include <algorithm>
@@ -98,7 +98,8 @@ bool TransferSender::is_free(NodeId node) {
   return n.owns + config_.kept_channels < config_.channels;
 }
 
-// What was stored counts three cycles later, and what has begun its step two: the interface says a cycle ahead what it takes.
+// What was stored counts three cycles later, and what has begun its step two: the interface says a cycle ahead what it
+// takes.
 bool TransferSender::takes_stores(NodeId node) const {
   const Node& n = nodes_[node];
   const Cycle cycle = now();
@@ -186,7 +187,8 @@ void TransferSender::wake(NodeId node) {
   await_scan(node, n);
 }
 
-// A scan that finds something to do is far away most often: one event awaits the first of them where no step comes before.
+// A scan that finds something to do is far away most often: one event awaits the first of them where no step comes
+// before.
 void TransferSender::await_scan(NodeId node, Node& n) {
   while (!n.pending.empty() && !waits(n, n.pending.first())) n.pending.take();
   if (n.pending.empty()) return;
@@ -196,8 +198,8 @@ void TransferSender::await_scan(NodeId node, Node& n) {
   events_.schedule(time_of(cycle, config_.cycle), on_event_, node);
 }
 
-// A cycle, or the first one behind it in which a scan that has nothing to do, and is pending by then, lets a step begin.
-// Whether it lets one go first is settled in its own cycle.
+// A cycle, or the first one behind it in which a scan that has nothing to do, and is pending by then, lets a step
+// begin. Whether it lets one go first is settled in its own cycle.
 Cycle TransferSender::behind_scans(const Node& n, Cycle cycle) const {
   const std::int64_t last = (cycle - config_.begins) / kScans - 1;
   if (last < n.scanned || (!n.pending.empty() && n.pending.first().at <= last)) return cycle;
@@ -217,7 +219,8 @@ void TransferSender::event(NodeId node) {
   wake(node);
 }
 
-// Lets scans that are pending in this cycle have their cycles. True when the last of them goes on, or begins, in this cycle.
+// Lets scans that are pending in this cycle have their cycles. True when the last of them goes on, or begins, in this
+// cycle.
 bool TransferSender::scan_turn(NodeId node, Node& n, Cycle cycle) {
   const std::int64_t last = (cycle - config_.begins) / kScans - 1;
   if (last < n.scanned) return false;
@@ -243,7 +246,8 @@ bool TransferSender::scan_turn(NodeId node, Node& n, Cycle cycle) {
   return n.free > cycle;
 }
 
-// Whether a scan lets a transfer go first that is to begin now, or in the next cycle; it does not where an answer waits.
+// Whether a scan lets a transfer go first that is to begin now, or in the next cycle; it does not where an answer
+// waits.
 bool TransferSender::yields(NodeId node, const Node& n, Cycle cycle) const {
   Step step;
   const bool others = choose(node, n, cycle, step);

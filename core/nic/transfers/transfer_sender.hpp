@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models gateware/ni/rtl/ni_transfers.sv, to the cycle: transfers out of processes' stores, cut into blocks and packets, kept until they are answered and
-// sent again where they were not.
+// Models gateware/ni/rtl/ni_transfers.sv, to the cycle: transfers out of processes' stores, cut into blocks and
+// packets, kept until they are answered and sent again where they were not.
 //
-// An event is a step of the gateware's, which begins one in three cycles at most; scans that find nothing to do take their cycles, but no event.
-// Limits: memory rejects no read, and nodes are those that there are. An end whose page is not to be written is reported to on_ended all the same.
+// An event is a step of the gateware's, which begins one in three cycles at most; scans that find nothing to do take
+// their cycles, but no event. Limits: memory rejects no read, and nodes are those that there are. An end whose page is
+// not to be written is reported to on_ended all the same.
 #pragma once
 
 #include <array>
@@ -42,7 +43,8 @@ struct TransferStore {
 
 class TransferSender {
  public:
-  // A transfer has ended in `at`, when the word that says so is in memory, or would be; its channel is free in the cycle behind. Called when it is known.
+  // A transfer has ended in `at`, when the word that says so is in memory, or would be; its channel is free in the
+  // cycle behind. Called when it is known.
   using Ended = void (*)(void* self, NodeId node, std::uint64_t user, TransferEnding ending, Cycle at);
 
   // A node's read is served from the present cycle on, for the first time.
@@ -56,8 +58,8 @@ class TransferSender {
   // The last store of a transfer is at the interface in this cycle. False when it is rejected: as busy, where no channel is
   // free, or as bytes of it would be beyond the 48 bits of an address.
   bool store(NodeId node, const TransferStore& transfer);
-  // Whether the bus takes a beat in the present cycle: it does while fewer than four transfers wait for their step. And whether it may not, within a store
-  // that begins now, with so many transfers on the bus before it.
+  // Whether the bus takes a beat in the present cycle: it does while fewer than four transfers wait for their step. And
+  // whether it may not, within a store that begins now, with so many transfers on the bus before it.
   bool takes_stores(NodeId node) const;
   bool may_hold(NodeId node, std::size_t on_bus) const {
     return nodes_[node].submissions.size() + on_bus + 1 >= kSubmissions;
@@ -70,10 +72,12 @@ class TransferSender {
   void ready(NodeId node) { reader_.ready(node); }
   // The end that was offered is in memory in this cycle; known before.
   void end_written(NodeId node, Cycle cycle);
-  // Memory's answer to the end of a transfer that has claimed a message is taken in this cycle; known before. In the order of the ends.
+  // Memory's answer to the end of a transfer that has claimed a message is taken in this cycle; known before. In the
+  // order of the ends.
   void end_answered(NodeId node, Cycle cycle);
-  // What sends messages that stay behind transfers. One is claimed by a transfer that ends, which claimed() answers, and launched when the end is in memory: both
-  // are asked for from a cycle on, and taken in one, which is the one before the present.
+  // What sends messages that stay behind transfers. One is claimed by a transfer that ends, which claimed() answers,
+  // and launched when the end is in memory: both are asked for from a cycle on, and taken in one, which is the one
+  // before the present.
   struct Launcher {
     void* self = nullptr;
     void (*claim)(void* self, NodeId node, const TransferStore& store, TransferEnding failure, Cycle from) = nullptr;
@@ -83,7 +87,8 @@ class TransferSender {
   void claimed(NodeId node, bool found, Cycle at);
   void launched(NodeId node, Cycle at);
 
-  // The request of a read comes to a node in the present cycle. False when no channel is free to serve it: it is rejected as busy.
+  // The request of a read comes to a node in the present cycle. False when no channel is free to serve it: it is
+  // rejected as busy.
   bool serve(NodeId node, NodeId reader, const WriteWord& request);
   // The end of a read comes in this cycle to the node that has asked for it.
   void read_ended(NodeId node, NodeId server, const WriteWord& response, Cycle cycle);
@@ -151,8 +156,9 @@ class TransferSender {
     bool failed() const { return failure != TransferEnding::kWhole; }
     bool answered() const { return acked || nacked; }
   };
-  // A packet has its address with it in the gateware; here it is kept by its block's PSN. It may come when its block has long been given up, and
-  // its slot and hundreds of PSNs behind it have been others': where its node takes packets slower than they are sent.
+  // A packet has its address with it in the gateware; here it is kept by its block's PSN. It may come when its block
+  // has long been given up, and its slot and hundreds of PSNs behind it have been others': where its node takes packets
+  // slower than they are sent.
   struct Target {
     std::uint64_t address = 0;
     std::uint32_t psn = ~0u;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each kind of step of ni_transfers does to the slot that it is for, a function a case, named as in the gateware.
 //
-// Every step but a scan or answer that finds nothing to do changes one slot of one channel, and perhaps the window of PSNs
-// of the channel's node. All of them end in settle(): the channel is queued for its next block, or its transfer has ended.
-// Limits: as of transfer_sender.hpp.
+// Every step but a scan or answer that finds nothing to do changes one slot of one channel, and perhaps the window of
+// PSNs of the channel's node. All of them end in settle(): the channel is queued for its next block, or its transfer
+// has ended. Limits: as of transfer_sender.hpp.
 #include <algorithm>
 
 #include "core/nic/transfers/transfer_sender.hpp"
@@ -155,7 +155,8 @@ void TransferSender::scan(At at) {
   if (abandons) release_slot(at, TransferEnding::kWhole);
 }
 
-// Looks at a fence again in the next round. One that will not be taken, as a block before it lacks its PSN, gives its own back.
+// Looks at a fence again in the next round. One that will not be taken, as a block before it lacks its PSN, gives its
+// own back.
 void TransferSender::postpone(At at) {
   Channel& channel = at.channel;
   at.n.pending.add({at.n.scanned - 1 + config_.slots(), at.slot, at.block().sent});
@@ -164,7 +165,8 @@ void TransferSender::postpone(At at) {
   return_psn(at);
 }
 
-// Queues a block whose time is over from its first packet on; one that was parked gets a new PSN, unless it has kept its own.
+// Queues a block whose time is over from its first packet on; one that was parked gets a new PSN, unless it has kept
+// its own.
 void TransferSender::retransmit(At at) {
   Channel& channel = at.channel;
   Block& block = at.block();
@@ -256,7 +258,8 @@ void TransferSender::queue(At at) {
   at.n.emit.push_back({at.slot, at.cycle + 5});
 }
 
-// Queues the channel while it has bytes left and a slot for them, and no block that is being sent, or ends its transfer.
+// Queues the channel while it has bytes left and a slot for them, and no block that is being sent, or ends its
+// transfer.
 void TransferSender::settle(At at) {
   Channel& channel = at.channel;
   const std::uint32_t number = at.slot / 4;
@@ -300,7 +303,8 @@ std::uint32_t TransferSender::fence_dependencies(const Channel& channel, std::ui
   return place;
 }
 
-// The first scan, of those that are to come, that finds the block due. That of the last slot is the next round's already.
+// The first scan, of those that are to come, that finds the block due. That of the last slot is the next round's
+// already.
 std::int64_t TransferSender::scan_of(const Node& n, std::uint32_t slot, std::int64_t timeout) const {
   const auto slots = std::int64_t{config_.slots()};
   const std::int64_t sent = round(n), own = slot == slots - 1 ? 1 : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures as a person reads them: three digits and a unit.
+// Formats values for readers: three digits and a unit.
 "use strict";
 
 function threeDigits(value) {
@@ -15,7 +15,7 @@ function formatTime(ps) {
   return ps === 0 ? "0 s" : scaled(ps, [[1e12, "s"], [1e9, "ms"], [1e6, "µs"], [1e3, "ns"], [1, "ps"]]);
 }
 
-// Nanoseconds; of what did not arrive there are none.
+// A time in nanoseconds; empty where nothing arrived.
 function formatNs(ns) {
   return ns === null ? "–" : formatTime(ns * 1e3);
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of the network interface's bench: where each cycle of a message, a write and a read goes, streams, options,
-// and what was published.
+// The page of the network interface's bench: the cycles of a message, a write and a read by stage, streams, options,
+// and published figures beside them.
 
 const PAGES = { none: "no translation", hit: "TLB hit", miss: "TLB miss" };
 const bytesOf = (count) => (count >= 1024 ? `${count / 1024} KiB` : `${count} B`);
 
-// A bar for each of `all`, of the stages one behind the other.
+// A bar for each of `all`, stacked from its stages.
 function stageBars(all, names) {
   return () => ({
     grid: { left: 120, right: 20, top: 20, bottom: 50 },
-    xAxis: axis({ type: "value", name: "cycles from the last store on", nameGap: 30, min: 0 }),
+    xAxis: axis({ type: "value", name: "cycles since the last store", nameGap: 30, min: 0 }),
     yAxis: axis({ type: "category", data: names, inverse: true }),
     tooltip: tooltip((item) => tip(item.seriesName, [[item.name, `${item.value} cycles`]]), { trigger: "item" }),
     series: all[0].stages.map((stage, i) => ({
@@ -19,7 +19,7 @@ function stageBars(all, names) {
 }
 
 function stageSection(title, all, names) {
-  const said = all.every((of) => of.model_equal) ? "The model has each packet, burst and answer in the same cycle." : "The model differs.";
+  const said = all.every((of) => of.model_equal) ? "The model has each packet, burst and answer in the same cycle as the gateware." : "The model differs from the gateware.";
   const columns = [["until", null], ...names.flatMap((name) => [[name, null], ["sum", null], ["model", null]])];
   const rows = all[0].stages.map((stage, i) => [stage.stage, ...all.flatMap((of) => [of.stages[i].cycles, of.stages[i].since_store_cycles, of.stages[i].model_cycles ?? ""])]);
   const flat = all.flatMap((of, i) => of.stages.map((stage) => [names[i], stage.stage, stage.cycles, stage.since_store_cycles, stage.model_cycles ?? ""]));
@@ -46,17 +46,17 @@ function showInterface() {
   ];
   const where = (of) => (of.to_itself ? "to the node itself" : "over the link");
   main.append(
-    section("Streams", "Cycles from one header to the next.", table([["", null], ["cycles each", fixed(2)], ["% of the link", fixed(1)]], streams)),
+    section("Streams", "Mean number of cycles from one header to the next.", table([["", null], ["cycles each", fixed(2)], ["% of the link", fixed(1)]], streams)),
     section("Translation", `Writes of 512 B. Published: ${data.published.A04.value} % more bandwidth with a TLB (A04).`,
       table([["", null], ["", null], ["cycles each", fixed(2)], ["bandwidth, %", fixed(0)], ["walks each", fixed(0)]],
         data.translation.map((of) => [of.what, where(of), of.cycles_a_packet, of.bandwidth_percent, of.walks_a_packet]))),
-    section("Reads of memory ahead", `A write of 16 KiB. Published: up to ${data.published.A03.value} % of time saved (A03).`,
+    section("Reads of memory ahead", `Cycles of a write of 16 KiB. Published: up to ${data.published.A03.value} % of time saved (A03).`,
       table([["memory, cycles", null], ["", null], ["reads at a time", null], ["cycles", null], ["time saved, %", fixed(0)]],
         data.reads_ahead.map((of) => [of.memory_cycles, where(of), of.reads || "16", of.cycles, of.time_saved_percent]))),
-    section("Completions", "Cycles from the first store until a process of the other node finds the bytes and knows it.",
+    section("Completions", "Cycles from the first store until a process of the other node has found the bytes.",
       table([["bytes", null], ["fast send", null], ["write and fence", null], ["write, its end polled, and a message", null]],
         data.completions.map((of) => [of.bytes, of.message, of.write_and_fence, of.write_and_message]))),
-    section("Beside what was published", "", table([["row", null], ["published", null], ["ours", null], ["what differs", null]], data.beside)));
+    section("Comparison with published figures", "", table([["row", null], ["published", null], ["ours", null], ["what differs", null]], data.beside)));
   followTheme();
 }
 

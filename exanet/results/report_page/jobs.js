@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of jobs that ran to their end: what each took, how long its messages did, and the network under them.
+// The page of jobs that ran to their end: time of each job, latency of its messages, and use of the network.
 
 const JOB_COLUMNS = [
   ["job", String], ["ranks", formatCount], ["rounds", formatCount], ["priority", String], ["finished", nanoseconds], ["first rank", nanoseconds],
@@ -8,11 +8,11 @@ const JOB_COLUMNS = [
 ];
 const TINTS = ["one", "two", "three"];
 
-// Shares of each job's messages that took no longer. rows: [job, lower_ns, upper_ns, count]
+// Cumulative distribution of message latency, a curve for each job. rows: [job, lower_ns, upper_ns, count]
 function messageCurves(jobs, rows) {
   return (place) => ({
     grid: { left: 70, right: 20, top: 20, bottom: 50 },
-    xAxis: logAxis(place, rows.map(([, , upper]) => upper / 1e3), { name: "time from handing a message over to its last word (µs)", nameGap: 30 }),
+    xAxis: logAxis(place, rows.map(([, , upper]) => upper / 1e3), { name: "time from posting a message to its last word (µs)", nameGap: 30 }),
     yAxis: axis({ type: "value", name: "share of messages", nameGap: 45, min: 0, max: 1 }),
     tooltip: tooltip((item) => tip(item.seriesName, [["within", nanoseconds(item.value[0] * 1e3)], ["messages", formatPercent(item.value[1])]]), { trigger: "item" }),
     series: jobs.map(([program], number) => {
@@ -31,7 +31,7 @@ function showJobs() {
   document.querySelector("h1").textContent = data.title;
   const names = data.jobs.map(([program], number) => [TINTS[number % TINTS.length], `${number}: ${program}`]);
   document.querySelector("main").append(...[
-    section("Jobs", "All begin at once. Finished is when the last rank has; messages take from being handed over to their last word.",
+    section("Jobs", "All jobs begin at the same time. A job is finished when its last rank is. The time of a message runs from its posting to its last word.",
       bar([], [csvButton("jobs", JOB_COLUMNS.map(([name]) => name), data.jobs)]), table(JOB_COLUMNS, data.jobs)),
     section("Messages", null, bar(legend(names), []), chartIn(320, messageCurves(data.jobs, data.messages))),
     networksSection(data.networks, data.drawings),

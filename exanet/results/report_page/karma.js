@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of the KARMA bench: round trips and bandwidth by payload, ours as lines, what was published as points.
+// The page of the KARMA bench: round trips and bandwidth by payload; lines are measured here, points are published.
 
-// One line of a chart: the rows that `test` takes, and the column to draw. Lines that lie on one another differ in
+// One line of a chart: the rows that `test` takes, and the column to draw. Lines with equal values differ in
 // width.
 function measured(name, rows, test, column, scale, tint, dashed, width = 2) {
   return {
@@ -48,19 +48,19 @@ function showKarma() {
   const hop = data.hop.alone.map((row, i) => [row.part, row.cycles, row.ns, data.hop.with_line[i].cycles, data.hop.with_line[i].ns]);
   const hops = [["one", "1 hop"], ["two", "2 hops"]];
   const router = [["1 sender", "1 sender", "one", 0], ["2 senders to one port", "2 senders to one port", "two", 0], ["3 senders, each its own port", "3 senders", "three", 0]];
-  const link = [["one way", "one way", "one", 0], ["both ways", "both ways", "two", 0], ["one way", "one way, gearbox pauses", "one", 32], ["both ways", "both ways, gearbox pauses", "two", 32]];
+  const link = [["one way", "one way", "one", 0], ["both ways", "both ways", "two", 0], ["one way", "one way, gearbox idle", "one", 32], ["both ways", "both ways, gearbox idle", "two", 32]];
   const columns = ["hops", "payload_bytes", "line_cycles", "round_trip_cycles", "round_trip_ns", "one_way_cycles", "one_way_ns"];
   const rate = ["flows", "pause_words", "payload_bytes", "gbps", "efficiency_percent"];
   const csv = (name, names, rows) => csvButton(name, names, rows.map((row) => names.map((column) => row[column] ?? 0)));
   document.querySelector("main").append(
-    section("Two hops less one hop: where every nanosecond goes", `Published: ${fact.E04.value} ns (E04) and ${fact.K05.value} ns (K05).`, table(HOP_COLUMNS, hop)),
-    section("Round trip", "Solid: with transceivers; dashed: the IP alone. Figure 7 of the KARMA paper; its values are not in its text but for the bound drawn here.",
+    section("The time of a further hop, by part", `Published: ${fact.E04.value} ns (E04) and ${fact.K05.value} ns (K05).`, table(HOP_COLUMNS, hop)),
+    section("Round trip", "Solid: with transceivers; dashed: the IP alone. The setup is that of figure 7 of the KARMA paper, whose text gives one bound, drawn here.",
       bar(legend(hops), [csv("round-trips", columns, data.latency)]), chartIn(360, trips(data, 512))),
     section("Round trip, small packets", "As above, up to 128 bytes (figure 8).", bar(legend(hops), []), chartIn(320, trips(data, 128))),
-    section("Router, from port to port", "Payload in share of 20 Gb/s; diamonds are published (figure 9).",
+    section("Router, port to port", "Payload rate as a share of 20 Gb/s. Diamonds are published values (figure 9).",
       bar(legend([["one", "1 sender"], ["two", "2 senders to one port"], ["three", "3 senders, each its own port"]]), [csv("router", rate, data.router)]),
       chartIn(340, rates(data.router, router, fact, [["K10", "1 sender", "one"], ["K12", "2 senders", "two"]]))),
-    section("Link", "Payload in share of 10 Gb/s; dashed with the pauses of a 64b/66b gearbox; the diamond is published (figure 10).",
+    section("Link", "Payload rate as a share of 10 Gb/s. Dashed: with the idle words of a 64b/66b gearbox. The diamond is a published value (figure 10).",
       bar(legend([["one", "one way"], ["two", "both ways"]]), [csv("link", rate, data.link)]), chartIn(340, rates(data.link, link, fact, [["K14", "one way", "one"]]))));
   followTheme();
 }

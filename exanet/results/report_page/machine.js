@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Link use on the machine's shape: nodes in three dimensions, seen from a direction that the reader turns.
+// Link use, drawn on the machine's shape. Nodes have positions in three dimensions, and the reader turns the view.
 
-const MOST_STRETCHED = 4; // a shape in this many times the proportions of its place keeps its angles
+const MOST_STRETCHED = 4; // up to this ratio of the scales of both axes, the picture is not stretched
 
 const LINK = { node: 0, to: 1, port: 2, kind: 3, use: 4, bytes: 5, packets: 6, waited: 7 };
 
-// A torus' wrap-around links would cross the whole picture; they are drawn as stubs that leave the machine. A link
-// wraps when it is much longer than the shortest of its name.
+// Wrap-around links of a torus would cross the whole picture, so they are drawn as stubs that leave the machine. A link
+// is taken for one of these when it is much longer than the shortest link with the same port name.
 function linkVectors(data, wraps) {
   const vectors = data.links.map((link) => [1, 2, 3].map((k) => data.nodes[link[LINK.to]][k] - data.nodes[link[LINK.node]][k]));
   const shortest = {};
@@ -26,8 +26,8 @@ function projector(view) {
   return ([x, y, z]) => [cy * x - sy * y, sp * (sy * x + cy * y) + cp * z];
 }
 
-// `asked`: the measures to offer, and what to say of the picture and of a node.
-function machineSection(data, asked = { measures: ["use", "bytes", "waited"], title: "How much each link was used", say: "Filled nodes ran ranks.", node: "ranks", wraps: true }) {
+// `asked`: the measures to choose from, and the texts for the picture and for a node.
+function machineSection(data, asked = { measures: ["use", "bytes", "waited"], title: "How much each link was used", say: "Ranks ran on the filled nodes.", node: "ranks", wraps: true }) {
   const spread = [1, 2, 3].map((k) => Math.max(...data.nodes.map((node) => node[k])) - Math.min(...data.nodes.map((node) => node[k])));
   const flat = spread[2] === 0;
   const start = () => (flat ? { yaw: 0, pitch: Math.PI / 2 } : { yaw: -0.42, pitch: 0.5 });
@@ -38,7 +38,7 @@ function machineSection(data, asked = { measures: ["use", "bytes", "waited"], ti
     waited: { label: "Waiting for the link", column: LINK.waited, show: formatTime },
   };
   const measures = Object.fromEntries(asked.measures.map((key) => [key, known[key]]));
-  // A small run on a large machine would be a corner of the picture: then its part of the machine is shown first.
+  // A small run on a large machine would fill only a corner of the picture, so the nodes in use are shown first.
   const touched = new Set(data.nodes.flatMap((node, i) => (node[4] ? [i] : [])));
   data.links.filter((link) => link[LINK.packets] > 0).forEach((link) => [LINK.node, LINK.to].forEach((end) => touched.add(link[end])));
   const partial = touched.size > 0 && touched.size < data.nodes.length;
@@ -67,13 +67,13 @@ function machineSection(data, asked = { measures: ["use", "bytes", "waited"], ti
     const drawn = data.links.map((link, i) => i).filter((i) => shown(data.links[i][LINK.node]) && shown(data.links[i][LINK.to]));
     const all = [...at.filter((_, i) => shown(i)), ...drawn.map((i) => ends[i])];
     const box = [0, 1].map((k) => [Math.min(...all.map((p) => p[k])), Math.max(...all.map((p) => p[k]))]);
-    // One unit is as long across as up, unless that left a strip: a shape that is much longer one way than the other is
-    // stretched.
+    // Both axes have one scale, unless the picture would be a narrow strip: a shape that is much longer in one direction
+    // is stretched in the other.
     const space = [width - 80, height - 110];
     const units = box.map(([least, most], k) => Math.max((most - least) / space[k], 1e-9));
     const same = Math.max(...units);
     if (Math.min(...units) * MOST_STRETCHED > same) units.fill(same);
-    else if (Math.min(...units) < 1e-6 * same) units.fill(same); // a line stays one
+    else if (Math.min(...units) < 1e-6 * same) units.fill(same); // all points on one line: not stretched
     const range = (k, pixels, shift = 0) => {
       const middle = (box[k][0] + box[k][1]) / 2 + shift * units[k];
       return { type: "value", show: false, min: middle - (units[k] * pixels) / 2, max: middle + (units[k] * pixels) / 2 };
@@ -136,7 +136,7 @@ function machineSection(data, asked = { measures: ["use", "bytes", "waited"], ti
     measure = key;
     draw(place);
   });
-  const reset = element("button", { type: "button" }, "Turn back");
+  const reset = element("button", { type: "button" }, "Reset view");
   reset.addEventListener("click", () => {
     view = start();
     draw(place);
@@ -147,7 +147,7 @@ function machineSection(data, asked = { measures: ["use", "bytes", "waited"], ti
     part.setAttribute("aria-pressed", String(usedOnly));
     draw(place);
   });
-  return section(asked.title, `Every directed link where it is; the two directions bow apart, wrap-around links are stubs. ${asked.say} Drag to turn, or use the arrow keys.`,
+  return section(asked.title, `Each directed link at its place. The two directions of a link are drawn as two arcs, wrap-around links as stubs. ${asked.say} Drag the picture or use the arrow keys to turn it.`,
     bar(choices.length > 1 ? choices : [], partial ? [part, reset] : [reset]), place);
 }
 
@@ -157,6 +157,6 @@ function linksSection(data) {
   const rows = used.slice(0, 20).map((link) => [name(link), link[LINK.use] / 100, link[LINK.bytes], link[LINK.waited]]);
   const csv = csvButton("links", ["node", "port", "to_node", "link_class", "use_percent", "payload_bytes", "packets", "waited_ps"], () =>
     data.links.map((link) => [data.nodes[link[0]][0], link[2], data.nodes[link[1]][0], ...link.slice(3)]));
-  return section("The hottest links", `Use is the share of the run in which the link carried words; heads waited is how long packets stood before it. ${used.length} of ${data.links.length} links carried anything.`, bar([], [csv]),
-    table([["link"], ["use", formatPercent], ["carried", formatBytes], ["heads waited", formatTime]], rows, "use"));
+  return section("The most used links", `Use is the share of the run in which the link carried words. Waiting is the time for which the heads of packets waited for the link. ${used.length} of ${data.links.length} links carried packets.`, bar([], [csv]),
+    table([["link"], ["use", formatPercent], ["carried", formatBytes], ["waiting", formatTime]], rows, "use"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who sent how much to whom.
+// The traffic matrix: messages and bytes between each pair of ranks.
 
 function matrixSection(data) {
   if (!data.matrix.length) return section("Who sent how much to whom", "No rank sent anything.");
@@ -11,7 +11,7 @@ function matrixSection(data) {
   const options = () => {
     const { column, show } = measures[measure];
     const cells = data.matrix.filter((pair) => pair[column] > 0);
-    // Colours follow the logarithm: a halo exchange and a reduction differ by orders of magnitude.
+    // The colour scale is logarithmic, since a halo exchange and a reduction differ by orders of magnitude.
     const points = cells.map((pair) => [pair[0], pair[1], Math.log10(pair[column])]);
     const values = points.map((point) => point[2]);
     const most = Math.max(...values, 0);
@@ -37,6 +37,6 @@ function matrixSection(data) {
   });
   const grouped = data.group > 1 ? ` Each cell is ${data.group} × ${data.group} ranks; pairs.parquet has every pair.` : "";
   const csv = csvButton("matrix", data.group > 1 ? ["src_group", "dst_group", "messages", "bytes"] : ["src", "dst", "messages", "bytes"], data.matrix);
-  return section("Who sent how much to whom", `Colours are on a logarithmic scale; empty cells never talked.${grouped}`, bar(choices, [csv]), place,
+  return section("Who sent how much to whom", `The colour scale is logarithmic. Ranks of empty cells sent nothing to each other.${grouped}`, bar(choices, [csv]), place,
     asTable([["from", (row) => rankLabel(data, row)], ["to", (row) => rankLabel(data, row)], ["messages", formatCount], ["bytes", formatBytes]], data.matrix));
 }

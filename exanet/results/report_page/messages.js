@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages by size, and the time that packets and messages took.
+// Messages by size, and the latency of packets and messages.
 
 function sizesSection(data) {
   if (!data.sizes.some((row) => row[2] > 0)) return section("How large the messages were", "No rank sent anything.");
@@ -25,12 +25,12 @@ function sizesSection(data) {
     measure = key;
     draw(place);
   });
-  return section("How large the messages were", "Each bar is a range of sizes, twice as wide as the one before.",
+  return section("How large the messages were", "Each bar is a range of sizes, which is twice as wide as the one before it.",
     bar(choices, [csvButton("message_sizes", ["lower_bytes", "upper_bytes", "messages", "bytes"], data.sizes)]), place,
     asTable([["from", formatBytes], ["to", formatBytes], ["messages", formatCount], ["bytes", formatBytes]], rows));
 }
 
-// [[upper_ns, percent of all that took no longer]], starting at the lowest bucket's lower edge
+// The cumulative distribution as [[upper_ns, percent]], from the lower edge of the lowest bucket
 function cumulative(buckets) {
   const all = buckets.reduce((sum, [, , count]) => sum + count, 0);
   let seen = 0;
@@ -63,7 +63,7 @@ function latencySection(data) {
   });
   const ns = (value) => formatTime(value * 1e3);
   const csv = csvButton("latency", ["kind", "lower_ns", "upper_ns", "count"], () => kinds.flatMap(([kind]) => data.latency[kind].map((row) => [kind, ...row])));
-  return section("How long packets and messages took", "Share of all packets (network only, router to router) and messages (posted to delivered) that took no longer than a time.",
+  return section("How long packets and messages took", "Share of packets and of messages with at most this latency. A packet's runs from router to router, a message's from posting to delivery.",
     bar(legend(kinds.map(([kind, tint]) => [tint, `${kind}s`])), [csv]), chartIn(320, options), table([["", null], ["count", formatCount], ["median", ns], ["90 %", ns], ["99 %", ns], ["longest", ns]], figures));
 }
 
@@ -72,6 +72,6 @@ function callsSection(data) {
   const all = data.calls.reduce((sum, row) => sum + row[2], 0) || 1;
   const rows = data.calls.map(([call, calls, time, least, most]) => [call, calls, time, time / all, time / (calls || 1), least, most]);
   const columns = [["MPI call"], ["calls", formatCount], ["time, all ranks", formatTime], ["share", formatPercent], ["mean a call", formatTime], ["least of a rank", formatTime], ["most of a rank", formatTime]];
-  return section("Which MPI calls the time went to", "Virtual time between a call's start and its return, waiting included.",
+  return section("Which MPI calls the time went to", "Virtual time from a call to its return. It includes the time for which the rank waited.",
     bar([], [csvButton("mpi_calls", ["call", "calls", "time_ps", "least_ps", "most_ps"], data.calls)]), table(columns, rows, "share"));
 }

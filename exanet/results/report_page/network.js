@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The network under synthetic traffic: the use of each link, where it is, and the packets that stand in its routers
-// over time.
+// The network under synthetic traffic: the use of each link, drawn at its place, and the packets queued in routers over
+// time.
 
-const MOST_STACKED = 12; // routers with an area of their own; the others are one
+const MOST_STACKED = 12; // routers with an area of their own; the others share one
 
-// `drawing`: names, places, links as pairs of nodes, port names, number of endpoints; `use`: per mille, a figure a
+// `drawing`: names, places, links as pairs of nodes, port names, number of endpoints; `use`: per mille, one value a
 // link.
 function networkData(drawing, use) {
   return {
@@ -23,7 +23,7 @@ function stackedQueues(queues) {
   return () => ({
     grid: { left: 70, right: 20, top: 16, bottom: 50 },
     xAxis: axis({ type: "value", name: "time (µs)", nameGap: 30, min: 0 }),
-    yAxis: axis({ type: "value", name: "packets standing", nameGap: 50 }),
+    yAxis: axis({ type: "value", name: "packets queued", nameGap: 50 }),
     tooltip: tooltip((item) => tip(item.seriesName, [["at", `${threeDigits(item.value[0])} µs`], ["packets", threeDigits(item.value[1])]]), { trigger: "item" }),
     series: shown.map(([name, row], i) => ({
       name, type: "line", stack: "all", symbolSize: 4, showSymbol: false, data: row.map((v, t) => [(t + 1) * queues.step_us, v]), areaStyle: { color: tintOf(i, shown.length) },
@@ -32,7 +32,7 @@ function stackedQueues(queues) {
   });
 }
 
-// `rows` of figures over time, a row for each of `names`; `say` puts a figure in words.
+// `rows`: values over time, a row for each of `names`; `say` formats a value.
 function heatOverTime({ rows, names, step_us }, least, say, what) {
   const cells = rows.flatMap((row, y) => row.map((v, x) => [x, y, v]));
   const most = Math.max(...cells.map((cell) => cell[2]), least);
@@ -48,20 +48,20 @@ function heatOverTime({ rows, names, step_us }, least, say, what) {
 
 function useOverTimeSection(used, drawing) {
   const names = used.links.map((i) => `${drawing.names[drawing.links[i][0]]} ${drawing.ports[i]}`);
-  return section("Use of the hottest links over time", "Share of each part of the measured window in which the link carried words; the link used most comes first.",
+  return section("Use of the most used links over time", "Share of each part of the measured window in which the link carried words. The most used link is at the top.",
     chartIn(Math.min(160 + 16 * names.length, 560), heatOverTime({ ...used, names }, 1, (v) => formatPercent(v / 1000), "use")));
 }
 
 function queuesSection(queues) {
-  const places = { stacked: chartIn(380, stackedQueues(queues)), heat: chartIn(Math.min(160 + 16 * queues.names.length, 560), heatOverTime(queues, 1, (v) => `${threeDigits(v)} packets`, "standing")) };
-  return section("Packets standing in routers", `Packets whose heads stand in a router's input buffers, those of its interface included${queues.group > 1 ? `; each row is the mean of ${queues.group} neighbouring routers` : ""}. Above stacked, the fullest routers first; below each for itself.`,
+  const places = { stacked: chartIn(380, stackedQueues(queues)), heat: chartIn(Math.min(160 + 16 * queues.names.length, 560), heatOverTime(queues, 1, (v) => `${threeDigits(v)} packets`, "queued")) };
+  return section("Packets queued in routers", `Packets whose heads are in a router's input buffers, including those of the network interface${queues.group > 1 ? `; each row is the mean of ${queues.group} neighbouring routers` : ""}. Above: all routers, stacked, the fullest first. Below: each router.`,
     places.stacked, places.heat);
 }
 
 const MOST_LINKS = 4096; // of report.py
 
-// A choice of runs, and the pictures of the chosen one. entries: [{label, machine, use, queues, over_time}], without
-// `use` of a network too large to draw; drawings by machine.
+// A menu of runs, and the pictures of the chosen run. entries: [{label, machine, use, queues, over_time}]; `use` is null
+// for a network that is too large to draw. drawings: by machine.
 function networksSection(entries, drawings) {
   if (!entries.length) return null;
   const place = element("div", {});
@@ -69,10 +69,10 @@ function networksSection(entries, drawings) {
   const show = () => {
     const { machine, use, queues, over_time } = entries[Number(choice.value)];
     charts.splice(0, charts.length, ...charts.filter((entry) => !place.contains(entry.place)));
-    const title = "Where links are hot";
+    const title = "Use of each link";
     const links = use === null ? section(title, `Not drawn: the network has more than ${MOST_LINKS} links. links.parquet, beside this page, has the use of each.`) : machineSection(networkData(drawings[machine], use), {
       measures: ["use"], title, node: "kind", wraps: drawings[machine].wraps,
-      say: "Filled nodes are endpoints, the others switches. Use is the share of the measured window in which the link carried words.",
+      say: "Filled nodes are endpoints, the others are switches. Use is the share of the measured window in which the link carried words.",
     });
     place.replaceChildren(...[links, over_time ? useOverTimeSection(over_time, drawings[machine]) : null, queues ? queuesSection(queues) : null].filter((part) => part !== null));
     for (const { place: chart } of charts) if (place.contains(chart)) draw(chart);

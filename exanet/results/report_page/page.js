@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page from top to bottom.
+// The page of a run, from top to bottom.
 
 function figure(value, what, small) {
   return element("div", { class: "figure" }, element("span", {}, what), element("b", {}, value), small ? element("small", {}, small) : null);
@@ -18,7 +18,7 @@ function headline(data) {
     figure(`${summary.wait_percent.toFixed(1)} %`, "of rank time waiting", `computing ${summary.compute_percent.toFixed(1)} %`),
     ...(summary.after_last_call_percent >= 1 ? [figure(`${summary.after_last_call_percent.toFixed(1)} %`, "of rank time after the last MPI call", "computing until MPI_Finalize")] : []),
     figure(latency.count ? formatTime(latency.p50_ns * 1e3) : "–", "median latency", latency.count ? `messages; 99 % within ${formatTime(latency.p99_ns * 1e3)}` : ""),
-    figure(`${hottest.toFixed(1)} %`, "hottest link in use"),
+    figure(`${hottest.toFixed(1)} %`, "use of the most used link"),
     ...(summary.energy.power_w === undefined ? [] : [figure(watts(summary.energy.power_w), "drawn by the network", joules(summary.energy.energy_j))]),
   ];
   const asked = summary.run;
@@ -35,7 +35,7 @@ function showPage() {
   const data = JSON.parse(document.getElementById("data").textContent);
   const pair = (...sections) => element("div", { class: "pair" }, ...sections);
   document.querySelector("h1").textContent = data.title;
-  const incomplete = data.summary.complete ? null : element("section", { class: "incomplete", role: "alert" }, `Incomplete: ${data.summary.reason || "the run was stopped"}. What follows is what was measured until then.`);
+  const incomplete = data.summary.complete ? null : element("section", { class: "incomplete", role: "alert" }, `Incomplete: ${data.summary.reason || "the run was stopped"}. The page shows what was measured until then.`);
   document.querySelector("main").append(...[incomplete, headline(data), data.programs ? programsSection(data.programs) : null, timelineSection(data), machineSection(data), pair(matrixSection(data), linksSection(data)),
     pair(sizesSection(data), latencySection(data)), callsSection(data), data.queues ? queuesSection(data.queues) : null, energySection(data.energy, false)].filter((part) => part !== null));
   followTheme();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every section of the page is made of: elements, charts that follow the theme, toggles, tables, CSV.
+// Parts of all pages: elements, charts that follow the theme, toggles, tables, CSV.
 
-const charts = []; // {chart, options}: `options` makes the chart's options anew, in the colours of the present theme
+const charts = []; // {chart, options}: `options` returns the chart's options in the colours of the present theme
 
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
@@ -14,19 +14,18 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
-// Curves differ by mark and by dash as well as by tint, so that nobody has to distinguish tints.
+// Curves differ by mark and dash as well as by colour, for readers who cannot distinguish the colours.
 const MARKS = [["circle", "●"], ["rect", "■"], ["triangle", "▲"], ["diamond", "◆"]];
 const DASHES = [["solid", "—"], ["dashed", "╌"], ["dotted", "┈"]];
 const curveStyle = (i) => ({ symbol: MARKS[i % MARKS.length][0], dash: DASHES[Math.floor(i / MARKS.length) % DASHES.length][0] });
 const curveGlyph = (i) => MARKS[i % MARKS.length][1] + DASHES[Math.floor(i / MARKS.length) % DASHES.length][1];
 
-// As many tints as curves, of the same strength, the colour wheel in even steps.
+// A colour for each curve: even steps on the colour wheel, of equal strength.
 const tintOf = (i, count) => `hsl(${Math.round((360 * i) / Math.max(count, 1) + 210) % 360} 62% ${document.documentElement.dataset.theme === "dark" ? 66 : 42}%)`;
 
 const ramp = (name) => [0, 1, 2, 3].map((i) => colour(`${name}-${i}`));
 
-// A section with its title (what the reader sees) and a sentence on how to read it, which name its pictures, too, for
-// who sees none.
+// A section with its title and a sentence on how to read it. Both also label its pictures for screen readers.
 function section(title, say, ...children) {
   children.filter((child) => child?.classList?.contains("chart")).forEach((place) => place.setAttribute("aria-label", say ? `${title}. ${say}` : title));
   return element("section", {}, element("h2", {}, title), say ? element("p", { class: "say" }, say) : null, ...children);
@@ -58,7 +57,7 @@ function baseOptions() {
   return { animation: false, backgroundColor: "transparent", textStyle: { fontFamily: "system-ui, sans-serif", color: colour("text") } };
 }
 
-// As many labels of `count` categories as can be read.
+// Shows only as many labels of `count` categories as there is space for.
 const sparse = (count, most = 32) => ({ interval: Math.ceil(count / most) - 1 });
 
 function axis(options) {
@@ -92,7 +91,7 @@ function tooltip(formatter, options) {
   return { backgroundColor: colour("card"), borderColor: colour("line"), textStyle: text, confine: true, transitionDuration: 0, formatter, ...options };
 }
 
-// From palest to strongest, with what the two ends stand for.
+// A colour scale with the values of its two ends.
 function colourScale(name, min, max, format) {
   return {
     type: "continuous", min, max: max > min ? max : min + 1, orient: "horizontal", left: "center", top: 6, itemHeight: 180, itemWidth: 10, padding: 0,
@@ -100,12 +99,12 @@ function colourScale(name, min, max, format) {
   };
 }
 
-// What each colour stands for. entries: [[colour name, label]]
+// A legend. entries: [[colour name, label]]
 function legend(entries) {
   return entries.map(([tint, label]) => element("span", { class: "key", style: `--tint: var(--${tint})` }, label));
 }
 
-// Buttons of which one is pressed. choices: [[key, label]]; `chosen(key)` is called with the new one.
+// A group of buttons, one of which is pressed. choices: [[key, label]]; `chosen(key)` is called with the new one.
 function toggle(choices, chosen) {
   const buttons = choices.map(([key, label], i) => {
     const button = element("button", { type: "button", "aria-pressed": String(i === 0) }, label);
@@ -124,7 +123,7 @@ function bar(left, right) {
 
 function csvButton(name, columns, rows) {
   const quote = (value) => (/[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? ""));
-  const button = element("button", { type: "button", title: "Download these figures" }, `↓ ${name}.csv`);
+  const button = element("button", { type: "button", title: "Download these values" }, `↓ ${name}.csv`);
   button.addEventListener("click", () => {
     const lines = [columns, ...(typeof rows === "function" ? rows() : rows)].map((row) => row.map(quote).join(","));
     const link = element("a", { download: `${name}.csv`, href: URL.createObjectURL(new Blob([`${lines.join("\n")}\n`], { type: "text/csv" })) });
@@ -134,8 +133,7 @@ function csvButton(name, columns, rows) {
   return button;
 }
 
-// columns: [[heading, format]]. A column named in `share` gets a bar behind its figure, as long as its part of the
-// greatest.
+// columns: [[heading, format]]. The column that `share` names has a bar behind each value, relative to the largest.
 function table(columns, rows, share) {
   const index = share === undefined ? -1 : columns.findIndex(([heading]) => heading === share);
   const most = Math.max(...rows.map((row) => row[index] || 0), 1e-300);
@@ -152,15 +150,15 @@ function table(columns, rows, share) {
   return element("div", { class: "scroll" }, element("table", {}, element("thead", {}, head), element("tbody", {}, ...body)));
 }
 
-// The same figures as the picture above, to be read and copied; made when it is opened.
+// The values of the picture above as a table, which is made when it is opened.
 function asTable(columns, rows) {
   const details = element("details", {}, element("summary", {}, `Show as a table (${rows.length} rows)`));
   details.addEventListener("toggle", () => details.children.length < 2 && details.append(table(columns, rows)));
   return details;
 }
 
-// Draws all charts, in the colours that the system or the button asks for, and anew whenever these or the window's size
-// change.
+// Draws all charts in the colours that the system or the button selects. Draws them again when the colours or the size
+// of the window change.
 function followTheme() {
   const theme = (dark) => {
     document.documentElement.dataset.theme = dark ? "dark" : "light";

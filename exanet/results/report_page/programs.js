@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several programs that a replay ran together: how long each took, and what it sent over time, beside what it did
+// Several programs that a replay ran together: the time of each, and what it sent over time, with what it sent in a run
 // alone.
 
 const PROGRAM = { name: 0, ranks: 1, start: 2, took: 3, alone: 4, slowdown: 5 };
 
-// `rows` as PROGRAM says, the last two with --alone only; `sent` and `alone`: bytes in each part of the time, a row a
-// program; `part_ps`.
+// `rows`: columns as in PROGRAM, the last two with --alone only. `sent`, `alone`: bytes in each part of the time, a row
+// for each program. `part_ps`: length of a part.
 function programsSection({ rows, sent, alone, part_ps }) {
   const { scale, unit } = timeUnit(part_ps * sent[0].length);
   const gigabits = (bytes) => (bytes * 8e3) / part_ps; // a second
@@ -32,6 +32,6 @@ function programsSection({ rows, sent, alone, part_ps }) {
   const columns = [["program"], ["ranks"], ["start", formatTime], ["run time", formatTime], ...(alone ? [["alone", formatTime], ["slow-down", (times) => times.toFixed(3)]] : [])];
   const csv = csvButton("throughput", ["program", "start_ps", "bytes", ...(alone ? ["alone_bytes"] : [])], () =>
     rows.flatMap((row, i) => sent[i].map((bytes, part) => [row[PROGRAM.name], part * part_ps, bytes, ...(alone ? [alone[i][part]] : [])])));
-  return section("Programs", `What each sent over time; a message counts when it is posted.${alone ? " Dashed: by itself on the same nodes." : ""}`,
+  return section("Programs", `What each program sent over time. A message counts at the time of its posting.${alone ? " Dashed: the same program alone on the same nodes." : ""}`,
     bar([], [csv]), keys, place, table(columns, rows));
 }

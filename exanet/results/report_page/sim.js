@@ -10,7 +10,7 @@ const POINT_COLUMNS = [
   ["accepted Gb/s", threeDigits],
 ];
 
-// `beyond`: points beyond saturation, of what arrived alone; hollow, with no line to them.
+// `beyond`: points beyond saturation, which count only packets that arrived; they are hollow and not joined by a line.
 function curve(name, points, column, tint, scale, dashed, beyond) {
   return {
     name, type: "line", data: points.map((p) => [p[POINT.offered], p[column] * scale, p[POINT.offeredGbps], p[POINT.acceptedGbps]]), symbolSize: 7, itemStyle: { color: colour(tint) },
@@ -18,7 +18,7 @@ function curve(name, points, column, tint, scale, dashed, beyond) {
   };
 }
 
-// What a load of 1 is in payload, of all senders together.
+// The payload rate of all senders together at a load of 1.
 function inGbps(points) {
   const known = points.find((p) => p[POINT.offered] > 0);
   return known ? ` (1 is ${threeDigits(known[POINT.offeredGbps] / known[POINT.offered])} Gb/s of payload, all senders together)` : "";
@@ -42,10 +42,10 @@ function showSimulation() {
   const points = known.filter((p) => !p[POINT.saturated]), beyond = known.filter((p) => p[POINT.saturated]);
   document.querySelector("h1").textContent = data.title;
   const latency = Object.assign([["mean", points, POINT.mean, "one", 1e-3], ["99 %", points, POINT.p99, "two", 1e-3], ["empty network", known, POINT.zero, "three", 1e-3, true],
-    ["mean of what arrived", beyond, POINT.mean, "one", 1e-3, false, true], ["99 % of what arrived", beyond, POINT.p99, "two", 1e-3, false, true]].filter((line) => line[1].length > 0), { log: true });
+    ["mean of arrived", beyond, POINT.mean, "one", 1e-3, false, true], ["99 % of arrived", beyond, POINT.p99, "two", 1e-3, false, true]].filter((line) => line[1].length > 0), { log: true });
   const load = [["accepted", data.points, POINT.accepted, "one", 1], ["offered", data.points, POINT.offered, "three", 1, true]];
   document.querySelector("main").append(...[
-    section("Latency against load", "From the creation of a packet, or of a message, to its delivery, the queue at its source included. Beyond saturation that queue grows for as long as one measures: the curve ends there, and triangles are of what arrived, which is too little.",
+    section("Latency against load", "Time from the creation of a packet or message to its delivery, including the queue at its source. Beyond saturation that queue grows without end, so the curve ends there. Triangles show the latency of packets that arrived, which underestimates it.",
       bar(legend([["one", "mean"], ["two", "99 %"], ["three", "empty network"]]), [csvButton("points", POINT_COLUMNS.map(([name]) => name), data.points)]), chartIn(420, curves(points, "latency (µs)", latency))),
     section("Accepted against offered load", ["Load 1 fills one link of each sender.", data.most].join(" "), bar(legend([["one", "accepted"], ["three", "offered"]]), []), chartIn(320, curves(data.points, "accepted load", load))),
     networksSection(data.networks, data.drawings),

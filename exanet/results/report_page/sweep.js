@@ -2,7 +2,7 @@
 // The page of a sweep: a curve for each machine and traffic, the network of one of them, and all runs.
 
 const AT = { offered: 0, accepted: 1, mean: 2, p99: 3, zero: 4, hops: 5, hottest: 6, fairness: 7, saturated: 8, runs: 9, load: 10, gbps: 11 };
-const MOST_CURVES = 24; // in one picture; the table has the others
+const MOST_CURVES = 24; // drawn in one picture; the table has all
 
 function curvesIn(curves, column, scale, options) {
   const drawn = (line) => line.points.filter((p) => p[column] > 0 && !(options.log && p[AT.saturated]));
@@ -24,7 +24,7 @@ function curvesIn(curves, column, scale, options) {
 function curveSection(curves) {
   const measures = {
     mean: ["Mean latency", AT.mean, 1e-3, { name: "mean latency (µs)", log: true }], p99: ["99 %", AT.p99, 1e-3, { name: "99 % latency (µs)", log: true }],
-    accepted: ["Accepted load", AT.accepted, 1, { name: "accepted load" }], hottest: ["Hottest link", AT.hottest, 1, { name: "use of the hottest link" }],
+    accepted: ["Accepted load", AT.accepted, 1, { name: "accepted load" }], hottest: ["Most used link", AT.hottest, 1, { name: "use of the most used link" }],
     fairness: ["Fairness", AT.fairness, 1, { name: "Jain's index" }],
   };
   const keys = element("div", { class: "bar" });
@@ -38,16 +38,16 @@ function curveSection(curves) {
   new MutationObserver(colours).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
   const choice = (keysOf, show) => toggle(keysOf.map((key) => [key, measures[key][0]]), show);
   return [
-    section("Latency against load", "Means over seeds. Beyond saturation latency grows for as long as one measures, and what has not arrived is not in it: curves end there.", keys, bar(choice(["mean", "p99"], latency.show), []), latency.place),
+    section("Latency against load", "Means over seeds. Beyond saturation latency grows with the measured time and counts only packets that arrived, so curves end there.", keys, bar(choice(["mean", "p99"], latency.show), []), latency.place),
     section("Throughput against load", "Load 1 fills one link of each sender.", bar(choice(["accepted", "hottest", "fairness"], load.show), []), load.place),
   ];
 }
 
-// The highest load that each of them takes, as the terminal says it: of a search, or the most accepted at any load.
+// The highest load of each, as on the terminal: the result of a search, or the highest accepted load.
 function mostSection(data) {
   const rows = [...data.most].sort((a, b) => b[1] - a[1]);
   const columns = [[""], ["accepted", formatPercent], ["Gb/s", threeDigits], ["empty network", formatNs], ["hops", (v) => v.toFixed(2)], ["hottest link", formatPercent], ["fairness", (v) => v.toFixed(3)]];
-  return section(data.search ? "The highest load before saturation" : "The most that each accepted", null, bar([], [csvButton("most", columns.map(([name]) => name), rows)]), table(columns, rows, "accepted"));
+  return section(data.search ? "The highest load before saturation" : "The highest load that each accepted", null, bar([], [csvButton("most", columns.map(([name]) => name), rows)]), table(columns, rows, "accepted"));
 }
 
 function jobsSection(jobs, third) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks over time as a heat map, and beside each rank where its time went in all.
+// A heat map of ranks over virtual time, and beside it the totals of each rank.
 
 function rankLabel(data, row) {
   if (data.group === 1) return `rank ${data.ranks[row] ? data.ranks[row][0] : row}`;
@@ -56,7 +56,7 @@ function timelineSection(data) {
   ]);
   const hoverTotal = (r) => tip(`${rankLabel(data, r)}, whole run`, ["computing", "waiting", "library"].map((what, k) => [what, formatPercent(totals[r][k] / (totals[r][3] || 1))]));
 
-  // Beside each other where there is width for both, else the bars below the heat map.
+  // The bars are beside the heat map where the page is wide enough, else below it.
   const narrow = (width) => width < 640;
   const part = Math.max(240, Math.min(90 + rows * 14, 640));
   const height = (width) => (narrow(width) ? 2 * part : part);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of a trace: which calls over time, and their sums.
+// The page of a trace: MPI calls over time, and their totals.
 
-const MOST_CALLS = 8; // with an area of their own; the others share one
+const MOST_CALLS = 8; // calls with a colour of their own; the others share one
 const CALL = { name: 0, calls: 1, bytes: 2, took: 3 };
 const PHASE = { from: 0, name: 2, calls: 3, bytes: 4, took: 5 };
 
@@ -11,7 +11,7 @@ const MEASURES = {
   calls: ["Calls", "calls", formatCount],
 };
 
-// Rows of figures over the parts of the time, the largest call first.
+// A row for each call with its values in each part of the time; the largest call first.
 function areas(data, key) {
   const order = [...data.by_call].sort((a, b) => b[CALL[key]] - a[CALL[key]]).filter((row) => row[CALL[key]] > 0).map((row) => row[CALL.name]);
   const named = order.slice(0, MOST_CALLS), rows = new Map(named.map((name) => [name, new Array(data.parts).fill(0)]));
@@ -49,14 +49,14 @@ function phaseSection(data) {
   });
   new MutationObserver(colours).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
   const columns = ["from_ps", "to_ps", "call", "calls", "bytes", "took_ps"];
-  return section("Phases", `The time from the beginning to the end in ${data.parts} parts; a call counts where it begins.`, bar(choices, [csvButton("phases", columns, data.phases)]), keys, place);
+  return section("Phases", `The run in ${data.parts} parts of equal length. A call counts in the part in which it begins.`, bar(choices, [csvButton("phases", columns, data.phases)]), keys, place);
 }
 
 function showTrace() {
   const data = JSON.parse(document.getElementById("data").textContent);
   document.querySelector("h1").textContent = data.title;
   const calls = [["call"], ["calls", formatCount], ["bytes", formatBytes], ["time", formatTime]];
-  const sizes = [["from so many bytes", formatBytes], ["messages", formatCount], ["bytes", formatBytes]];
+  const sizes = [["from", formatBytes], ["messages", formatCount], ["bytes", formatBytes]];
   document.querySelector("main").append(...[
     data.reason === null ? null : element("section", { class: "incomplete", role: "alert" }, data.reason),
     element("p", { class: "say" }, `${formatCount(data.calls)} calls of ${data.ranks} ranks, ${data.mpi}`),

@@ -68,7 +68,7 @@ def _changed(folder: Path, base: str, changes: str) -> str:
     if not changes:
         return base
     file = folder / "changed.yaml"
-    file.write_text(f"extends: {base}\nname: {base}-changed\n{changes}\n")
+    file.write_text(f"extends: {base}\nname: {base}-changed\n{changes}\n", encoding="utf-8")
     return str(file)
 
 

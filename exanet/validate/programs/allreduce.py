@@ -32,4 +32,4 @@ for ranks in map(int, sys.argv[2].split(",")):
         group.Free()
     world.Barrier()
 if world.rank == 0:
-    Path(sys.argv[1]).write_text(json.dumps({"latency_us": latency}))
+    Path(sys.argv[1]).write_text(json.dumps({"latency_us": latency}), encoding="utf-8")

@@ -29,4 +29,4 @@ def gbps(comm: MPI.Comm, size: int, window: int) -> float:
 world = MPI.COMM_WORLD
 rates = {size: gbps(world, int(size), int(sys.argv[2])) for size in sys.argv[3:]}
 if world.rank == 0:
-    Path(sys.argv[1]).write_text(json.dumps({"gbps": rates}))
+    Path(sys.argv[1]).write_text(json.dumps({"gbps": rates}), encoding="utf-8")

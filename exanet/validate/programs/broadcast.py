@@ -42,4 +42,4 @@ while ranks <= world.size:
     world.Barrier()
     ranks *= 2
 if world.rank == 0:
-    Path(sys.argv[1]).write_text(json.dumps({"latency_us": latency}))
+    Path(sys.argv[1]).write_text(json.dumps({"latency_us": latency}), encoding="utf-8")

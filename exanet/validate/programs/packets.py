@@ -28,5 +28,5 @@ process.start()
 latency = {size: one_way_ns(process, int(size)) for size in sys.argv[2:]}
 process.end()
 if process.rank == 0:
-    Path(sys.argv[1]).write_text(json.dumps({"one_way_ns": latency}))
+    Path(sys.argv[1]).write_text(json.dumps({"one_way_ns": latency}), encoding="utf-8")
 library.exanet_close(process.ni)

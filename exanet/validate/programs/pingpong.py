@@ -29,4 +29,4 @@ def one_way_us(comm: MPI.Comm, size: int) -> float:
 world = MPI.COMM_WORLD
 latency = {size: one_way_us(world, int(size)) for size in sys.argv[2:]}
 if world.rank == 0:
-    Path(sys.argv[1]).write_text(json.dumps({"one_way_us": latency}))
+    Path(sys.argv[1]).write_text(json.dumps({"one_way_us": latency}), encoding="utf-8")

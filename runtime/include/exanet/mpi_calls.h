@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The MPI calls that the clock shim stands in front of, one line each; a call's index in the profile is its position in this list.
- * The simulator prints the same names, so both sides include this file.
+ * The MPI calls that the clock shim stands in front of, one line each; a call's index in the profile is its position in
+ * this list. The simulator prints the same names, so both sides include this file.
  *
- * X(name, kind, counts). Kinds: PLAIN; BLOCKING, a call that waits for messages and polls for nothing else; TEST, one that asks whether
- * something has happened and returns at once; IMMEDIATE, one that begins or ends something and waits for nobody; ONE_SIDED, one on a window;
- * OWN, one with a wrapper of its own; PERSISTENT, one that makes a persistent collective, which waits for nobody and which not every MPI has (runtime/persistent); NEWER, another one that waits for nobody and that not every MPI has. The kinds with _LARGE have a large-count variant MPI_<name>_c, whose calls are counted under the same
- * name and in which argument i is an MPI_Count if bit i of `counts` is set. Of the others only functions that every supported MPI has are listed: programs
- * probe for newer ones by weak symbols, which a wrapper of ours would wrongly satisfy.
+ * X(name, kind, counts). Kinds: PLAIN; BLOCKING, a call that waits for messages and polls for nothing else; TEST, one
+ * that asks whether something has happened and returns at once; IMMEDIATE, one that begins or ends something and waits
+ * for nobody; ONE_SIDED, one on a window; OWN, one with a wrapper of its own; PERSISTENT, one that makes a persistent
+ * collective, which waits for nobody and which not every MPI has (runtime/persistent); NEWER, another one that waits
+ * for nobody and that not every MPI has. The kinds with _LARGE have a large-count variant MPI_<name>_c, whose calls are
+ * counted under the same name and in which argument i is an MPI_Count if bit i of `counts` is set. Of the others only
+ * functions that every supported MPI has are listed: programs probe for newer ones by weak symbols, which a wrapper of
+ * ours would wrongly satisfy.
  *
  * Source of names, argument positions and the _c variants: the MPI standard, version 4.1, annex A.
  */

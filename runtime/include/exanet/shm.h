@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The region that a rank's libexanet and the simulator share: the simulated network interface as a process sees it.
  *
- * Each rank has a slot: a ring of descriptors (rank to simulator), a ring of completions (simulator to rank), its clock, and a word to sleep
- * on; the records in the rings are those of descriptors.h. Either side writes a ring's payload first and its index after with release order; the other reads the index with acquire order.
- * Only the two sides named beside a field ever write it.
+ * Each rank has a slot: a ring of descriptors (rank to simulator), a ring of completions (simulator to rank), its
+ * clock, and a word to sleep on; the records in the rings are those of descriptors.h. Either side writes a ring's
+ * payload first and its index after with release order; the other reads the index with acquire order. Only the two
+ * sides named beside a field ever write it.
  *
- * Ranks are woken one after another: the simulator lays down the list of ranks that are due, wakes the first few, and every rank
- * that goes to sleep wakes the next of the list; the last one wakes the simulator. One context switch a rank, and never more ranks
- * running than there are processors. Packed ranks may be run by workers (runtime/exec/worker.c), which then take the next of the list.
- * Where there is a processor to spare, simulator and workers spin for each other's word for a while before they sleep: then nobody
- * has to call the kernel to wake them.
+ * Ranks are woken one after another: the simulator lays down the list of ranks that are due, wakes the first few, and
+ * every rank that goes to sleep wakes the next of the list; the last one wakes the simulator. One context switch a
+ * rank, and never more ranks running than there are processors. Packed ranks may be run by workers
+ * (runtime/exec/worker.c), which then take the next of the list. Where there is a processor to spare, simulator and
+ * workers spin for each other's word for a while before they sleep: then nobody has to call the kernel to wake them.
  */
 #ifndef EXANET_SHM_H
 #define EXANET_SHM_H
@@ -81,8 +82,8 @@ struct exn_tree_question {
   uint32_t ranks, me, root; /* of the communicator, and this one's and the root's numbers there */
   uint32_t is_long; /* 1: of more bytes than an eager message has, 0: of fewer */
   uint32_t steps; /* simulator: how many */
-  uint32_t list
-      []; /* [ranks]: their numbers in the run; answered: [steps], whom with, by number in the communicator, and flags */
+  /* [ranks]: their numbers in the run; answered: [steps], whom with, by number in the communicator, and flags */
+  uint32_t list[];
 };
 #define EXN_STEP_SENDS 1u
 #define EXN_STEP_ENDS_STAGE 2u
@@ -98,7 +99,8 @@ enum exn_bcast {
   EXN_BCAST_BY_COPIES, /* of packets, in routers; each rank's endpoint 0 is for these */
 };
 
-/* What touches the network sooner after its call than messages do: the simulator lets ranks run less far together once somebody can do so. */
+/* What touches the network sooner after its call than messages do: the simulator lets ranks run less far together
+   once somebody can do so. */
 enum exn_sooner {
   EXN_SOONER_PACKETS = 1,
   EXN_SOONER_ONE_SIDED = 2,
@@ -110,9 +112,9 @@ struct exn_mpi_profile {
 };
 
 struct exn_rank {
-  uint32_t turn __attribute__((aligned(
-      64))); /* futex: EXN_TURN more each time that the rank, asleep, is let run; whoever's turn it is to say so. The lowest bit
-                      changes when a packed rank returns to its own process, which is no turn */
+  /* futex: EXN_TURN more each time that the rank, asleep, is let run; whoever's turn it is to say so. The lowest bit
+     changes when a packed rank returns to its own process, which is no turn */
+  uint32_t turn __attribute__((aligned(64)));
   uint32_t wake; /* futex, free time only: 1 look again */
   uint32_t state; /* enum exn_state; rank when it goes to sleep, simulator when it lets it run */
   uint32_t pid; /* rank */
@@ -216,7 +218,8 @@ static inline int64_t exn_take_due(struct exn_region *r) {
   return -1;
 }
 
-/* Whether to spin on a word before sleeping on it: spins in which it did not change are left out 1, 2, 4 ... 64 times. */
+/* Whether to spin on a word before sleeping on it: spins in which it did not change are left out 1, 2, 4 ... 64
+   times. */
 struct exn_spin {
   uint32_t after,
       left_out; /* waits without a spin that are to come, and after the next spin in which nothing changed */
@@ -236,7 +239,8 @@ static inline int exn_call_simulator(struct exn_region *r) {
   return __atomic_exchange_n(&r->simulator_wake, EXN_CALLED, __ATOMIC_ACQ_REL) == EXN_ASLEEP;
 }
 
-/* Calls so many workers for what is on the list. Returns how many of them are to be woken. One that spins sees the word change, also when it has just given up. */
+/* Calls so many workers for what is on the list. Returns how many of them are to be woken. One that spins sees the
+   word change, also when it has just given up. */
 static inline uint32_t exn_call_workers(struct exn_region *r, uint32_t wanted) {
   __atomic_fetch_add(&r->worker_turn, 1, __ATOMIC_SEQ_CST);
   const uint32_t spinning = __atomic_load_n(&r->workers_spinning, __ATOMIC_SEQ_CST);

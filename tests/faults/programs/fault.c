@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An MPI program in which one rank does something bad: fault KIND RANK [CODE [FILE]]. All other ranks go on with barriers
-// for ever. The rank writes its process number to FILE before it does it.
+// An MPI program in which one rank does something bad: fault KIND RANK [CODE [FILE]]. All other ranks go on with
+// barriers for ever. The rank writes its process number to FILE before it does it.
 #include <fcntl.h>
 #include <mpi.h>
 #include <pthread.h>

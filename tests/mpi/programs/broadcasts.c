@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Broadcasts one after the other, each looked at by every rank: broadcasts BYTES TIMES [ROOTS]. With ROOTS the root goes round. */
+ * Broadcasts one after the other, each looked at by every rank: broadcasts BYTES TIMES [ROOTS]. With ROOTS the root
+ * goes round. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Every clock of the C library, from a rank's first line to its last: they agree, they stand still while nobody waits, sleeping moves them
- * by exactly the time slept, spinning moves them on, they neither jump nor go back in MPI_Init and MPI_Finalize, and in a child process
- * they go on with real time. Prints `ok RANKS`. */
+ * Every clock of the C library, from a rank's first line to its last: they agree, they stand still while nobody
+ * waits, sleeping moves them by exactly the time slept, spinning moves them on, they neither jump nor go back in
+ * MPI_Init and MPI_Finalize, and in a child process they go on with real time. Prints `ok RANKS`. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <mpi.h>
@@ -130,7 +130,8 @@ static void *sleep_a_little(void *unused) {
   return unused;
 }
 
-/* Two threads that sleep at once sleep no longer than one. They sleep long enough for a busy host to start the second one meanwhile. */
+/* Two threads that sleep at once sleep no longer than one. They sleep long enough for a busy host to start the
+   second one meanwhile. */
 static void sleeps_at_once(void) {
   long long now = clocks_agree();
   pthread_t other;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every rank sends as many bytes as its argument says to the next one before it receives: MPI may buffer that, and need not.
+// Every rank sends as many bytes as its argument says to the next one before it receives: MPI may buffer that, and need
+// not.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

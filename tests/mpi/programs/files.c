@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says how many of the open files with numbers from the one that is given, or 3, to 255 hold their number: of all ranks together.
+// Says how many of the open files with numbers from the one that is given, or 3, to 255 hold their number: of all ranks
+// together.
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All ranks send to rank 0 at once, on a network that may lose some of it: `incast BYTES fatal|return`. With `return` an error of a call is printed,
-// "failed RANK CALL CLASS TEXT", and ends the program by MPI_Abort.
+// All ranks send to rank 0 at once, on a network that may lose some of it: `incast BYTES fatal|return`. With `return`
+// an error of a call is printed, "failed RANK CALL CLASS TEXT", and ends the program by MPI_Abort.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

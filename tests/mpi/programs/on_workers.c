@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a rank does that another thread of the kernel may not do for it, between waits in which packed ranks change threads: signals, faults,
- * children, threads, rounding modes, long computing. */
+ * What a rank does that another thread of the kernel may not do for it, between waits in which packed ranks change
+ * threads: signals, faults, children, threads, rounding modes, long computing. */
 #define _GNU_SOURCE
 #include <assert.h>
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * OpenMP's parallel regions between MPI calls. Prints `took PICOSECONDS`, from before the first region to behind the last sum of all ranks.
+ * OpenMP's parallel regions between MPI calls. Prints `took PICOSECONDS`, from before the first region to behind the
+ * last sum of all ranks.
  *
  * Usage: openmp THREADS LEVEL(1: funneled, 3: multiple) */
 #include <mpi.h>

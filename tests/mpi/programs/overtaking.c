@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends bursts of messages of one tag, and transfers that end within a block, where packets may overtake each other: do they match in the order in
-// which they were sent, and do all arrive? Prints "ok RANKS".
+// Sends bursts of messages of one tag, and transfers that end within a block, where packets may overtake each other: do
+// they match in the order in which they were sent, and do all arrive? Prints "ok RANKS".
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

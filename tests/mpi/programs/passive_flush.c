@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rank 1 accumulates into rank 0's window and flushes, while rank 0 is already in a collective with it. Ends with a line `sum 10`. */
+ * Rank 1 accumulates into rank 0's window and flushes, while rank 0 is already in a collective with it. Ends with a
+ * line `sum 10`. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

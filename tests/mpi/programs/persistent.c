@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every persistent collective, started several times, alone and several at once beside a message, and checks what arrives. Open MPI 4 has them by names of its own.
+// Every persistent collective, started several times, alone and several at once beside a message, and checks what
+// arrives. Open MPI 4 has them by names of its own.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

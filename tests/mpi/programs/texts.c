@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the MPI library's code lies: each rank prints whether it is on large pages that ranks share, and whether it could be; rank 1
-// changes its own behind MPI_Init, or before: "write", "protect", "hide" and "map" say how.
+// Where the MPI library's code lies: each rank prints whether it is on large pages that ranks share, and whether it
+// could be; rank 1 changes its own behind MPI_Init, or before: "write", "protect", "hide" and "map" say how.
 #define _GNU_SOURCE
 #include <link.h>
 #include <mpi.h>

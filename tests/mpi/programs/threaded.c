@@ -3,12 +3,14 @@
  *
  * Usage: threaded THREADS   ping-pong of each thread with its counterpart, a tag each; 0: of the main thread alone.
  *                           Prints `pairs PICOSECONDS…`, half a round trip of each.
- *        threaded -THREADS  ping-pong of rank 0 with whichever thread of rank 1 is there, by size; 0 threads as -0: the main thread.
+ *        threaded -THREADS  ping-pong of rank 0 with the threads of rank 1, by size; -0: with its main thread.
  *                           Prints `by size PICOSECONDS…`.
- *        threaded crowd     sixteen threads of rank 0 send long messages to their counterparts. Prints `crowd PICOSECONDS`.
- *        threaded mixed     three threads that test, probe, send to their own rank and meet in barriers. Prints `mixed PICOSECONDS`.
- *        threaded joined    a thread for each receive, for whose end the main thread waits. Prints `joined RATIO`: of the host's time for the
- *                           quickest to that without threads. */
+ *        threaded crowd     sixteen threads of rank 0 send long messages to their counterparts.
+ *                           Prints `crowd PICOSECONDS`.
+ *        threaded mixed     three threads that test, probe, send to their own rank and meet in barriers.
+ *                           Prints `mixed PICOSECONDS`.
+ *        threaded joined    a thread for each receive, for whose end the main thread waits.
+ *                           Prints `joined RATIO`: of the host's time for the quickest to that without threads. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <pthread.h>

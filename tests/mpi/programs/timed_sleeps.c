@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A ping-pong beside a thread that does nothing but sleep for 100 us at a time, then threads that sleep while the first one waits for them, in
- * the kernel or by yielding. Prints `ping-pong NANOSECONDS SLEEPS ENDED_NANOSECONDS` `waits NANOSECONDS` and
- * `limit NANOSECONDS`.
+ * A ping-pong beside a thread that does nothing but sleep for 100 us at a time, then threads that sleep while the
+ * first one waits for them, in the kernel or by yielding. Prints `ping-pong NANOSECONDS SLEEPS ENDED_NANOSECONDS`
+ * `waits NANOSECONDS` and `limit NANOSECONDS`.
  *
  * Usage: timed_sleeps THREAD_LEVEL(0: single, 3: multiple) SLEEPERS */
 #define _GNU_SOURCE
