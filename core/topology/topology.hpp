@@ -136,9 +136,13 @@ struct TopologySpec {
   bool both_channels =
       false;  // packets take the channel of their sign in short rings and meshes, too: as the gateware's
   bool follows =
-      false;  // routes follow states of links, where the routing is one of tables or of the topology's own. Not a key of machine files
+      // routes follow states of links, where the routing is one of tables or of the topology's own. Not a key of
+      // machine files
+      false;
   std::vector<std::pair<NodeId, std::uint32_t>> disabled =
-      {};  // node and port; packets that would take them take another way, or are discarded: disabled_ports.hpp. Not a key of machine files
+      // node and port; packets that would take them take another way, or are discarded: disabled_ports.hpp. Not a key
+      // of machine files
+      {};
   std::string arrangement = {};  // of a dragonfly's links between groups; "": absolute (dragonfly.cpp)
 };
 

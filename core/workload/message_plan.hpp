@@ -31,7 +31,9 @@ struct MessageConfig {
   Time grain = Time::ns(1);  // flow level: FlowSimulator
   bool fluid = false;  // flow level: FluidSimulator instead
   bool paced =
-      false;  // packet level: senders keep to the rates of the flow level, each beginning at a random moment of its packet's time; a
+      // packet level: senders keep to the rates of the flow level, each beginning at a random moment of its packet's
+      // time; a
+      false;
   // burst of one round
   // Packet level: what messages go through, a name of nic_names(). Through others than ideal they are RDMA transfers.
   std::string nic = "ideal";

@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::size_t kMostCompared = 4096;  // messages, with what each would take alone
 
-// A sender's payload rate: in an open loop what was accepted of it in the window, in a burst what it sent over the time that it took.
+// A sender's payload rate: in an open loop what was accepted of it in the window, in a burst what it sent over the time
+// that it took.
 std::vector<double> sender_rates(const MessageConfig& config, const MessagePlan& plan, const MessageTimes& times) {
   std::map<NodeId, std::pair<double, Time>> senders;
   for (std::size_t m = 0; m < plan.messages.size(); ++m) {

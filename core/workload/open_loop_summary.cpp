@@ -44,8 +44,8 @@ void summarize_flows(const FlowTallies& tallies, OpenLoopResult& r) {
   r.of_source = rows_of(sources, 1, false);
 }
 
-// In overload latency grows by the time for which nobody serves what is offered. Near a limit it also rises and falls with
-// queues that are as long as the window: so little growth says nothing.
+// In overload latency grows by the time for which nobody serves what is offered. Near a limit it also rises and falls
+// with queues that are as long as the window: so little growth says nothing.
 constexpr double kLeastExcess = 0.02;  // of the window
 
 // Packets come at random, as many as the sender's link carries, or more: its queue grows without a bound, whatever the
@@ -109,7 +109,8 @@ OpenLoopResult OpenLoop::State::summarize() {
   for (const Source& source : s.sources)
     if (source.is_first() && source.dst != kNoNode) shares.push_back(static_cast<double>(t.accepted[source.node]));
   r.fairness = jain(shares);
-  // Where a few senders have more than is taken from them, all others hide it in the sum; the queues of those few show in the mean latency.
+  // Where a few senders have more than is taken from them, all others hide it in the sum; the queues of those few show
+  // in the mean latency.
   const bool grows =
       s.config.settle && rises(as_doubles(t.batch_ps), as_doubles(t.batch_packets), kLeastExcess * window_ps);
   r.saturated = r.created > 0 &&

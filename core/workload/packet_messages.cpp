@@ -6,9 +6,10 @@
 // Or through interfaces with costs, each message as an acknowledged RDMA transfer, under the machine's congestion
 // control if there is one.
 //
-// Paced senders begin at random moments, each within the time of one of its packets, as interfaces with clocks of their own do. In step with each
-// other they would load links that are full to the last word in a pattern that repeats for ever: where a FIFO's packets come as four for one
-// output, then four for another, each output is idle while the head waits for the other.
+// Paced senders begin at random moments, each within the time of one of its packets, as interfaces with clocks of their
+// own do. In step with each other they would load links that are full to the last word in a pattern that repeats for
+// ever: where a FIFO's packets come as four for one output, then four for another, each output is idle while the head
+// waits for the other.
 #include <cmath>
 #include <ctime>
 #include <optional>

@@ -3,7 +3,8 @@
 //
 // Problem: an interface sends a packet of each of its messages in turn, so messages of several steps would share the
 // sender's link, which no program that waits for its sends lets happen. Model: a rank is busy until the network has
-// taken the last packet of each message of its step. Limits: what the router's FIFO still holds of it is not waited for.
+// taken the last packet of each message of its step. Limits: what the router's FIFO still holds of it is not waited
+// for.
 #include "core/nic/ideal/ideal_nic.hpp"
 #include "core/units/check.hpp"
 #include "core/workload/link_use.hpp"

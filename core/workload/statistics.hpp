@@ -27,9 +27,9 @@ inline constexpr std::size_t kBatches = 10;
 std::optional<double> half_interval(const std::array<double, kBatches>& sums,
                                     const std::array<double, kBatches>& counts);
 
-// Whether the means of these parts grow from the first to the last, by a quarter of the mean or more and by more than chance does: beyond
-// saturation they grow by two fifths at least, for what has been growing since time 0 is then looked at from 2 to 3 windows after.
-// Also by `least` or more, in the unit of the sums.
+// Whether the means of these parts grow from the first to the last, by a quarter of the mean or more and by more than
+// chance does: beyond saturation they grow by two fifths at least, for what has been growing since time 0 is then
+// looked at from 2 to 3 windows after. Also by `least` or more, in the unit of the sums.
 bool rises(const std::array<double, kBatches>& sums, const std::array<double, kBatches>& counts, double least = 0);
 
 // Jain's index of fairness: 1 when all shares are equal, 1/n when one of n has all; 0 when nobody has anything (Jain,

@@ -60,8 +60,8 @@ const std::vector<QueueActionKind>& queue_action_kinds();  // "none" first
 // Throws ConfigError, naming those that there are.
 const QueueActionKind& queue_action_kind(const std::string& name);
 
-// The action of a partition, or null. Throws ConfigError, saying what to do, on a name or figure of none, and on one that trims or drops unless that
-// `may_discard`.
+// The action of a partition, or null. Throws ConfigError, saying what to do, on a name or figure of none, and on one
+// that trims or drops unless that `may_discard`.
 std::unique_ptr<QueueAction> make_queue_action(const NetworkConfig& config, const Topology& topology,
                                                bool may_discard = false);
 

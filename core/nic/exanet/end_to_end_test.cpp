@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do interfaces of times that retransmit end to end hide what the network loses, deliver everything once and in order, and give up in bounded time?
+// Do interfaces of times that retransmit end to end hide what the network loses, deliver everything once and in order,
+// and give up in bounded time?
 #include "core/nic/exanet/end_to_end.hpp"
 
 #include <doctest/doctest.h>

@@ -55,8 +55,8 @@ class TransferSender {
 
   void attach(Network& network, AnswerPorts& answers, BlockReceiver& ends);
 
-  // The last store of a transfer is at the interface in this cycle. False when it is rejected: as busy, where no channel is
-  // free, or as bytes of it would be beyond the 48 bits of an address.
+  // The last store of a transfer is at the interface in this cycle. False when it is rejected: as busy, where no
+  // channel is free, or as bytes of it would be beyond the 48 bits of an address.
   bool store(NodeId node, const TransferStore& transfer);
   // Whether the bus takes a beat in the present cycle: it does while fewer than four transfers wait for their step. And
   // whether it may not, within a store that begins now, with so many transfers on the bus before it.
