@@ -59,7 +59,7 @@ class Target:
 
 SHAPE = {"InterPorts": 2, "IntraPorts": 3, "Dimensions": 3}
 TARGETS = {
-    "router": Target("exanet_router", SHAPE, {"lut": 9599, "ff": 7649, "bram36": 0}, {"lut": 12300, "bram36": 61}),
+    "router": Target("exanet_router", SHAPE, {"lut": 9599, "ff": 7649, "bram36": 0}, {"lut": 12400, "bram36": 61}),
     "link": Target("exanet_link", {}, {"lut": 2626.5, "ff": 2427}, {"lut": 2770}),
     "link-wide": Target("exanet_link", {"LineBits": 128}, {}),
     "phy": Target("exanet_phy", {}, {}),

@@ -17,7 +17,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("core", "runtime", "bench", "tests", "exanet", "examples")
+FOLDERS = ("core", "gateware", "runtime", "bench", "tests", "exanet", "examples")
 SUFFIXES = (".c", ".h", ".cpp", ".hpp")
 LIMIT = 120
 

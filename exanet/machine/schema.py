@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints, model_validator
 
-from exanet import _core
+from exanet import _core, renamed
 from exanet.machine import graph_file
 from exanet.machine.constant import (
     Bits,
@@ -290,6 +290,14 @@ class Link(Strict):
 class NetworkInterface(Strict):
     """The network interface of a node and the software above it. Programs and `--nic exanet` need this section;
     simulations of the network alone do not."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _earlier_names(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or "pacing" not in given or "congestion_control" in given:
+            return given
+        renamed.warn("key", "ni.pacing", "ni.congestion_control")
+        return {"congestion_control" if key == "pacing" else key: value for key, value in given.items()}
 
     packet_max: Bytes = Field(description="Largest packetizer message (MPI: envelope and payload together).")
     eager_max: Bytes = Field(description="Largest MPI payload beside its envelope; longer messages go by rendezvous and RDMA.")

@@ -133,3 +133,14 @@ def test_constants_of_nothing_are_refused_at_their_line() -> None:
 def test_a_network_alone_has_no_interfaces() -> None:
     Path("alone.yaml").write_text(block("yaml") + "ni: null\n")
     assert "is a network alone, without 'ni'" in refused("messages", "-m", "alone.yaml", "--nic", "exanet")
+
+
+def test_the_key_has_its_earlier_name_for_one_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from exanet import machine, renamed
+
+    renamed.warn.cache_clear()
+    file = tmp_path / "earlier.yaml"
+    file.write_text("extends: exanest\nname: earlier\ndescription: one\nni: {pacing: swift}\n", encoding="utf-8")
+    loaded = machine.load(file).model
+    assert loaded.ni is not None and loaded.ni.congestion_control == "swift"
+    assert "ni.pacing is now called ni.congestion_control" in capsys.readouterr().err
