@@ -9,10 +9,9 @@
 #include "core/config/error.hpp"
 #include "core/routing/channel_graph.hpp"
 #include "core/routing/make_topology.hpp"
-#include "core/workload/open_loop_harness.hpp"
+#include "core/routing/routing_harness.hpp"
 
 using namespace exanet;
-using testing::measure;
 
 namespace {
 
@@ -81,15 +80,15 @@ TEST_CASE("with several links between groups every routing closes no cycle, and 
       CAPTURE(routing);
       const TopologySpec spec = dragonfly({1, 3, 2, 3}, arrangement, routing);
       CHECK(find_dependency_cycle(*make_topology(spec)).empty());
-      const OpenLoopResult r = measure(spec, "uniform", 0.9, 5, Time::us(10));
+      const OpenLoopResult r = testing::measure(spec, "uniform", 0.9, Time::us(10));
       CHECK(r.packets > 100);  // each arrives, else the run ends by a check
     }
 }
 
 TEST_CASE("next-group traffic takes the share of all links between two groups") {
   // Eight endpoints share one link, or two. Minimal routes of switch pairs are divided between these.
-  const double one = measure(dragonfly({2, 4, 2, 9}), "next-group:8", 0.6, 3, Time::us(200)).accepted_load;
-  const double two = measure(dragonfly({2, 4, 2, 5}), "next-group:8", 0.6, 3, Time::us(200)).accepted_load;
+  const double one = testing::measure(dragonfly({2, 4, 2, 9}), "next-group:8", 0.6, Time::us(200)).accepted_load;
+  const double two = testing::measure(dragonfly({2, 4, 2, 5}), "next-group:8", 0.6, Time::us(200)).accepted_load;
   CHECK(one < 1.001 / 8);  // the link's bound
   CHECK(one > 0.9 / 8);
   CHECK(two > 1.7 * one);
@@ -98,7 +97,7 @@ TEST_CASE("next-group traffic takes the share of all links between two groups") 
 
 TEST_CASE("the threshold decides from which queue on UGAL leaves the short route") {
   const auto hops = [](const std::string& routing) {
-    return measure(dragonfly({2, 4, 2, 9}, "", routing), "next-group:8", 0.2, 3, Time::us(100)).mean_hops;
+    return testing::measure(dragonfly({2, 4, 2, 9}, "", routing), "next-group:8", 0.2, Time::us(100)).mean_hops;
   };
   const double minimal = hops("minimal");
   CHECK(hops("ugal-l") == hops("ugal-l:4"));

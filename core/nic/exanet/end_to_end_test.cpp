@@ -36,8 +36,8 @@ NiConfig that_retransmits(Time clock = Time(), std::uint32_t tries = kTries) {
   return ni;
 }
 
-struct Bench final : NicListener {
-  explicit Bench(testing::Loses loses, const NiConfig& ni = that_retransmits())
+struct EndToEndBench final : NicListener {
+  explicit EndToEndBench(testing::Loses loses, const NiConfig& ni = that_retransmits())
       : topology(make_topology({"mesh", {4}})),
         nic({queue, *topology, testing::published_fabric(), ni, *this, testing::lossy(std::move(loses))}) {}
 
@@ -84,17 +84,17 @@ struct Bench final : NicListener {
 };
 
 using Statuses = std::vector<Status>;
-const Statuses kWhole{Status::kOk}, kGivenUp{Status::kTimedOut};
+const Statuses kAllWhole{Status::kOk}, kAllGivenUp{Status::kTimedOut};
 
 }  // namespace
 
 TEST_CASE("end to end: losses of any packet are hidden, and all comes once and in order, with a clock and without") {
   for (const Time clock : {Time(), Time::ps(6400)}) {
     std::uint64_t seen = 0;
-    Bench b([&](const Packet&) { return seen++ % 7 == 3; }, that_retransmits(clock, 15));
+    EndToEndBench b([&](const Packet&) { return seen++ % 7 == 3; }, that_retransmits(clock, 15));
     for (std::uint64_t user = 0; user < 600; ++user) b.message(3, user);
     for (std::uint64_t user = 0; user < 60; ++user) b.write(3, user * 97, user, user % 3 != 0);
-    for (std::uint64_t user = Bench::kReads; user < Bench::kReads + 20; ++user) b.read(user);
+    for (std::uint64_t user = EndToEndBench::kReads; user < EndToEndBench::kReads + 20; ++user) b.read(user);
     for (std::uint64_t user = 0; user < 50; ++user) b.nic.post(ReductionPacket{0, 3, 64, user});
     b.run();
     CHECK(b.nic.network().lost() > 100);
@@ -104,22 +104,22 @@ TEST_CASE("end to end: losses of any packet are hidden, and all comes once and i
     CHECK(b.nic.reliability().duplicates > 0);  // answers were lost, too
     REQUIRE(b.order.size() == 600);
     for (std::uint64_t user = 0; user < 600; ++user) {
-      CHECK(b.messages[user] == kWhole);
+      CHECK(b.messages[user] == kAllWhole);
       CHECK(b.order[user] == user);
     }
     for (std::uint64_t user = 0; user < 60; ++user) {
-      CHECK(b.transfers[user] == kWhole);
-      CHECK(b.acknowledged[user] == (user % 3 != 0 ? kWhole : Statuses{}));
+      CHECK(b.transfers[user] == kAllWhole);
+      CHECK(b.acknowledged[user] == (user % 3 != 0 ? kAllWhole : Statuses{}));
     }
-    for (std::uint64_t user = Bench::kReads; user < Bench::kReads + 20; ++user)
-      CHECK((b.transfers[user] == Statuses{Status::kOk, Status::kOk} && b.acknowledged[user] == kWhole));
+    for (std::uint64_t user = EndToEndBench::kReads; user < EndToEndBench::kReads + 20; ++user)
+      CHECK((b.transfers[user] == Statuses{Status::kOk, Status::kOk} && b.acknowledged[user] == kAllWhole));
     REQUIRE(b.reductions.size() == 50);
     for (std::uint64_t user = 0; user < 50; ++user) CHECK(b.reductions[user] == std::pair{user, Status::kOk});
   }
 }
 
 TEST_CASE("end to end: nothing is sent twice where nothing is lost") {
-  Bench b([](const Packet&) { return false; });
+  EndToEndBench b([](const Packet&) { return false; });
   for (std::uint64_t user = 0; user < 100; ++user) b.message(3, user);
   b.write(3, 10'000, 1);
   b.run();
@@ -131,10 +131,10 @@ TEST_CASE("end to end: nothing is sent twice where nothing is lost") {
 TEST_CASE("end to end: one lost packet costs one timeout, and the second loss twice that") {
   const auto takes = [](unsigned losses) {
     unsigned lost = 0;
-    Bench b([&](const Packet&) { return lost < losses && ++lost != 0; });
+    EndToEndBench b([&](const Packet&) { return lost < losses && ++lost != 0; });
     b.message(3, 1);
     b.run();
-    CHECK(b.messages[1] == kWhole);
+    CHECK(b.messages[1] == kAllWhole);
     CHECK(b.nic.reliability().retransmissions == losses);
     return b.last;
   };
@@ -145,31 +145,31 @@ TEST_CASE("end to end: one lost packet costs one timeout, and the second loss tw
 
 TEST_CASE(
     "end to end: what cannot come fails once, at both ends, within the time of its tries; what goes elsewhere comes") {
-  Bench b([](const Packet& packet) { return packet.dst == 3; });
+  EndToEndBench b([](const Packet& packet) { return packet.dst == 3; });
   for (std::uint64_t user = 0; user < 80; ++user) b.message(user % 2 == 0 ? 3 : 2, user);
   for (std::uint64_t user = 0; user < 40; ++user) b.write(user % 2 == 0 ? 3 : 2, user * 100, user);
-  b.read(Bench::kReads);
+  b.read(EndToEndBench::kReads);
   b.run();
-  for (std::uint64_t user = 0; user < 80; ++user) CHECK(b.messages[user] == (user % 2 == 0 ? kGivenUp : kWhole));
+  for (std::uint64_t user = 0; user < 80; ++user) CHECK(b.messages[user] == (user % 2 == 0 ? kAllGivenUp : kAllWhole));
   for (std::uint64_t user = 0; user < 40; ++user) {
-    CHECK(b.transfers[user] == (user % 2 == 0 ? kGivenUp : kWhole));
+    CHECK(b.transfers[user] == (user % 2 == 0 ? kAllGivenUp : kAllWhole));
     CHECK(b.acknowledged[user] == b.transfers[user]);
   }
-  CHECK((b.transfers[Bench::kReads] == kGivenUp && b.acknowledged[Bench::kReads].empty()));
+  CHECK((b.transfers[EndToEndBench::kReads] == kAllGivenUp && b.acknowledged[EndToEndBench::kReads].empty()));
   // The window holds all of it, so that all waits at the same time: 1 + 2 + 4 + 8 timeouts.
   CHECK(b.last >= kTimeout * 15);
   CHECK(b.last < kTimeout * 24);
 }
 
 TEST_CASE("end to end: where answers alone are lost, what has come stays, and sources fail") {
-  Bench b([](const Packet& packet) { return packet.src == 3; });
+  EndToEndBench b([](const Packet& packet) { return packet.src == 3; });
   for (std::uint64_t user = 0; user < 300; ++user) b.message(3, user);  // more than a window
   for (std::uint64_t user = 0; user < 20; ++user) b.write(3, 1 + user * 300, user);
   b.run();
-  for (std::uint64_t user = 0; user < 300; ++user) CHECK(b.messages[user] == kWhole);
+  for (std::uint64_t user = 0; user < 300; ++user) CHECK(b.messages[user] == kAllWhole);
   for (std::uint64_t user = 0; user < 20; ++user) {
-    CHECK(b.transfers[user] == kWhole);
-    CHECK(b.acknowledged[user] == kGivenUp);
+    CHECK(b.transfers[user] == kAllWhole);
+    CHECK(b.acknowledged[user] == kAllGivenUp);
   }
 }
 
