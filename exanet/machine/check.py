@@ -415,8 +415,8 @@ def _channel_problems(model: MachineFile, packets: bool, reshaped: bool) -> Prob
     if not needs.virtual_channels <= channels <= MOST_CHANNELS:
         yield (
             ("router", "virtual_channels"),
-            f"must be from {needs.virtual_channels}, with which routing on this {model.topology.kind} is free of deadlock, "
-            f"to {MOST_CHANNELS}",
+            f"must be from {needs.virtual_channels} to {MOST_CHANNELS}: with fewer, routing on this {model.topology.kind} "
+            "is not free of deadlock",
         )
     elif packets and needs.ports * channels + own > _MOST_INPUTS:
         yield (

@@ -92,7 +92,7 @@ _SOMETIMES = ("queues", "programs", "throughput", "faults")
 
 TABLES = tuple(name for name in Run.__dataclass_fields__ if name not in ("summary", "run", *_SOMETIMES))
 
-_OTHER_TABLES = ("points", "sources", "pairs", "classes", "sizes", "link_use", "jobs", "runs", *_SOMETIMES)
+_OTHER_TABLES = ("points", "sources", "pairs", "classes", "sizes", "flows", "link_use", "jobs", "runs", *_SOMETIMES)
 """Files that other commands than `exanet run` leave, beside tables that have a name of TABLES."""
 
 FILES = frozenset(("report.html", "run.json", "summary.json", *(f"{name}.parquet" for name in (*TABLES, *_OTHER_TABLES))))

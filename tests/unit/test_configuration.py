@@ -33,7 +33,8 @@ def everything() -> dict[str, Any]:
     resolved = copy.deepcopy(machine.load("exanest").resolve())
     graph = {"names": ["a", "b"], "hosts": [1, 2], "links": [[0, 1]], "kinds": [1]}
     resolved["topology"] |= {
-        "order": [0, 1, 2], "routing": "valiant", "failed": ["links:1:1"], "graph": graph, "link_kinds": ["host"], "rails": 2,
+        "order": [0, 1, 2], "routing": "valiant", "failed": ["links:1:1"], "graph": graph, "link_kinds": ["host"],
+        "rails": 2, "arrangement": "palmtree",
     }  # fmt: skip
     resolved["router"]["switch"] = {}
     event = {"what": "links:1:1", "at_ps": 0, "up": False, "lossy": False, "lost_packets": 0.5, "bit_errors": 0.25, "seed": 1}

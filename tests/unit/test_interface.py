@@ -191,7 +191,7 @@ def test_options_save_what_they_are_said_to(found: Found) -> None:
 def test_the_page_is_drawn(folder: Path) -> None:
     elements = in_browser(folder / "report.html")
     assert charts(elements) == 5
-    assert len(re.findall(r">The model has each packet, burst and answer in the same cycle\.<", elements)) == 5
+    assert len(re.findall(r">The model has each packet, burst and answer in the same cycle as the gateware\.<", elements)) == 5
     assert ">R35<" in elements
 
 

@@ -224,7 +224,7 @@ def test_the_page_draws_programs(trace: Path, tmp_path: Path, alone: bool) -> No
     words = ["replay", str(trace), str(trace), "-m", "exanest", "-q", "-o", str(tmp_path / "out"), *(["--alone"] if alone else [])]
     assert CliRunner().invoke(cli.app, words, catch_exceptions=False).exit_code == 0
     elements = in_browser(tmp_path / "out" / "report.html")
-    assert "What each sent over time" in elements
+    assert "What each program sent over time" in elements
     assert ("slow-down" in elements.split("<h2>Programs</h2>")[1].split("</section>")[0]) == alone
     assert charts(elements.split("<h2>Programs</h2>")[1].split("</section>")[0]) == 1
 

@@ -38,18 +38,8 @@ void require_its_words(const RouterConfig& router) {
           "footer must be 1 word with 'messages: gateware', whose packets have one");
 }
 
-}  // namespace
-
-NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
-  require(router.intra_ports >= 2, "router.intra_ports",
-          "intra_ports must be at least 2: one for mailboxes and one for RDMA");
-  require(std::int64_t{ni.packet_max_bytes} <= router.max_payload_bytes, "ni.packet_max_bytes",
-          "packet_max is more than the router's max_payload");
-  require(std::int64_t{ni.envelope_bytes} + ni.eager_max_bytes <= router.max_payload_bytes, "ni.eager_max_bytes",
-          "envelope and eager_max together are more than the router's max_payload: an eager message is one packet");
-  require(router.max_payload_bytes > 0, "router.max_payload_bytes", "max_payload must not be 0");
-  require(ni.dma_block_bytes > 0, "ni.dma_block_bytes", "dma_block must not be 0");
-  require(ni.dma_window_blocks > 0, "ni.dma_window_blocks", "dma_window must be at least one block");
+// What the gateware has where the file takes its costs, and constants that then say nothing.
+void check_gateware(const NiConfig& ni, const RouterConfig& router) {
   if (ni.messages == NiConfig::Costs::kGateware) {
     require_its_words(router);
     require(ni.packet_max_bytes <= 64, "ni.packet_max_bytes", "packet_max is at most 64 B with 'messages: gateware'");
@@ -78,6 +68,36 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
     require(router.intra_ports > kReductionPort, "router.intra_ports",
             "intra_ports must be at least 4 with 'reductions: gateware'");
   }
+}
+
+void check_congestion_control(const NiConfig& ni, const RouterConfig& router) {
+  if (pacing_kind(ni.congestion_control).make != nullptr)
+    require(ni.transfers == NiConfig::Costs::kTimes, "ni.congestion_control",
+            "congestion_control is '" + ni.congestion_control +
+                "': transfers with 'transfers: gateware' have no rate control; say none");
+  const PacingKind& pacing = pacing_kind(ni.congestion_control);
+  require_its_action(pacing, router.queue_action);
+  if (pacing.make != nullptr) {  // rejects its own constants
+    PacingSetup setup = pacing.samples.front();
+    setup.parameters = ni.pacing;
+    setup.round_trip = router.hpcc_round_trip;
+    pacing.make(setup, 0);
+  }
+}
+
+}  // namespace
+
+NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
+  require(router.intra_ports >= 2, "router.intra_ports",
+          "intra_ports must be at least 2: one for mailboxes and one for RDMA");
+  require(std::int64_t{ni.packet_max_bytes} <= router.max_payload_bytes, "ni.packet_max_bytes",
+          "packet_max is more than the router's max_payload");
+  require(std::int64_t{ni.envelope_bytes} + ni.eager_max_bytes <= router.max_payload_bytes, "ni.eager_max_bytes",
+          "envelope and eager_max together are more than the router's max_payload: an eager message is one packet");
+  require(router.max_payload_bytes > 0, "router.max_payload_bytes", "max_payload must not be 0");
+  require(ni.dma_block_bytes > 0, "ni.dma_block_bytes", "dma_block must not be 0");
+  require(ni.dma_window_blocks > 0, "ni.dma_window_blocks", "dma_window must be at least one block");
+  check_gateware(ni, router);
   if (ni.pages_bytes != 0) {
     require(MappedTables::has(ni.pages_bytes), "ni.pages_bytes", "pages are of 4 KiB, 64 KiB or 2 MiB");
     require(ni.transfers == NiConfig::Costs::kGateware, "ni.pages_bytes",
@@ -97,18 +117,7 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
             "rail_policy is '" + ni.rail_policy +
                 "', with which messages overtake each other: with 'messages: gateware', "
                 "whose mailboxes do not put them in order, say pair");
-  if (pacing_kind(ni.congestion_control).make != nullptr)
-    require(ni.transfers == NiConfig::Costs::kTimes, "ni.congestion_control",
-            "congestion_control is '" + ni.congestion_control +
-                "': transfers with 'transfers: gateware' have no rate control; say none");
-  const PacingKind& pacing = pacing_kind(ni.congestion_control);
-  require_its_action(pacing, router.queue_action);
-  if (pacing.make != nullptr) {  // rejects its own constants
-    PacingSetup setup = pacing.samples.front();
-    setup.parameters = ni.pacing;
-    setup.round_trip = router.hpcc_round_trip;
-    pacing.make(setup, 0);
-  }
+  check_congestion_control(ni, router);
   require(ni.clock >= Time(), "ni.clock_ps", "the interface's clock must not be negative");
   return ni;
 }
