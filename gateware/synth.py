@@ -83,7 +83,7 @@ TARGETS = {
     "registers": Target("node_registers", {}, {"lut": 2468, "ff": 6451}),
     "link-registers": Target("node_registers_link", {}, {}),
     "lofamo": Target("node_lofamo", {}, {}),
-    "ip": Target("exanet_ip", SHAPE, {"lut": 17287, "ff": 18954, "bram36": 116.5}, {"lut": 19600}),
+    "ip": Target("exanet_ip", SHAPE, {"lut": 17287, "ff": 18954, "bram36": 116.5}, {"lut": 19500}),
 }
 PARTS = {"router": 1, "link": 2, "registers": 1, "link-registers": 2, "lofamo": 1}
 
