@@ -114,7 +114,7 @@ def test_wrong_arguments_are_reported_as_by_the_library(exanet_run: Runner, mpic
     ],
 )
 def test_what_cannot_be_asked_for(exanet_run: Runner, mpich: Stack, given: tuple[str, ...], what: str) -> None:
-    failed = exanet_run(mpich, 2, [mpich.python, PROGRAMS / "ring.py"], options=given, code=2)
+    failed = exanet_run(mpich, 2, [mpich.python, PROGRAMS / "two_sided.py"], options=given, code=2)
     assert f"error: {what}" in failed.errors and not failed.folder.exists()
 
 
