@@ -35,9 +35,9 @@ def commands(name: str, command: object) -> Iterator[tuple[str, object]]:
 def _command(name: str, command: object) -> str:
     rows = [_row(parameter) for parameter in getattr(command, "params", []) if not getattr(parameter, "hidden", False)]
     help_text = (getattr(command, "help", None) or "").strip()
-    help_text = re.sub("\b\n((?:.+\n?)+)", r"```\n\1\n```", help_text)  # a paragraph that is not wrapped: lines to type
-    table = "\n".join(["| | default | |", "|---|---|---|", *rows, ""]) if rows else ""
-    return f"## {name}\n\n{help_text}\n\n{table}"
+    help_text = re.sub("\b\n((?:.+\n?)+)", r"```\n\1\n```", help_text).strip()  # a paragraph that is not wrapped: lines to type
+    table = "\n".join(["| | default | |", "|---|---|---|", *rows]) if rows else ""
+    return "\n\n".join(part for part in (f"## {name}", help_text, table) if part) + "\n"
 
 
 def _row(parameter: object) -> str:

@@ -1,25 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Refuses private words where the field has one: in identifiers, comments, docs, help and messages.
 
-usage: python tools/words.py [--list WORD] [--record]
+usage: python tools/words.py
 
 docs/glossary.md is the only list: its tables say which words are refused, in which folders, and where one is right.
 Words are compared by the parts of identifiers, so `told_packets`, `kTold` and "told" are one word. A line may hold a
 phrase of several words.
 
-Folders that are not rewritten yet have a recorded count for each word in tools/words_left.txt, which may only fall;
-`--record` writes it down where it has. `--list WORD` shows each line with the word. Prints a count for each word and
-folder that is left; exit status 1 when a count has risen. Limits: words whose ordinary meaning is frequent (way, place,
-number) are left to the reader of a change.
+Prints `file:line: error: ...` for each; exit status 1 when there is one. Limits: words whose ordinary meaning is
+frequent (way, place, number) are left to the reader of a change.
 """
 
 from __future__ import annotations
 
-import argparse
 import re
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -27,10 +23,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 GLOSSARY = "docs/glossary.md"
-LEFT = "tools/words_left.txt"
 UNREAD = (
     GLOSSARY,
-    LEFT,
     "CHANGELOG.md",
     "LICENSE",
     "docs/man/*",
@@ -133,57 +127,12 @@ def sources() -> Iterator[tuple[str, list[str]]]:
                 continue
 
 
-def folder(path: str) -> str:
-    return path.split("/")[0] if "/" in path else "."
-
-
-def read_left(text: str) -> Counter[tuple[str, str]]:
-    left: Counter[tuple[str, str]] = Counter()
-    for line in text.splitlines():
-        if line and not line.startswith("#"):
-            where, number, word = line.split(maxsplit=2)
-            left[where, word] = int(number)
-    return left
-
-
-def write_left(counts: Counter[tuple[str, str]]) -> str:
-    head = "# SPDX-License-Identifier: Apache-2.0\n# Private words that are left (tools/words.py): folder, most that there may be, word.\n"
-    return head + "".join(f"{where} {number} {word}\n" for (where, word), number in sorted(counts.items()))
-
-
-def table(counts: Counter[tuple[str, str]]) -> str:
-    """The counts by word, and in which folders."""
-    lines = []
-    for word in sorted({word for _, word in counts}):
-        found = {where: number for (where, other), number in sorted(counts.items()) if other == word}
-        lines.append(f"{sum(found.values()):6} {word:14} " + ", ".join(f"{where} {number}" for where, number in found.items()))
-    return "\n".join([*lines, f"{sum(counts.values()):6} altogether"])
-
-
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Refuses private words where the field has one.")
-    parser.add_argument("--list", metavar="WORD", help="show each line that has the word")
-    parser.add_argument("--record", action="store_true", help="write down counts that have fallen")
-    options = parser.parse_args()
-    rules = read_rules((ROOT / GLOSSARY).read_text())
-    counts: Counter[tuple[str, str]] = Counter()
-    places: dict[tuple[str, str], list[str]] = {}
-    for path, lines in sources():
-        for word, number in find(rules, path, lines):
-            counts[folder(path), word] += 1
-            places.setdefault((folder(path), word), []).append(f"{path}:{number}: {(lines[number - 1] if number else path).strip()}")
-    if options.list:
-        print("\n".join(place for (_, word), found in sorted(places.items()) if word == options.list for place in found))
-        return 0
-    print(table(counts))
-    left = read_left((ROOT / LEFT).read_text())
-    risen = {key: number for key, number in counts.items() if number > left[key]}
-    for where, word in sorted(risen):
-        print(f"\n{where}: {counts[where, word]} times {word!r}, where {left[where, word]} were left; {GLOSSARY} has the field's word:")
-        print("\n".join(places[where, word][:20]))
-    if options.record and not risen:
-        (ROOT / LEFT).write_text(write_left(counts))
-    return 1 if risen else 0
+    rules = read_rules((ROOT / GLOSSARY).read_text(encoding="utf-8"))
+    found = [f"{path}:{max(number, 1)}: error: {word!r}" for path, lines in sources() for word, number in find(rules, path, lines)]
+    for message in found:
+        print(f"{message} is a private word; {GLOSSARY} has the field's")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

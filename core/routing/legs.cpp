@@ -2,13 +2,13 @@
 // Routes in several legs: over a random intermediate endpoint's router where the short route is crowded.
 //
 // valiant: always over an intermediate (Valiant and Brebner 1981); any traffic then loads the network as uniform
-// traffic does, twice. ugal-l: at the first router, the topology's own route, unless the queue at its output times its
-// length is above that of the route over one
-//   of a few random intermediates (Singh 2005; Kim and others 2008; four of them: Besta and Hoefler 2014). ugal-g: the
-//   same with the fullest queue on each route, which no router could know.
+//   traffic does, twice.
+// ugal-l: at the first router, the topology's own route, unless the queue at its output times its length is above that
+//   of the route over one of a few random intermediates (Singh 2005; Kim and others 2008; four of them: Besta and
+//   Hoefler 2014).
+// ugal-g: the same with the fullest queue on each route, which no router could know.
 // par: as ugal-l, and asked again at each further router with endpoints, as long as the packet has stayed on links of
-// class 0 and on the topology's
-//   own route (progressive adaptive routing: Jiang, Kim and Dally 2009).
+//   class 0 and on the topology's own route (progressive adaptive routing: Jiang, Kim and Dally 2009).
 //
 // The measure of comparison decides how much comes through, because a packet that stays by mistake stands at the head
 // of its source's FIFO until the crowded link takes it. So where both routes begin with the same link, the queues of

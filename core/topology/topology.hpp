@@ -115,8 +115,7 @@ struct GraphSpec {
   std::vector<std::uint32_t> hosts;  // endpoints of each
   std::vector<std::pair<std::uint32_t, std::uint32_t>>
       links;  // between routers, each once; several between two are several links
-  // of each link, one more than the place of its kind in TopologySpec::link_kinds, 0 for the usual one; empty: all
-  // 0
+  // Of each link, one more than the place of its kind in TopologySpec::link_kinds, 0 for the usual one; empty: all 0.
   std::vector<std::uint32_t> kinds = {};
 };
 
@@ -135,14 +134,12 @@ struct TopologySpec {
   std::uint32_t rails = 1;  // planes of switches, with a link of each endpoint into each: rails.hpp
   bool both_channels =
       false;  // packets take the channel of their sign in short rings and meshes, too: as the gateware's
-  bool follows =
-      // routes follow states of links, where the routing is one of tables or of the topology's own. Not a key of
-      // machine files
-      false;
-  std::vector<std::pair<NodeId, std::uint32_t>> disabled =
-      // node and port; packets that would take them take another way, or are discarded: disabled_ports.hpp. Not a key
-      // of machine files
-      {};
+  // Routes follow states of links, where the routing is one of tables or of the topology's own. Not a key of machine
+  // files.
+  bool follows = false;
+  // Node and port; packets that would take them take another way, or are discarded: disabled_ports.hpp. Not a key of
+  // machine files.
+  std::vector<std::pair<NodeId, std::uint32_t>> disabled = {};
   std::string arrangement = {};  // of a dragonfly's links between groups; "": absolute (dragonfly.cpp)
 };
 

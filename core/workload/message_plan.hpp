@@ -30,11 +30,9 @@ struct MessageConfig {
   Time warm_up, measure;  // of an open loop
   Time grain = Time::ns(1);  // flow level: FlowSimulator
   bool fluid = false;  // flow level: FluidSimulator instead
-  bool paced =
-      // packet level: senders keep to the rates of the flow level, each beginning at a random moment of its packet's
-      // time; a
-      false;
-  // burst of one round
+  // Packet level: senders keep to the rates of the flow level, each beginning at a random moment of its packet's time;
+  // a burst of one round.
+  bool paced = false;
   // Packet level: what messages go through, a name of nic_names(). Through others than ideal they are RDMA transfers.
   std::string nic = "ideal";
   NiConfig interface = {};  // what that costs; no key of its own

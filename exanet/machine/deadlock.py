@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from exanet.errors import InputError
 from exanet.machine.machine import Machine
@@ -38,14 +39,7 @@ def check(described: Machine, *, channels: int | None = None, progress: Callable
     """
     from exanet import _core
 
-    if channels is not None and not 1 <= channels <= 8:
-        raise InputError(f"--channels {channels}: give a number from 1 to 8")
-    try:
-        found = _core.check(topology_of(described.model), channels or 0, progress)
-    except ValueError as error:
-        raise InputError(str(error)) from None
-    cycle = [tuple(channel) for channel in found["cycle"]]
-    return Verdict(found["virtual_channels"], found["links"], found["pairs"], cycle, found["miniatures"])
+    return Verdict(**_proved(_core.check, topology_of(described.model), channels, progress))
 
 
 @dataclass(frozen=True)
@@ -70,10 +64,17 @@ def check_faults(failing: Machine, *, channels: int | None = None, progress: Cal
     """
     from exanet import _core
 
+    return FaultsVerdict(**_proved(_core.check_faults, failing.resolve(), channels, progress))
+
+
+def _proved(
+    prove: Callable[..., dict[str, Any]], subject: dict[str, Any], channels: int | None, progress: Callable[[float], None] | None
+) -> dict[str, Any]:
+    """The fields of a verdict."""
     if channels is not None and not 1 <= channels <= 8:
         raise InputError(f"--channels {channels}: give a number from 1 to 8")
     try:
-        found = _core.check_faults(failing.resolve(), channels or 0, progress)
+        found = prove(subject, channels or 0, progress)
     except ValueError as error:
         raise InputError(str(error)) from None
-    return FaultsVerdict(**{**found, "cycle": [tuple(channel) for channel in found["cycle"]]})
+    return {**found, "cycle": [tuple(channel) for channel in found["cycle"]]}

@@ -119,7 +119,7 @@ def over_time(samples: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float64]
 
 
 def _hottest_over_time(point: dict[str, Any], measure_ps: int) -> dict[str, Any] | None:
-    """Per mille of the most used links, over time; the hottest first. They are named by their place among the links."""
+    """Per mille of the hottest links, over time; the hottest first. They are named by their place among the links."""
     if "link_use" not in point:
         return None
     means, step = over_time(point["link_use"])

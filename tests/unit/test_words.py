@@ -67,11 +67,6 @@ def test_an_exception_has_a_reason_and_is_of_a_refused_word(words: Any) -> None:
         words.read_rules(PAGE.replace("| `told` | |", "| `said` | |"))
 
 
-def test_what_is_recorded_is_read_back(words: Any) -> None:
-    counts = words.Counter({("core", "in vain"): 2, (".", "told"): 1})
-    assert words.read_left(words.write_left(counts)) == counts
-
-
 def test_no_word_has_come_back() -> None:
     done = subprocess.run([sys.executable, ROOT / "tools" / "words.py"], capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stdout

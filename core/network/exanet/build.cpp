@@ -278,8 +278,8 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
     output.far_input = first_input_[far.node] + far.port * channels_;
     far_outputs_[o] = first_output_[far.node] + far.port;
     output.border = part_of(far.node) != part_of(node);
-    // the first control word goes out in cycle 0; it has been in the register since the reset, unless behind a Magic of
-    // its own
+    // The first control word goes out in cycle 0; it has been in the register since the reset, unless behind a Magic of
+    // its own.
     if (paced_) {
       const LinkTiming& line = links_[output.link_class];
       std::uint32_t phase = 0;

@@ -71,18 +71,16 @@ void check_gateware(const NiConfig& ni, const RouterConfig& router) {
 }
 
 void check_congestion_control(const NiConfig& ni, const RouterConfig& router) {
-  if (pacing_kind(ni.congestion_control).make != nullptr)
-    require(ni.transfers == NiConfig::Costs::kTimes, "ni.congestion_control",
-            "congestion_control is '" + ni.congestion_control +
-                "': transfers with 'transfers: gateware' have no rate control; say none");
   const PacingKind& pacing = pacing_kind(ni.congestion_control);
+  if (pacing.make == nullptr) return;
+  require(ni.transfers == NiConfig::Costs::kTimes, "ni.congestion_control",
+          "congestion_control is '" + ni.congestion_control +
+              "': transfers with 'transfers: gateware' have no rate control; say none");
   require_its_action(pacing, router.queue_action);
-  if (pacing.make != nullptr) {  // rejects its own constants
-    PacingSetup setup = pacing.samples.front();
-    setup.parameters = ni.pacing;
-    setup.round_trip = router.hpcc_round_trip;
-    pacing.make(setup, 0);
-  }
+  PacingSetup setup = pacing.samples.front();  // its maker rejects its own constants
+  setup.parameters = ni.pacing;
+  setup.round_trip = router.hpcc_round_trip;
+  pacing.make(setup, 0);
 }
 
 }  // namespace

@@ -157,6 +157,6 @@ function linksSection(data) {
   const rows = used.slice(0, 20).map((link) => [name(link), link[LINK.use] / 100, link[LINK.bytes], link[LINK.waited]]);
   const csv = csvButton("links", ["node", "port", "to_node", "link_class", "use_percent", "payload_bytes", "packets", "waited_ps"], () =>
     data.links.map((link) => [data.nodes[link[0]][0], link[2], data.nodes[link[1]][0], ...link.slice(3)]));
-  return section("The most used links", `Use is the share of the run in which the link carried words. Waiting is the time for which the heads of packets waited for the link. ${used.length} of ${data.links.length} links carried packets.`, bar([], [csv]),
+  return section("Hottest links", `Use is the share of the run in which the link carried words. Waiting is the time for which the heads of packets waited for the link. ${used.length} of ${data.links.length} links carried packets.`, bar([], [csv]),
     table([["link"], ["use", formatPercent], ["carried", formatBytes], ["waiting", formatTime]], rows, "use"));
 }

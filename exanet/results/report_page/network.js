@@ -48,7 +48,7 @@ function heatOverTime({ rows, names, step_us }, least, say, what) {
 
 function useOverTimeSection(used, drawing) {
   const names = used.links.map((i) => `${drawing.names[drawing.links[i][0]]} ${drawing.ports[i]}`);
-  return section("Use of the most used links over time", "Share of each part of the measured window in which the link carried words. The most used link is at the top.",
+  return section("Use of the hottest links over time", "Share of each part of the measured window in which the link carried words. The hottest link is at the top.",
     chartIn(Math.min(160 + 16 * names.length, 560), heatOverTime({ ...used, names }, 1, (v) => formatPercent(v / 1000), "use")));
 }
 

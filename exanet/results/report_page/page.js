@@ -18,7 +18,7 @@ function headline(data) {
     figure(`${summary.wait_percent.toFixed(1)} %`, "of rank time waiting", `computing ${summary.compute_percent.toFixed(1)} %`),
     ...(summary.after_last_call_percent >= 1 ? [figure(`${summary.after_last_call_percent.toFixed(1)} %`, "of rank time after the last MPI call", "computing until MPI_Finalize")] : []),
     figure(latency.count ? formatTime(latency.p50_ns * 1e3) : "–", "median latency", latency.count ? `messages; 99 % within ${formatTime(latency.p99_ns * 1e3)}` : ""),
-    figure(`${hottest.toFixed(1)} %`, "use of the most used link"),
+    figure(`${hottest.toFixed(1)} %`, "use of the hottest link"),
     ...(summary.energy.power_w === undefined ? [] : [figure(watts(summary.energy.power_w), "drawn by the network", joules(summary.energy.energy_j))]),
   ];
   const asked = summary.run;

@@ -24,7 +24,7 @@ function curvesIn(curves, column, scale, options) {
 function curveSection(curves) {
   const measures = {
     mean: ["Mean latency", AT.mean, 1e-3, { name: "mean latency (µs)", log: true }], p99: ["99 %", AT.p99, 1e-3, { name: "99 % latency (µs)", log: true }],
-    accepted: ["Accepted load", AT.accepted, 1, { name: "accepted load" }], hottest: ["Most used link", AT.hottest, 1, { name: "use of the most used link" }],
+    accepted: ["Accepted load", AT.accepted, 1, { name: "accepted load" }], hottest: ["Hottest link", AT.hottest, 1, { name: "use of the hottest link" }],
     fairness: ["Fairness", AT.fairness, 1, { name: "Jain's index" }],
   };
   const keys = element("div", { class: "bar" });
