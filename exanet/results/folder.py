@@ -274,6 +274,7 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
     hottest = links.filter(pl.col("packets") > 0).sort(["busy_ps", "node", "port"], descending=[True, False, False]).head(HOTTEST_LINKS)
     busiest = ("node_name", "port_name", "to_node_name", "use_percent", "packets", "payload_bytes", "busy_ps", "waited_ps")
     machine = meta.get("machine", {})
+    after = ranks.with_columns(after_ps=pl.col("virtual_ps") - pl.col("last_call_ps"))
     return {
         "format": FORMAT,
         "complete": bool(total["complete"]),
@@ -293,7 +294,7 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
         "compute_percent": _share(ranks, "compute_ps"),
         "wait_percent": _share(ranks, "wait_ps"),
         "library_percent": _share(ranks, "library_ps"),
-        "after_last_call_percent": _share(ranks.with_columns(after_ps=pl.col("virtual_ps") - pl.col("last_call_ps")), "after_ps"),
+        "after_last_call_percent": 0.0 if meta.get("mpi") == "none" else _share(after, "after_ps"),
         "clock_reads": int(ranks["clock_reads"].sum()),
         "clock_reads_percent": _share(ranks, "clock_reads_ps"),
         "packet_latency": latency_statistics(tables["latency"], "packet"),
