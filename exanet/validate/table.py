@@ -62,7 +62,8 @@ def show_list(rows: dict[str, Experiment], as_json: bool) -> None:
         return
     shown = terminal.table("id", "quantity", "source", "kind", "", "needs", left=6)
     for fact in facts:
-        shown.add_row(*(fact[key] for key in ("id", "quantity", "source", "kind")), "--long" if fact["long"] else "", ", ".join(fact["needs"]))
+        what = (fact["id"], fact["quantity"], fact["source"], fact["kind"])
+        shown.add_row(*what, "--long" if fact["long"] else "", ", ".join(fact["needs"]))
     terminal.console().print(shown)
     terminal.console().print(f"\n{len(facts)} rows. Measure some of them with --only, e.g. exanet validate --only {facts[0]['id']}.")
 
