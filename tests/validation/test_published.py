@@ -194,7 +194,9 @@ def test_a_terminated_validation_takes_its_run_with_it(tmp_path: Path) -> None:
 
 
 def test_the_list_has_every_row_and_measures_nothing() -> None:
-    done = subprocess.run([sys.executable, "-P", "-m", "exanet", "validate", "--list", "--json"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "exanet", "validate", "--list", "--json"], capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     assert [row["id"] for row in rows] == list(registry.experiments())
