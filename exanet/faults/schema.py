@@ -46,7 +46,7 @@ class Event(Strict):
     at: _Time = Field(description="Virtual time of the event.")
     down: Text | None = Field(
         default=None,
-        description="The node or link that goes down, by the names of docs/simulate.md, or random ones (links:3:1, nodes:1:1).",
+        description="The node or link that goes down, by the names of docs/topologies.md, or random ones (links:3:1, nodes:1:1).",
     )
     up: Text | None = Field(default=None, description="The node or link that comes up again, named in the same way.")
     lossy: Text | None = Field(

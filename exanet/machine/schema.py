@@ -94,7 +94,7 @@ class Topology(Strict):
 
     kind: Annotated[str, OneOf(tuple(LINK_KINDS))] = Field(
         description="qfdb-torus: fully meshed groups of four nodes in a 3-D torus whose links end at each group's first node; mesh, torus: "
-        "of any number of dimensions, each node a router; docs/simulate.md describes the others."
+        "of any number of dimensions, each node a router; docs/topologies.md describes the others."
     )
     shape: Shape = Field(
         description="Extent in each dimension: groups for a qfdb-torus, nodes for a mesh or torus; for a fat-tree the children of a switch "
@@ -119,7 +119,7 @@ class Topology(Strict):
     routing: Text | None = Field(
         default=None,
         description="A routing other than the topology's own: up-down, valiant, ugal-l, ugal-g, par, adaptive; random and spray for a fat "
-        "tree, graph, jellyfish, slim fly or a dragonfly with several links between groups, shortest for a graph (docs/simulate.md). "
+        "tree, graph, jellyfish, slim fly or a dragonfly with several links between groups, shortest for a graph (docs/topologies.md). "
         "ugal-l, ugal-g and par take a threshold in packets, e.g. ugal-l:8 (default 4). If it needs more virtual channels than the router "
         "has, the router gets them, and its FIFOs are divided among them.",
     )
@@ -138,7 +138,7 @@ class Topology(Strict):
     failed: list[Text] | None = Field(
         default=None,
         examples=["[links:2:1]"],
-        description="Nodes and links that have failed from the beginning: each by its name of docs/simulate.md (`(0,1,2)`, `(0,1,2) X+`), "
+        description="Nodes and links that have failed from the start: each by its name of docs/topologies.md (`(0,1,2)`, `(0,1,2) X+`), "
         "or a number of random ones with a seed (`links:3:1`, `nodes:1:1`). Routes avoid them.",
     )
 

@@ -20,7 +20,7 @@ name: {name}
 description: A fat tree of 64 endpoints
 
 topology:
-  kind: fat-tree          # or torus, mesh, dragonfly, hyperx, jellyfish, graph (from a file), ...: docs/simulate.md
+  kind: fat-tree          # or torus, mesh, dragonfly, hyperx, jellyfish, graph (from a file), ...: docs/topologies.md
   shape: [4, 4, 4]        # its meaning depends on the kind: here the children of a switch by level, endpoints first
   # routing: adaptive     # instead of the topology's own routing: valiant, ugal-l, par, adaptive, up-down
   # rails: 2              # links of each endpoint; each leads into a separate plane of switches
