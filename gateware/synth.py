@@ -59,8 +59,8 @@ class Target:
 
 SHAPE = {"InterPorts": 2, "IntraPorts": 3, "Dimensions": 3}
 TARGETS = {
-    "router": Target("exanet_router", SHAPE, {"lut": 9599, "ff": 7649, "bram36": 0}, {"lut": 12400, "bram36": 61}),
-    "link": Target("exanet_link", {}, {"lut": 2626.5, "ff": 2427}, {"lut": 2770}),
+    "router": Target("exanet_router", SHAPE, {"lut": 9599, "ff": 7649, "bram36": 0}, {"bram36": 89}),
+    "link": Target("exanet_link", {}, {"lut": 2626.5, "ff": 2427}),
     "link-wide": Target("exanet_link", {"LineBits": 128}, {}),
     "phy": Target("exanet_phy", {}, {}),
     "phy-lanes": Target("exanet_phy", {"LineBits": 128, "Lanes": 4}, {}),
@@ -83,7 +83,7 @@ TARGETS = {
     "registers": Target("node_registers", {}, {"lut": 2468, "ff": 6451}),
     "link-registers": Target("node_registers_link", {}, {}),
     "lofamo": Target("node_lofamo", {}, {}),
-    "ip": Target("exanet_ip", SHAPE, {"lut": 17287, "ff": 18954, "bram36": 116.5}, {"lut": 19500}),
+    "ip": Target("exanet_ip", SHAPE, {"lut": 17287, "ff": 18954, "bram36": 116.5}),
 }
 PARTS = {"router": 1, "link": 2, "registers": 1, "link-registers": 2, "lofamo": 1}
 
