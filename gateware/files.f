@@ -5,6 +5,7 @@ gateware/common/rtl/exanet_stream_check.sv
 gateware/common/rtl/exanet_axil_check.sv
 gateware/common/rtl/exanet_fifo.sv
 gateware/common/rtl/exanet_fifo_block.sv
+gateware/common/rtl/exanet_fifo_bypass.sv
 gateware/common/rtl/exanet_sync.sv
 gateware/common/rtl/exanet_reset_sync.sv
 gateware/common/rtl/exanet_fifo_async.sv

@@ -186,6 +186,7 @@ PROOFS = [
     Proof("registers-cover", "node/formal/registers_formal.sv", engine="smtbmc z3", depth=12, mode="cover"),
     Proof("fifo", "common/formal/fifo_formal.sv"),
     Proof("fifo-block", "common/formal/fifo_formal.sv", {"Block": 1}),
+    Proof("fifo-bypass", "common/formal/fifo_formal.sv", {"Bypass": 1}),
     Proof("fifo-cover", "common/formal/fifo_formal.sv", {"Block": 1}, engine="smtbmc z3", depth=16, mode="cover"),
     Proof("fifo-async", "common/formal/fifo_async_formal.sv", engine="smtbmc z3", depth=4, clocks=True),
     Proof("fifo-async-cover", "common/formal/fifo_async_formal.sv", engine="smtbmc z3", depth=24, mode="cover", clocks=True),
@@ -241,6 +242,13 @@ MUTATIONS = [
     Mutation("fifo", "common/rtl/exanet_fifo.sv", "if (read_i) read_q <=", "if (read_i && !write_i) read_q <="),
     Mutation("fifo-block", "common/rtl/exanet_fifo_block.sv", "(!valid_o || read_i)", "!valid_o"),
     Mutation("fifo-block", "common/rtl/exanet_fifo_block.sv", "(valid_o && !read_i)", "valid_o"),
+    Mutation(
+        "fifo-bypass",
+        "common/rtl/exanet_fifo_bypass.sv",
+        "bypass_q <= write_i && write_q == read_d",
+        "bypass_q <= write_i && write_q == read_q",
+    ),
+    Mutation("fifo-bypass", "common/rtl/exanet_fifo_bypass.sv", "more_o = write_q != next", "more_o = write_q != read_q"),
     Mutation(
         "fifo-async", "common/rtl/exanet_fifo_async.sv", "write_gray_q <= write_next ^ (write_next >> 1)", "write_gray_q <= write_next"
     ),
@@ -300,6 +308,7 @@ MUTATIONS = [
     Mutation("input-multicast", "router/rtl/router_input.sv", "assign served = served_q | grant_q", "assign served = grant_q"),
     Mutation("input-multicast", "router/rtl/router_input.sv", ".read_i(head_read && final_d)", ".read_i(head_read)"),
     Mutation("input-multicast", "common/rtl/exanet_fifo_block.sv", "read_q  <= first_q", "read_q  <= read_q"),
+    Mutation("input-multicast", "router/rtl/router_input.sv", ".back_i(foot_read && !final_q)", ".back_i(1'b0)"),
     Mutation("output", "router/rtl/router_output.sv", "passed_q == 4'(MostPassed) ?", "1'b0 ?", {"MostPassed": 2}),
     Mutation("output", "router/rtl/router_output.sv", "if (idle_q && slot_q)", "if (slot_q)"),
     Mutation("output", "router/rtl/router_output.sv", "(idle_q || ends_i[class_q][select_q])", "1'b1"),
@@ -322,6 +331,7 @@ MUTATIONS = [
     Mutation("input", "router/rtl/router_input.sv", " || (state_q == Footer && !last_q)", ""),
     Mutation("input", "router/rtl/router_input.sv", "if (left_q == 6'd1)", "if (left_q <= 6'd2)"),
     Mutation("input", "router/rtl/router_input.sv", "state_q == Payload && data_valid", "state_q == Payload"),
+    Mutation("input", "router/rtl/router_input.sv", "state_q == Header ? end_more : end_valid", "end_valid"),
     Mutation("input", "router/rtl/router_input.sv", "footer_next && (foot_valid || (write_i && flit_i.tail))", "footer_next"),
     Mutation("input", "router/rtl/router_input.sv", "turn_q ? !(granted_i || discard) : ends_o", "turn_q || ends_o"),
     Mutation("input", "router/rtl/router_input.sv", "'{words: 12'(words_q), headers: 8'd1}", "'{words: 12'(left_q), headers: 8'd1}"),
