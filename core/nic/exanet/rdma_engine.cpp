@@ -181,7 +181,11 @@ void RdmaEngine::inject(NodeId node_id, Time now) {
     took(node_id, t, packet, now);
     if (t.sent == t.bytes) {
       if (is_multicast(t.dst)) context_.events.schedule(now, on_sent_, 0, t.user);
-      if (leave(node, node.turn)) continue;
+      if (leave(node, node.turn)) {
+        if (paced_ && !is_multicast(packet.dst)) [[unlikely]]
+          paced_->ended(node_id, packet.dst, now);
+        continue;
+      }
     }
     ++node.turn;
   }
