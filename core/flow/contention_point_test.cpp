@@ -110,10 +110,12 @@ TEST_CASE("contention point: a share is what flows bound elsewhere leave, divide
   pass(30'000, Time::us(101)), pass(90'000, Time::us(102)), pass(90'000, Time::us(103));
   pass(30'000, Time::us(104), true), pass(90'000, Time::us(105), true);
   CHECK(point.share(Time::us(121)) == 90'000);  // two have ended
-  FlowRatePacket late{90'000, FlowRatePacket::kMost, false, false, true};  // of the period before
-  pass(90'000, Time::us(121)), point.pass(late, Time::us(122));
+  // Of the period before: one that comes late counts, one that ends a flow does not.
+  FlowRatePacket late{90'000, FlowRatePacket::kMost, false, false, true};
+  FlowRatePacket ended{90'000, FlowRatePacket::kMost, false, true, true};
+  pass(90'000, Time::us(121)), point.pass(late, Time::us(122)), point.pass(ended, Time::us(123));
   CHECK(late.explicit_rate == 90'000);
-  CHECK(point.share(Time::us(141)) == 90'000);
+  CHECK(point.share(Time::us(141)) == 45'000);
 }
 
 TEST_CASE("contention point: who has not looked for long sees what who looked at each pulse does") {

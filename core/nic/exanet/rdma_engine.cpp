@@ -273,7 +273,7 @@ void RdmaEngine::give_up(std::uint32_t id, Status why) {
   t.bytes = t.sent;
   for (std::size_t i = 0; i < node.channels.size(); ++i) {
     if (node.channels[i].dst != t.dst) continue;
-    leave(node, i);
+    if (leave(node, i) && paced_) paced_->ended(t.src, t.dst, context_.events.now());
     break;
   }
   port_.request(t.src, context_.events.now());

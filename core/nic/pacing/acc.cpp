@@ -11,7 +11,8 @@
 // first FRP; with `frp-init-end` (ours) a flow that has nothing left to send takes its FRP of the period back.
 // `acc_rise`, Wait-to-rise: a rate grows by increments that double with each answer.
 //
-// Limits: a flow is all that goes from one interface to another. A flow that asks for nothing in a period has ended.
+// Limits: a flow is all that goes from one interface to another. One that has nothing left to send ends with the
+// next period.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -35,9 +36,8 @@ class Acc final : public Pacing {
         port_(setup.payload_bits_per_second, setup.acc_margin_percent, setup.acc_clock) {}
 
   Allowance allowance(NodeId peer, Time now) override {
-    const auto [found, first] = flows_.try_emplace(peer, Flow{AccRate(flow_setup_), now});
+    const auto [found, first] = flows_.try_emplace(peer, Flow{AccRate(flow_setup_)});
     Flow& flow = found->second;
-    flow.asked = now;
     if (pulse_ == Time::never()) pulse_ = next_pulse(now);
     if (first || flow.ended) {
       flow.ended = false;
@@ -50,9 +50,10 @@ class Acc final : public Pacing {
 
   void ended(NodeId peer, Time now) override {
     const auto found = flows_.find(peer);
-    if (found == flows_.end() || messages_ != PacingParameters::AccMessages::kBeginsAndEnds) return;
+    if (found == flows_.end()) return;
     Flow& flow = found->second;
     flow.ended = true;
+    if (messages_ != PacingParameters::AccMessages::kBeginsAndEnds) return;
     if (!flow.counted || flow.counted->first != start(now)) return;
     FlowRatePacket packet = flow.counted->second;
     packet.ends = true;
@@ -82,7 +83,6 @@ class Acc final : public Pacing {
  private:
   struct Flow {
     AccRate rate;
-    Time asked;  // last
     bool fresh = true, ended = false;  // no FRP has been; has nothing to send
     std::optional<std::pair<Time, FlowRatePacket>> counted = {};  // the last FRP, and its period's start
   };
@@ -117,7 +117,7 @@ class Acc final : public Pacing {
   }
 
   void pulse(Time now) {
-    std::erase_if(flows_, [&](const auto& f) { return f.second.ended || f.second.asked + clock_.period < now; });
+    std::erase_if(flows_, [&](const auto& f) { return f.second.ended; });
     for (auto& [peer, flow] : flows_) ask(peer, flow, now);
     pulse_ = flows_.empty() ? Time::never() : next_pulse(now);
   }

@@ -8,8 +8,8 @@
 // their flow-rate packets (FRPs) as late. Rates are whole steps of one grid.
 //
 // An FRP goes through one register, in which its explicit rate is lowered to the share. It is classified on the way
-// in, and counted in the cycle behind that. An FRP of another period than the point's (`odd_i`) is lowered and not
-// counted; one that ends a flow (`ends_i`) takes back what the flow's FRP of the same period has added.
+// in, and counted in the cycle behind that. One that ends a flow (`ends_i`) takes back what the flow's FRP of the same period has
+// added, and nothing if a pulse has come in between (`odd_i`).
 //
 // Limits: `capacity_i` stays as it is from reset on. A pulse during an evaluation begins a new one; the share of the
 // one before is lost. Counts and the sum end at their largest values.
@@ -58,7 +58,7 @@ module acc_point #(
     end else begin
       loaded_q    <= 1'b1;
       odd_q       <= odd_q ^ pulse_i;
-      counts_q    <= accept && odd_i == (odd_q ^ pulse_i);
+      counts_q    <= accept && (!ends_i || odd_i == (odd_q ^ pulse_i));
       frp_valid_o <= accept || (frp_valid_o && !frp_ready_i);
     end
   end
