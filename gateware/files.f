@@ -20,6 +20,8 @@ gateware/router/rtl/exanet_router.sv
 gateware/link/rtl/link_tx.sv
 gateware/link/rtl/link_rx.sv
 gateware/link/rtl/exanet_link.sv
+gateware/congestion/rtl/acc_point.sv
+gateware/congestion/rtl/acc_limiter.sv
 gateware/ni/rtl/ni_pkg.sv
 gateware/ni/rtl/ni_buffer.sv
 gateware/ni/rtl/ni_inject.sv

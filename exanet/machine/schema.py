@@ -454,6 +454,16 @@ class NetworkInterface(Strict):
         description="ACC: rate of a new flow until the first valid answer. full-speed: the port's rate, the default (RED-SEA). feedback: "
         "one packet in each period, RED-SEA's Wait-for-feedback.",
     )
+    acc_messages: Annotated[str, _choice("ni.acc_messages")] | None = Field(
+        default=None,
+        description="ACC: when a flow sends flow-rate packets. frp-only: with each period. frp-init: also when it begins, the default "
+        "(RED-SEA). frp-init-end: also when it has nothing left to send.",
+    )
+    acc_rise: Percent | None = Field(
+        default=None,
+        description="ACC: RED-SEA's Wait-to-rise. First increment of a rate that may grow, as a share of the port's rate; it doubles with "
+        "each answer that allows more. Default: 0 %, a rate grows at once.",
+    )
     rail_policy: Annotated[str, _names("rail_policies")] | None = Field(
         default=None,
         description=f"With several rails: which rail a message or transfer takes. {_helps('rail_policies')}. Default: pair.",

@@ -260,7 +260,7 @@ void ExanetNic::set_pacing(const NicSetup& setup) {
        .parameters = setup.config.pacing,
        .payload_bits_per_second = std::uint64_t{largest} * 8'000'000'000'000 / static_cast<std::uint64_t>(entry.ps()),
        .round_trip = router.hpcc_round_trip,
-       .acc_period = router.acc_period,
+       .acc_clock = acc_clock(router),
        .acc_margin_percent = static_cast<std::uint32_t>(router.acc_margin_percent)});
 }
 

@@ -27,17 +27,24 @@ PacedFlows::PacedFlows(const PacingKind& kind, const PacingSetup& setup, std::si
 Time PacedFlows::may_send(NodeId id, NodeId peer, std::uint32_t bytes, Time now) {
   Node& node = nodes_[id];
   const Allowance allowed = node.pacing->allowance(peer, now);
-  const Flow& flow = node.flows[peer];
+  Flow& flow = node.flows[peer];
+  if (allowed.acts_at_once) flow.limiter.set_rate(allowed.bits_per_second, now.ps());
   if (allowed.bits_per_second == 0) return Time::never();
   if (flow.unacknowledged + bytes > std::max(allowed.window_bytes, block_bytes_)) return Time::never();
-  return max(now, flow.next);
+  if (!allowed.acts_at_once) return max(now, flow.next);
+  const std::optional<std::int64_t> next = flow.limiter.next(now.ps());
+  return next ? Time::ps(*next) : Time::never();
 }
 
 void PacedFlows::sent(NodeId id, NodeId peer, std::uint32_t bytes, Time now) {
   Node& node = nodes_[id];
   Flow& flow = node.flows[peer];
   flow.unacknowledged += bytes;
-  flow.next = now + time_of(bytes, node.pacing->allowance(peer, now).bits_per_second);
+  const Allowance allowed = node.pacing->allowance(peer, now);
+  if (allowed.acts_at_once)
+    flow.limiter.sent(std::uint64_t{bytes} * 8 * kPsPerSecond, now.ps());
+  else
+    flow.next = now + time_of(bytes, allowed.bits_per_second);
   node.pacing->sent(peer, bytes, now);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/nic/pacing/pacing.hpp"
+#include "core/nic/pacing/rate_limiter.hpp"
 
 namespace exanet {
 
@@ -22,6 +23,7 @@ class PacedFlows {
   Time may_send(NodeId node, NodeId peer, std::uint32_t bytes, Time now);
   void sent(NodeId node, NodeId peer, std::uint32_t bytes, Time now);
   void acknowledged(NodeId node, NodeId peer, const Feedback& feedback, Time now);
+  void ended(NodeId node, NodeId peer, Time now) { nodes_[node].pacing->ended(peer, now); }
   void arrived(const Packet& packet, Time now) { nodes_[packet.dst].pacing->arrived(packet.src, packet, now); }
   std::optional<ControlPacket> control(NodeId node, Time now) { return nodes_[node].pacing->control(now); }
   void heard(NodeId node, const ControlPacket& packet, Time now) { nodes_[node].pacing->heard(packet, now); }
@@ -31,6 +33,7 @@ class PacedFlows {
   struct Flow {
     std::uint64_t unacknowledged = 0;  // bytes
     Time next;  // its rate lets no packet go before
+    RateLimiter limiter = {};  // the same where changes of the rate act at once
   };
   struct Node {
     std::unique_ptr<Pacing> pacing;

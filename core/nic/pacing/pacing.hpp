@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "core/network/network.hpp"
+#include "core/network/queue_actions/contention_point.hpp"
 #include "core/nic/pacing/parameters.hpp"
 #include "core/topology/topology.hpp"
 #include "core/units/time.hpp"
@@ -39,6 +40,7 @@ struct Allowance {
   static constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
   std::uint64_t window_bytes = kUnlimited;  // sent and not acknowledged
   std::uint64_t bits_per_second = kUnlimited;
+  bool acts_at_once = false;  // a change of the rate acts within the gap that runs, else behind the next packet
 };
 
 // Of the packets of a transfer that an acknowledgement covers.
@@ -60,6 +62,7 @@ class Pacing {
   virtual ~Pacing() = default;
   virtual Allowance allowance(NodeId peer, Time now) = 0;
   virtual void sent(NodeId /*peer*/, std::uint32_t /*bytes*/, Time /*now*/) {}
+  virtual void ended(NodeId /*peer*/, Time /*now*/) {}  // nothing that is known of is left to send
   virtual void acknowledged(NodeId /*peer*/, const Feedback&, Time /*now*/) {}
   virtual void arrived(NodeId /*peer*/, const Packet&, Time /*now*/) {}  // data, at their receiver
   virtual std::optional<ControlPacket> control(Time /*now*/) { return std::nullopt; }
@@ -76,7 +79,7 @@ struct PacingSetup {
   // Of routers and interfaces alike.
   std::uint64_t payload_bits_per_second = bits_per_second;  // that the router takes, in packets of the largest payload
   Time round_trip = Time::us(13);  // RouterConfig::hpcc_round_trip
-  Time acc_period = Time::us(20);
+  ContentionPoint::Clock acc_clock = {Time::us(20), Time::ps(6400) * FairShare::kEvaluationCycles};
   std::uint32_t acc_margin_percent = 1;
 };
 
