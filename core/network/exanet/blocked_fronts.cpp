@@ -8,7 +8,7 @@
 // front that decides, or by a packet that comes. Then it decides at the first multiple at which it sees the change, so
 // that results are those of fronts that never sleep. A front that found no space does not care for what is queued.
 //
-// Limits: ports are told apart modulo 64. While a packet is on its way to a FIFO, and the topology's own route takes it
+// Limits: ports are distinguished modulo 64. While a packet is on its way to a FIFO, and the topology's own route takes it
 // to a port, fronts that saw that port's queue decide at every multiple.
 #include "core/network/exanet/state.hpp"
 
@@ -41,7 +41,7 @@ void Part::unblock(std::uint32_t input_index) {
   if (front.next != kNone) blocked_[front.next].before = front.before;
 }
 
-// The front is not granted in the instant of its decision. From now on what changes schedules the next one.
+// The front is not granted when it has decided. From now on what changes schedules the next one.
 void Part::settle_blocked(std::uint32_t input_index) {
   Blocked& front = blocked_[input_index];
   front.settled = true;
