@@ -136,6 +136,9 @@ Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t p
       numberings_(net.numberings_.data()),
       decisions_(net.decisions_.data()),
       decision_lists_(net.decision_lists_.data()),
+      blocked_(net.blocked_.data()),
+      blocked_lists_(net.blocked_lists_.data()),
+      coming_(net.coming_.data()),
       down_(net.down_),
       intra_ports_(net.intra_ports_),
       rail_ports_(plain_ ? net.rail_ports_ : 0),
@@ -216,6 +219,11 @@ void State::build_ports(const NetworkConfig& config) {
     decisions_.resize(inputs_.size());
     decision_lists_.resize(nodes);
     behind_.resize(inputs_.size());
+    if (topology_.routing()->may_reroute()) {
+      blocked_.resize(inputs_.size());
+      blocked_lists_.resize(nodes, kNone);
+      coming_.resize(outputs);
+    }
   }
   if (most > mask_words_ * 64) {
     mask_words_ = (most + 63) / 64;
@@ -345,9 +353,10 @@ void ExanetNetwork::finish(std::size_t part, Time now) { state_->parts_[part]->f
 
 std::uint64_t ExanetNetwork::memory_bytes() const {
   const State& s = *state_;
-  std::uint64_t sum = capacity_bytes(s.part_of_, s.first_output_, s.first_input_, s.outputs_, s.stats_, s.far_outputs_,
-                                     s.pools_, s.inputs_, s.injection_ports_, s.numberings_, s.wide_, s.decisions_,
-                                     s.decision_lists_, s.behind_, s.behind_words_);
+  std::uint64_t sum =
+      capacity_bytes(s.part_of_, s.first_output_, s.first_input_, s.outputs_, s.stats_, s.far_outputs_, s.pools_,
+                     s.inputs_, s.injection_ports_, s.numberings_, s.wide_, s.decisions_, s.decision_lists_, s.blocked_,
+                     s.blocked_lists_, s.coming_, s.behind_, s.behind_words_);
   for (const auto& part : s.parts_) {
     sum += capacity_bytes(part->packets_, part->returns_);
     part->mail_.each([&](const Mail& mail) { sum += capacity_bytes(mail.arrivals, mail.credits); });

@@ -21,6 +21,7 @@ void Part::set_output(Time now, std::uint32_t output_index, bool up) {
   Output& output = outputs_[output_index];
   if (up == (output.link_class < down_)) return;
   send_credits(now, output);  // those that would be settled later, as of now
+  if (may_reroute_) links_change(inputs_[output.first_input].node, now);
   output.link_class = static_cast<std::uint8_t>(output.link_class + (up ? -down_ : down_));
   if (up)
     output.wire_free = max(output.wire_free, now);
@@ -33,6 +34,7 @@ void Part::set_output(Time now, std::uint32_t output_index, bool up) {
 
 // Of the buffers behind a link: what has not come whole.
 void Part::lose_on_line(Time now, std::uint32_t far_input) {
+  if (may_reroute_) links_change(inputs_[far_input].node, now);
   for (std::uint32_t i = 0; i < channels_ * (priority_offset_ == 0 ? 1 : 2); ++i) {
     Input& input = inputs_[far_input + i % channels_ + i / channels_ * priority_offset_];
     std::uint32_t before = kNone, index = input.front;
@@ -60,6 +62,7 @@ void Part::lose_on_line(Time now, std::uint32_t far_input) {
 void Part::withdraw(Input& input) {
   if (input.output < kDiscard) forget(outputs_[input.output], input.output, input);
   if (adaptive_) cancel_decision(static_cast<std::uint32_t>(&input - inputs_));
+  if (may_reroute_) unblock(static_cast<std::uint32_t>(&input - inputs_));
   input.front = input.output = kNone;
   input.due = false;
 }
@@ -70,7 +73,7 @@ void Part::lose_front(Time now, Output& output, std::uint32_t output_index, std:
   const Time left = max(now + router_.cycle * router_.packet_words(input.front_words), packets_[input.front].tail_in);
   output.free_at = left + router_.output_gap;
   forget(output, output_index, input);
-  if (may_reroute_) cancel_decision(input_index);
+  if (may_reroute_) unblock(input_index);
   input.due = false;
   ++lost_;
   read_out(input, left, why);
