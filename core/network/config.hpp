@@ -141,10 +141,20 @@ struct NetworkConfig {
   bool priority = false;  // packets of priority 1 may come: there are queues for them
   bool rails_by_port = false;  // a packet takes the rail of the port that it enters by, in place of that of its pair
   bool links_fail = false;  // in the run, by Network::set_link(); not a key of machine files
+  bool impairs = false;  // in the run, by FaultTarget::set_impairment(); the same
+  // Behind the kinds of links of the machine stand as many for each rate of slow links (FaultTarget::set_rate).
+  std::size_t slow_rates = 0;
   std::uint64_t seed = 1;  // of what routers draw: marks; not a key of machine files
   bool notes = false;  // interfaces make use of what packets carry of congestion: Packet::notes, and the stamp
   std::optional<SwitchConfig> input_queued;  // the routers are input-queued switches in place of ExaNet routers
+
+  std::size_t link_kinds() const { return links.size() / (slow_rates + 1); }  // of the machine
 };
+
+// The kind of a link of this kind, at whatever rate, at rate `rate` (FaultTarget::set_rate).
+constexpr std::uint8_t kind_at_rate(std::uint8_t kind, std::uint32_t rate, std::size_t kinds) {
+  return static_cast<std::uint8_t>(kind % kinds + rate * kinds);
+}
 
 template <typename V>
 void visit(NetworkConfig& c, V&& v) {

@@ -89,8 +89,7 @@ struct ClosedLoop::State final : TransportListener {
     step_event = queue.add_handler(
         [](void* self, Time now, std::uint32_t rank, std::uint64_t) { static_cast<State*>(self)->go_on(rank, now); },
         this);
-    NetworkConfig network = with_priority(network_config, c.jobs);
-    network.links_fail = network.links_fail || !c.faults.empty();
+    const NetworkConfig network = failing(with_priority(network_config, c.jobs), c.faults);
     const NicKind& nic = nic_kind(c.nic);
     transport = transport_of(c, nic)({queue, *topology, network, c.interface, nic, c.packet_bytes, endpoint_of, *this});
     if (!c.faults.empty()) faults.emplace(transport->links(), *topology, c.faults, c.reaction).run_on(queue);

@@ -34,6 +34,9 @@ events:
   #   lossy: "{link}"
   #   bit_errors: 1e-9       # or lost_packets: 0.001, the share of packets
   #   for: 1 ms
+  # - at: 4 ms               # a link loses half of its lanes
+  #   slow: "{link}"
+  #   rate: 0.5
   # - at: 5 ms               # random links fail: their number, and a seed
   #   down: links:2:1
 

@@ -179,7 +179,12 @@ def show_jobs(what: str, figures: dict[str, Any], rows: list[dict[str, Any]], di
 def _lost(figures: dict[str, Any]) -> str:
     """Of a simulation with --faults."""
     again = f", {count_text(figures['retransmitted_packets'])} sent again" if "retransmitted_packets" in figures else ""
-    return f"Faults: {count_text(figures['lost_packets'])} packets lost{again}; what failed when is in faults.parquet"
+    text = f"Faults: {count_text(figures['lost_packets'])} packets lost{again}; what failed when is in faults.parquet"
+    if (least := figures.get("least_throughput_percent")) is None:
+        return text
+    took = figures["recovery_ns"]
+    known = "not recovered by the end" if took is None else "no lasting dip" if took == 0 else f"recovered after {time_text(took * 1e3)}"
+    return f"{text}; throughput fell to {least:.0f} %, {known} (intervals.parquet)"
 
 
 def _walks(figures: dict[str, Any]) -> str:

@@ -157,14 +157,17 @@ void Part::grant(Time now, NodeId node, std::uint32_t output, const Choice& choi
   const Time left = max(now + net_.timing_.on_crossbar(entry.words), entry.tail_in);
   charge(first + output, choice.priority_class, entry.words);
   net_.in_free_[port] = left;
-  if (net_.ports_[first + output].link_class == kIntraTile) {
+  if (is_silenced(net_, node, port, first + output)) [[unlikely]] {
+    net_.out_free_[first + output] = left;
+    lose(entry.packet, Status::kNodeDown);
+  } else if (net_.ports_[first + output].link_class == kIntraTile) {
     net_.out_free_[first + output] = left;
     events_.schedule(left, deliver_event_, entry.packet);
   } else if (!net_.cuts_.empty() &&
              net_.cuts_[first + output].swallows(first + output, entry.words * (8u << net_.timing_.router.word_shift)))
       [[unlikely]] {
     net_.out_free_[first + output] = left;
-    lose(entry.packet);
+    lose(entry.packet, Status::kLinkDown);
   } else {
     entry.vc = emptiest_channel(first + output, choice.priority_class, entry.vc);
     cross_link(now, first + output, choice.priority_class, entry, left);
@@ -291,13 +294,13 @@ void Part::offer_credits(Time now, std::uint32_t port) {
 
 void Part::deliver(Time now, std::uint32_t packet_index) {
   --in_flight_;
-  lost_ += packets_[packet_index].packet.marked;
+  lost_ += packets_[packet_index].packet.marked != 0;
   deliver_packet(sink_, packets_, packet_index, now);
 }
 
-// The packet has been granted an output whose link is down.
-void Part::lose(std::uint32_t packet_index) {
-  packets_[packet_index].packet.marked = 1;
+// The packet has been granted an output whose link is down, or loses it, or an interface that has stopped.
+void Part::lose(std::uint32_t packet_index, Status why) {
+  packets_[packet_index].packet.marked = static_cast<std::uint8_t>(why);
   deliver(events_.now(), packet_index);
 }
 

@@ -163,7 +163,7 @@ struct Part {
   void reclaim(CreditPool& pool, Time now);
   void offer_credits(Time now, std::uint32_t port);
   void deliver(Time now, std::uint32_t packet);
-  [[gnu::cold, gnu::noinline]] void lose(std::uint32_t packet);
+  [[gnu::cold, gnu::noinline]] void lose(std::uint32_t packet, Status why);
   void set_output(Time now, std::uint32_t port, bool up);
   void mark_on_line(Time now, std::uint32_t port);
   Queue& queue_of(NodeId node, std::uint32_t port, std::uint8_t lane, std::uint32_t output);

@@ -106,6 +106,8 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
   for (const RouterTiming& far : {router_, endpoint})
     for (const LinkConfig& link : config.links) links_.emplace_back(link, config.router, far);
   links_fail_ = config.links_fail;
+  link_kinds_ = config.link_kinds();
+  kinds_and_rates_ = config.links.size();
   down_ = static_cast<std::uint8_t>(links_.size());
   EXANET_CHECK(links_.size() < kIntraTile / 2, "more kinds of links than there are numbers", 0, links_.size(),
                kIntraTile);
@@ -347,6 +349,23 @@ void ExanetNetwork::set_loss(PortRef link, const LinkLoss& loss, Time now) {
   EXANET_CHECK(s.outputs_[index].far_input != kNone, "no link at this port", now.ps(), link.node, link.port);
   s.lossy_.resize(s.outputs_.size());
   for (const std::uint32_t output : {index, far}) s.lossy_[output].loss = loss;
+}
+
+void ExanetNetwork::set_rate(PortRef link, std::uint32_t rate, Time now) {
+  State& s = *state_;
+  EXANET_CHECK(s.links_fail_, "a link changes its rate where none was to", now.ps(), link.node, link.port);
+  collect_all();
+  const std::uint32_t index = s.first_port(link.node) + link.port, far = s.far_outputs_[index];
+  EXANET_CHECK(s.outputs_[index].far_input != kNone, "no link at this port", now.ps(), link.node, link.port);
+  for (const std::uint32_t output : {index, far})
+    s.parts_[s.part_of(s.inputs_[s.outputs_[output].first_input].node)]->set_rate(now, output, rate);
+}
+
+void ExanetNetwork::set_interface(NodeId endpoint, bool up, Time now) {
+  State& s = *state_;
+  EXANET_CHECK(s.links_fail_ && endpoint < s.endpoints_, "an interface fails where none was to", now.ps(), endpoint, 0);
+  s.silent_.resize(s.endpoints_);
+  s.silent_[endpoint] = !up;
 }
 
 void ExanetNetwork::finish(std::size_t part, Time now) { state_->parts_[part]->finish(now); }

@@ -335,6 +335,8 @@ void Part::grant(Time now, Output& output, std::uint32_t output_index, std::uint
     if (net_.lossy_[output_index].loses(output_index,
                                         router_.packet_words(input.front_words) * (8u << router_.word_shift)))
       return lose_front(now, output, output_index, input_index, Status::kLost);
+  if (!net_.silent_.empty() && is_silenced(output, input)) [[unlikely]]
+    return lose_front(now, output, output_index, input_index, Status::kNodeDown);
   if (input.multicast) return grant_copy(now, output, output_index, input_index);
   const std::uint32_t index = input.front, words = input.front_words;
   PacketInFlight& packet = packets_[index];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links that go down and come up again while packets are on their way.
+// Links that go down, come up again or change their rate while packets are on their way, and interfaces that stop.
 //
 // Problem: a packet's passage over a link is settled when it is granted, and it stands in the next buffer's list from
 // then on, so a link that goes down has to take packets back. Model: a link that is down is one of a class of its own
@@ -30,6 +30,26 @@ void Part::set_output(Time now, std::uint32_t output_index, bool up) {
   for (std::uint32_t vc = 0; vc < channels_; ++vc)
     if (CreditPool& pool = pools_[output_index * channels_ + vc]; pool.starved()) pool.last = kNone;
   if ((output.waiting[0] | output.waiting[1]) != 0) wake(output, output_index, max(now, output.free_at));
+}
+
+// Credits that are pending go as of now at the rate that was; what follows has the new one.
+void Part::set_rate(Time now, std::uint32_t output_index, std::uint32_t rate) {
+  Output& output = outputs_[output_index];
+  const std::size_t each = net_.kinds_and_rates_, group = output.link_class / each * each;
+  const auto changed = static_cast<std::uint8_t>(
+      group + kind_at_rate(static_cast<std::uint8_t>(output.link_class - group), rate, net_.link_kinds_));
+  if (changed == output.link_class) return;
+  send_credits(now, output);
+  output.link_class = changed;
+  for (std::uint32_t vc = 0; vc < channels_; ++vc)
+    if (CreditPool& pool = pools_[output_index * channels_ + vc]; pool.starved()) pool.last = kNone;
+  if ((output.waiting[0] | output.waiting[1]) != 0) wake(output, output_index, max(now, output.free_at));
+}
+
+// Whether a packet goes to the interface of its node, or comes from it, and that has stopped.
+bool Part::is_silenced(const Output& output, const Input& input) const {
+  const bool interface = output.link_class == kIntraTile || input.link_class == kIntraTile;
+  return interface && input.node < net_.endpoints_ && net_.silent_[input.node];
 }
 
 // Of the buffers behind a link: what has not come whole.

@@ -297,6 +297,8 @@ struct State {
   std::vector<std::uint64_t> wide_;
   std::vector<Slots> slots_;  // of the outputs; empty where they never run out
   LineFaults faults_;
+  std::size_t link_kinds_ = 0, kinds_and_rates_ = 0;  // of the machine; with those at the rates of slow links
+  std::vector<bool> silent_;  // endpoints whose interface has stopped; empty while none has
   std::vector<LossyLink> lossy_;  // of the outputs; empty while no link has lost single packets
   std::vector<FarEnd> far_ends_;  // of the outputs; empty without faults
   std::vector<std::uint64_t> discarded_;  // packets without a route, by node
@@ -370,6 +372,8 @@ struct Part {
   [[gnu::cold, gnu::noinline]] void discard(Time now, std::uint32_t input_index);
   // links_down.cpp
   [[gnu::cold, gnu::noinline]] void set_output(Time now, std::uint32_t output_index, bool up);
+  [[gnu::cold, gnu::noinline]] void set_rate(Time now, std::uint32_t output_index, std::uint32_t rate);
+  [[gnu::cold, gnu::noinline]] bool is_silenced(const Output& output, const Input& input) const;
   [[gnu::cold, gnu::noinline]] void lose_on_line(Time now, std::uint32_t far_input);
   void withdraw(Input& input);
   [[gnu::cold, gnu::noinline]] void lose_front(Time now, Output& output, std::uint32_t output_index,

@@ -5,6 +5,7 @@
 #include "core/nic/exanet/exanet_nic.hpp"
 
 #include "core/config/error.hpp"
+#include "core/network/impaired_network.hpp"
 #include "core/network/model.hpp"
 #include "core/network/queue_actions/queue_action.hpp"
 #include "core/network/timing.hpp"
@@ -195,10 +196,19 @@ void ExanetNic::make_reliable(const NicSetup& setup, PacketSink& sink) {
   sink = reliable_->sink();
 }
 
+// Where packets are to be impaired, the network is one that does so.
+std::unique_ptr<Network> ExanetNic::make_network_below(const NicSetup& setup) {
+  const NetworkConfig config = with_interface(setup.network, setup.config);
+  if (!config.impairs) return setup.make_network(setup.events, setup.topology, config, sink(setup));
+  const bool end_to_end = setup.config.reliability == NiConfig::Reliability::kEndToEnd;
+  const Checks checks{end_to_end || setup.config.transfers == NiConfig::Costs::kGateware, end_to_end};
+  return std::make_unique<ImpairedNetwork>(setup.events, setup.topology, config, sink(setup), setup.make_network,
+                                           checks);
+}
+
 ExanetNic::ExanetNic(const NicSetup& setup)
     : context_{setup.events, setup.listener, checked(setup.config, setup.network.router), setup.network.router},
-      network_(
-          setup.make_network(setup.events, setup.topology, with_interface(setup.network, setup.config), sink(setup))),
+      network_(make_network_below(setup)),
       packetizer_(context_, interfaces_of(setup.topology)),
       reductions_(context_, interfaces_of(setup.topology)),
       mailbox_(context_, interfaces_of(setup.topology)),
