@@ -140,7 +140,8 @@ def show_messages(described: Machine, spec: TrafficSpec, rows: Sequence[dict[str
     _show_most(console, rows)
     _warn(console, spec.level, described, spec.sharing)
     if (control := congestion.control_of(described.resolve())) != "none" or spec.nic not in (None, "ideal"):
-        console.print(f"\nMessages are RDMA transfers of exanet interfaces, congestion control: [bold]{control}[/]", style="dim")
+        nic = spec.nic or congestion.serving(control)
+        console.print(f"\nMessages are RDMA transfers of {nic} interfaces, congestion control: [bold]{control}[/]", style="dim")
     count = sum(row["created"] for row in rows)
     console.print(f"\n{count} messages in {cpu_s:.2f} s of processor time. Results: {escape(str(directory))}", style="dim")
 

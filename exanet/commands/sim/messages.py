@@ -44,8 +44,8 @@ _Nic = Annotated[
     str | None,
     typer.Option(
         "--nic",
-        help=f"Packet level: network interfaces: {registries.nics()}. By default exanet where the machine has a congestion control, "
-        "otherwise ideal.",
+        help=f"Packet level: network interfaces: {registries.nics()}. By default those that serve the machine's congestion control, "
+        "if it has one, otherwise ideal.",
     ),
 ]
 _Control = Annotated[
