@@ -84,6 +84,7 @@ struct RouterConfig {
   std::int64_t queue_threshold_words = 0;  // in a queue, from which on an action marks, trims or drops what joins it
   std::int64_t queue_threshold_max_words = 0;  // from which on ecn-ramp marks all ...
   std::int64_t marking_probability_percent = 0;  // ... and what share it marks just below
+  std::int64_t queue_limit_words = 0;  // in a queue, from which on ecn-trim and ecn-drop cut or drop data
   Time hpcc_round_trip;  // the longest of an empty network, which HPCC's routers know
   Time acc_period = Time::us(20);  // between ACC's pulses, in routers and interfaces: RED-SEA
   std::int64_t acc_margin_percent = 1;  // of links' rates that ACC leaves free
@@ -129,6 +130,7 @@ void visit(RouterConfig& c, V&& v) {
   v("queue_threshold_words", c.queue_threshold_words, kOptional);
   v("queue_threshold_max_words", c.queue_threshold_max_words, kOptional);
   v("marking_probability_percent", c.marking_probability_percent, kOptional);
+  v("queue_limit_words", c.queue_limit_words, kOptional);
   v("hpcc_round_trip_ps", c.hpcc_round_trip, kOptional);
   v("acc_period_ps", c.acc_period, kOptional);
   v("acc_margin_percent", c.acc_margin_percent, kOptional);

@@ -91,6 +91,10 @@ struct ClosedLoop::State final : TransportListener {
         this);
     const NetworkConfig network = failing(with_priority(network_config, c.jobs), c.faults);
     const NicKind& nic = nic_kind(c.nic);
+    if (!nic.message_library && c.nic != "ideal")
+      throw ConfigError("nic", c.nic +
+                                   " interfaces carry whole messages, not the steps of jobs: take sim messages, or " +
+                                   "--nic ideal or exanet");
     transport = transport_of(c, nic)({queue, *topology, network, c.interface, nic, c.packet_bytes, endpoint_of, *this});
     if (!c.faults.empty()) faults.emplace(transport->links(), *topology, c.faults, c.reaction).run_on(queue);
     for (std::uint32_t r = 0; r < ranks.size(); ++r) queue.schedule(Time(), step_event, r);

@@ -35,7 +35,7 @@ class FlowMessages final : public MessageRun, private FaultTarget {
   bool run() override {
     const std::clock_t started = std::clock();
     for (const auto& m : plan_.messages) flows_.add(m.src, m.dst, m.bytes, m.start);
-    for (const auto& [message, earlier] : plan_.after) flows_.after(message, earlier);
+    for (const MessagePlan::After& after : plan_.after) flows_.after(after.message, after.earlier);
     if (!(config_.load > 0 ? run_open_loop() : run_burst())) return false;
     result_.cpu_s = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
     report_progress(1, 1);

@@ -253,17 +253,24 @@ class Router(Strict):
     )
     queue_threshold_max: Words | None = Field(
         default=None,
-        description="With `queue_action: ecn-ramp`: number of words in a queue from which all packets that join it are marked (Kmax).",
+        description="With `queue_action: ecn-ramp`, `ecn-trim` or `ecn-drop`: number of words in a queue from which all packets that join "
+        "it are marked (Kmax).",
     )
     marking_probability: Percent | None = Field(
         default=None,
-        description="With `queue_action: ecn-ramp`: share of packets that are marked just below `queue_threshold_max` (Pmax). It grows in "
+        description="With `queue_threshold_max`: share of packets that are marked just below `queue_threshold_max` (Pmax). It grows in "
         "proportion from 0 at `queue_threshold`. DCQCN's authors take 1 %.",
+    )
+    queue_limit: Words | None = Field(
+        default=None,
+        description="With `queue_action: ecn-trim` or `ecn-drop`: number of words in a queue from which data packets that join it are "
+        "trimmed or dropped, at least `queue_threshold_max`.",
     )
     hpcc_round_trip: Time | None = Field(
         default=None,
         description="With `queue_action: hpcc`: T, a little more than the longest round trip of the empty network (Li et al., SIGCOMM "
-        "2019).",
+        "2019). With `congestion_control: nscc` or `nscc-rccc`: that round trip; default: as the simulator computes it from the first "
+        "endpoint.",
     )
     acc_period: Time | None = Field(
         default=None,
@@ -463,6 +470,14 @@ class NetworkInterface(Strict):
         default=None,
         description="ACC: RED-SEA's Wait-to-rise. First increment of a rate that may grow, as a share of the port's rate; it doubles with "
         "each answer that allows more. Default: 0 %, a rate grows at once.",
+    )
+    load_balancing: Annotated[str, _names("load_balancings")] | None = Field(
+        default=None,
+        description="With --nic ultra-ethernet: how a source chooses the entropies of packets, by which `routing: spray` draws their "
+        f"routes. {_helps('load_balancings')}. Default: none.",
+    )
+    entropies: Count | None = Field(
+        default=None, description="With `load_balancing`: number of entropies, a power of two. Default: 64 (uet-htsim)."
     )
     rail_policy: Annotated[str, _names("rail_policies")] | None = Field(
         default=None,

@@ -57,7 +57,10 @@ struct PacketInFlight {
 // State of a packet that routing asks for at a router.
 inline RouteRequest request_of(const PacketInFlight& in_flight, NodeId at, std::uint32_t payload_words) {
   const Packet& packet = in_flight.packet;
-  return {at, packet.dst, payload_words, draw_of(packet.src, packet.dst, in_flight.injected, in_flight.number)};
+  const std::uint64_t draw = packet.entropy != 0
+                                 ? draw_by_entropy(packet.src, packet.dst, packet.entropy)
+                                 : draw_of(packet.src, packet.dst, in_flight.injected, in_flight.number);
+  return {at, packet.dst, payload_words, draw};
 }
 
 // Takes a packet out of its partition's records and hands it to the sink: its last word has left at `now`.

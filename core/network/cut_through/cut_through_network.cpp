@@ -70,6 +70,7 @@ void Part::arrive(NodeId node, std::uint32_t port, std::uint32_t index) {
 
 void Part::enqueue(NodeId node, std::uint32_t port, std::uint32_t index) {
   Entry& entry = entries_[index];
+  entry.queue = entry.lane;
   choose_route(events_.now(), node, entry);
   if (!net_.cuts_.empty() && net_.cuts_[port].on_line(entry.tail_in)) [[unlikely]]
     packets_[entry.packet].packet.marked = 1;
@@ -77,7 +78,7 @@ void Part::enqueue(NodeId node, std::uint32_t port, std::uint32_t index) {
     return;
   entry.next = kNone;
   net_.queued_for(node, entry) += net_.timing_.router.payload_words(entry.payload_bytes);
-  Queue& queue = queue_of(node, port, entry.lane, entry.output);
+  Queue& queue = queue_of(node, port, entry.queue, entry.output);
   if (queue.front != kNone) {
     entries_[queue.last].next = index;
     queue.last = index;
@@ -108,8 +109,15 @@ bool Part::join(NodeId node, std::uint32_t port, std::uint32_t index) {
     if (sink_.lost != nullptr) sink_.lost(sink_.self, dropped, Status::kLost, events_.now());
     return false;
   }
-  if (verdict == QueueAction::Verdict::kTrim) {
+  if (verdict == QueueAction::Verdict::kTrimFirst) {
+    packet.priority = 1;
+    entry.tail_in = max(events_.now(), entry.request);  // the header alone is waited for
+    entry.queue = static_cast<std::uint8_t>((net_.classes_ - 1) * net_.channels_ + net_.lane_channel_[entry.lane]);
+  }
+  if (verdict != QueueAction::Verdict::kPass) {
     packet.notes |= Packet::kTrimmed;
+    const std::uint32_t far = net_.ports_[output].far;
+    if (far == kNone || net_.node_of_[far] == packet.dst) packet.notes |= Packet::kLastHop;
     entry.payload_bytes = 0;
     entry.trimmed = true;
   }
@@ -119,14 +127,14 @@ bool Part::join(NodeId node, std::uint32_t port, std::uint32_t index) {
 void Part::ask(NodeId node, std::uint32_t port, const Entry& front) {
   const std::uint32_t first = net_.nodes_[node].first_port;
   net_.nodes_[node].asked.add(front.output);
-  net_.waiting_[(first + front.output) * net_.classes_ + net_.lane_class_[front.lane]].add(
-      (port - first) * net_.channels_ + net_.lane_channel_[front.lane]);
+  net_.waiting_[(first + front.output) * net_.classes_ + net_.lane_class_[front.queue]].add(
+      (port - first) * net_.channels_ + net_.lane_channel_[front.queue]);
 }
 
 void Part::unask(NodeId node, std::uint32_t port, const Entry& front) {
   const std::uint32_t first = net_.nodes_[node].first_port;
   Slots* waiting = &net_.waiting_[(first + front.output) * net_.classes_];
-  waiting[net_.lane_class_[front.lane]].remove((port - first) * net_.channels_ + net_.lane_channel_[front.lane]);
+  waiting[net_.lane_class_[front.queue]].remove((port - first) * net_.channels_ + net_.lane_channel_[front.queue]);
   for (std::uint32_t c = 0; c < net_.classes_; ++c)
     if (!waiting[c].empty()) return;
   net_.nodes_[node].asked.remove(front.output);

@@ -38,6 +38,7 @@ struct Entry {
   std::uint16_t output;  // of this switch
   std::uint8_t intra_port;
   std::uint8_t lane;  // whose space it takes
+  std::uint8_t queue;  // the lane in whose queue it is: that, or one of a higher class
   std::uint8_t vc;  // of the link beyond, as routing names it; once granted, the one that it gets
   bool rerouting;  // an event to choose its route again is under way
   bool trimmed;  // here: its header alone goes on

@@ -80,7 +80,7 @@ void check_congestion_control(const NiConfig& ni, const RouterConfig& router) {
   require_its_action(pacing, router.queue_action);
   PacingSetup setup = pacing.samples.front();  // its maker rejects its own constants
   setup.parameters = ni.pacing;
-  setup.round_trip = router.hpcc_round_trip;
+  if (pacing.blocks || router.hpcc_round_trip > Time()) setup.round_trip = router.hpcc_round_trip;
   pacing.make(setup, 0);
 }
 
@@ -222,6 +222,9 @@ ExanetNic::ExanetNic(const NicSetup& setup)
   context_.rails = setup.topology.rails();
   context_.keeps_order =
       context_.network->keeps_order() && !context_.network->may_lose() && !(rails_ && policy.spreads);
+  require_served(pacing_kind(setup.config.congestion_control), &PacingKind::blocks, "exanet");
+  require(setup.config.load_balancing == "none", "ni.load_balancing",
+          "load_balancing is of ultra-ethernet interfaces: take --nic ultra-ethernet, or say none");
   if (pacing_kind(setup.config.congestion_control).make != nullptr) set_pacing(setup);
   on_reduction_ = setup.events.add_handler(
       [](void* self, Time now, std::uint32_t status, std::uint64_t user) {
