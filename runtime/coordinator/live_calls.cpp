@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks whose calls of MPI are carried out by the simulator.
+//
+// Model: such a rank sleeps with a call in its slot; it is due at the time at which the call is over. Calls are taken
+// when all ranks sleep, in the order of ranks, as their descriptors are. Limits: rank and simulator share one address
+// space; the record of a call is believed, since the rank's libexanet writes it.
+#include "core/protocol/failure.hpp"
+#include "runtime/coordinator/coordinator.hpp"
+
+namespace exanet {
+
+void Coordinator::start_live() {
+  if (!options_.simulates_mpi) return;
+  bool hosted = calls_ != nullptr;
+  for (RankId r = 0; r < ranks(); ++r) hosted = hosted && region_.rank(r).hosted != 0;
+  if (!hosted) {
+    const std::string why = region_->no_workers;
+    return stop("--mpi-calls simulated: ranks and simulator do not share an address space" +
+                (why.empty() ? "" : ": " + why));
+  }
+  live_.emplace(Library::Beside{events_, engine_, fabric_, ni_, ranks_.size(), *this}, static_cast<LiveHost&>(*this));
+}
+
+void Coordinator::enter_calls() {
+  for (const RankId r : calling_) {
+    if (stopping()) break;
+    const std::uint64_t at = region_.rank(r).live_call;
+    region_.rank(r).live_call = 0;
+    live_->enter(r, ranks_[r].clock, *reinterpret_cast<exanet_live_call*>(at));
+  }
+  calling_.clear();
+}
+
+void Coordinator::returned(RankId rank, Time clock) {
+  ranks_[rank].in_call = false;
+  make_due(rank, clock);
+}
+
+void Coordinator::refused(RankId rank, const std::string& why) {
+  stop("rank " + std::to_string(rank) + " in " + live_->where(rank) + ": " + why);
+}
+
+bool Coordinator::stop_if_live_failed() {
+  if (!live_ || !live_->failure()) return false;
+  const Library::Failure& failure = *live_->failure();
+  stop("rank " + std::to_string(failure.rank) + " on node " + std::to_string(placement_[failure.rank]) + ", in " +
+       live_->where(failure.rank) + " at " + in_microseconds(failure.time) + ": " + failure.what);
+  return true;
+}
+
+}  // namespace exanet
