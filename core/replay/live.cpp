@@ -149,6 +149,14 @@ std::string LiveRank::begin_collective() {
   return {};
 }
 
+std::string LiveRank::post(exanet_live_call& call) {
+  std::string why = begin(call);
+  for (const std::uint32_t activity : waited_) activities_.release(activity);
+  waited_.clear();
+  if (why.empty()) call_ = nullptr;
+  return why;
+}
+
 bool LiveRank::satisfied() {
   if (!(call_->code >= EXANET_TRACE_Wait && call_->code <= EXANET_TRACE_Request_get_status))
     return std::all_of(waited_.begin(), waited_.end(), [this](std::uint32_t a) { return activities_.done(a); });
@@ -253,10 +261,17 @@ LiveRanks::LiveRanks(const Library::Beside& setup, LiveHost& host)
         std::make_unique<LiveRank>(rank, setup.interface, library_, communicators_, setup.memory, collectives_));
 }
 
-void LiveRanks::enter(RankId rank, Time clock, exanet_live_call& call) {
-  library_.clock(rank) = clock;
+void LiveRanks::enter(RankId rank, exanet_live_call& call) {
+  library_.clock(rank) = Time::ps(static_cast<std::int64_t>(call.time_ps));
   if (const std::string why = ranks_[rank]->begin(call); !why.empty()) return host_.refused(rank, why);
   library_.enter(rank, library_.clock(rank));
+}
+
+void LiveRanks::post(RankId rank, exanet_live_call& first) {
+  for (exanet_live_call* call = &first; call != nullptr; call = call->next) {
+    library_.clock(rank) = Time::ps(static_cast<std::int64_t>(call->time_ps));
+    if (const std::string why = ranks_[rank]->post(*call); !why.empty()) return host_.refused(rank, why);
+  }
 }
 
 Time LiveRanks::resume(RankId rank) {

@@ -50,6 +50,8 @@ class LiveRank {
   std::string begin(exanet_live_call& call);
   // Goes on with it: false until it is over.
   bool go_on();
+  // The same of one that the rank does not wait for.
+  std::string post(exanet_live_call& call);
   Time until() const { return until_; }  // when to go on at the latest
   std::string where() const;  // "" outside
 
@@ -90,7 +92,9 @@ class LiveRanks final : private LibraryUser {
  public:
   LiveRanks(const Library::Beside& setup, LiveHost& host);
 
-  void enter(RankId rank, Time clock, exanet_live_call& call);
+  void enter(RankId rank, exanet_live_call& call);
+  void post(RankId rank, exanet_live_call& first);  // and those behind it
+  Time library_time(RankId rank) const { return library_.library_time(rank); }
   void deliver(RankId rank, const Completion& completion, Payload payload) {
     library_.deliver(rank, completion, payload);
   }

@@ -2,7 +2,8 @@
  * A call of MPI as a live rank hands it to the simulator, which carries it out and writes the answers beside it.
  *
  * Calls are known by the codes of the stream of recorded calls (trace_format.h). Rank and simulator share one address
- * space, so that addresses are the rank's own; the rank waits meanwhile. */
+ * space, so that addresses are the rank's own. The rank waits meanwhile; calls that wait for nobody are posted in a
+ * chain, before the next one that it waits for, and the rank adds to its clock what they cost. */
 #ifndef EXANET_REPLAY_LIVE_CALL_H
 #define EXANET_REPLAY_LIVE_CALL_H
 
@@ -33,6 +34,8 @@ struct exanet_live_part {
 struct exanet_live_result;
 
 struct exanet_live_call {
+  struct exanet_live_call *next; /* of calls that are posted: the one after it */
+  uint64_t time_ps; /* when it begins, by the rank's clock */
   uint32_t code; /* enum exanet_trace_code */
   uint32_t comm; /* number of the communicator, as its rank counts them; 1 MPI_COMM_WORLD, 2 MPI_COMM_SELF */
   uint32_t request; /* of a call that returns at once: the number of its request, free so far */

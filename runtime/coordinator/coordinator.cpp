@@ -322,10 +322,8 @@ void Coordinator::fell_asleep(RankId r) {
   ++rank.generation;
   region_->sooner |= slot.sooner;
   rank.in_call = slot.live_call != 0;
-  if (rank.in_call) {
-    calling_.push_back(r);
-    return;
-  }
+  if (rank.in_call || slot.live_posted != 0) calling_.push_back(r);
+  if (rank.in_call) return;
   engine_.asleep(r, rank.clock);
   if (rank.held) {
     ++at_finish_;

@@ -93,6 +93,7 @@ class Coordinator final : private Host, private LiveHost {
     bool held = false;  // waits for all others at the start or the end: completions do not wake it
     bool ended = false;
     bool in_call = false;  // that is carried out here
+    Time library_before;  // what the library had taken of its time when that began
     std::uint32_t blocking = 0;  // 1 + empty waits before this one
     Time clock, wake_at;
     std::uint32_t generation = 0;  // of sleeps: shows that a wake-up event is stale

@@ -4,6 +4,8 @@
 // Model: such a rank sleeps with a call in its slot; it is due at the time at which the call is over. Calls are taken
 // when all ranks sleep, in the order of ranks, as their descriptors are. Limits: rank and simulator share one address
 // space; the record of a call is believed, since the rank's libexanet writes it.
+#include <utility>
+
 #include "core/protocol/failure.hpp"
 #include "runtime/coordinator/coordinator.hpp"
 
@@ -22,17 +24,27 @@ void Coordinator::start_live() {
 }
 
 void Coordinator::enter_calls() {
+  const auto taken = [](std::uint64_t& word) {
+    return reinterpret_cast<exanet_live_call*>(std::exchange(word, std::uint64_t{0}));
+  };
   for (const RankId r : calling_) {
     if (stopping()) break;
-    const std::uint64_t at = region_.rank(r).live_call;
-    region_.rank(r).live_call = 0;
-    live_->enter(r, ranks_[r].clock, *reinterpret_cast<exanet_live_call*>(at));
+    exn_rank& slot = region_.rank(r);
+    const Time before = live_->library_time(r);
+    if (exanet_live_call* posted = taken(slot.live_posted)) live_->post(r, *posted);
+    slot.library_ps += static_cast<std::uint64_t>((live_->library_time(r) - before).ps());
+    if (exanet_live_call* call = taken(slot.live_call)) {
+      ranks_[r].library_before = live_->library_time(r);
+      live_->enter(r, *call);
+    }
   }
   calling_.clear();
 }
 
 void Coordinator::returned(RankId rank, Time clock) {
-  ranks_[rank].in_call = false;
+  Rank& r = ranks_[rank];
+  r.in_call = false;
+  region_.rank(rank).library_ps += static_cast<std::uint64_t>((live_->library_time(rank) - r.library_before).ps());
   make_due(rank, clock);
 }
 

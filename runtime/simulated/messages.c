@@ -3,7 +3,8 @@
 //
 // Model: a request is a number of ours in a handle that MPICH has none of its own in; statuses are filled in as the
 // library would, with the bytes of the message. Arguments that are wrong go to the library, which finds what is wrong
-// before it sends anything. Limits: one array of requests is the program's own or the library's, not both.
+// before it sends anything. Eager sends, and receives that return at once, are posted, without waiting for the
+// simulator. Limits: one array of requests is the program's own or the library's, not both.
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ struct request {
   const struct exanet_communicator *comm;
   long handle; /* of the communicator */
   bool receives, in_use;
+  bool done; /* an eager send, of which the simulator keeps no request */
 };
 static struct request *requests; /* by number */
 static uint32_t capacity, last;
@@ -108,15 +110,35 @@ static bool returns_at_once(uint8_t code) {
   return (code >= EXANET_TRACE_Isend && code <= EXANET_TRACE_Irsend) || code == EXANET_TRACE_Irecv;
 }
 
+static bool is_eager(const struct exanet_simulated *s, uint8_t code, const struct exanet_communicator *comm,
+                     const struct exanet_live_message *m) {
+  const bool synchronous = code == EXANET_TRACE_Ssend || code == EXANET_TRACE_Issend;
+  return !synchronous && m->bytes <= exanet_eager_max(s->ni) && m->peer != exanet_rank(s->ni) &&
+         m->peer != EXANET_LIVE_NOBODY && comm != NULL;
+}
+
+static bool is_in_memory(const struct exanet_bytes *b) { return b->data != NULL || b->bytes == 0; }
+
 static void begin_request(struct exanet_simulated *s, struct exanet_live_call *call, struct exanet_bytes *b,
                           const struct exanet_communicator *comm, bool receives) {
   const uint32_t number = take_number();
   if (FIRST_REQUEST + number > LAST_REQUEST) exanet_simulated_refuse(s, "with sixteen million requests under way");
-  exanet_bytes_keep(b);
-  requests[number] = (struct request){*b, comm, s->a[5], receives, true};
+  bool done = !receives && is_eager(s, (uint8_t)call->code, comm, &call->sent) && is_in_memory(b);
   call->request = number;
-  exanet_live_call(s->ni, call, false);
+  if (done) {
+    struct exanet_live_call sent = *call;
+    sent.code = EXANET_TRACE_Send;
+    done = exanet_live_post(s->ni, &sent, true);
+  }
+  if (done)
+    exanet_bytes_end(b, false);
+  else
+    exanet_bytes_keep(b);
+  requests[number] = (struct request){*b, comm, s->a[5], receives, true, done};
   *(uint32_t *)s->a[6] = FIRST_REQUEST + number;
+  const bool elsewhere = call->sent.peer != exanet_rank(s->ni) && call->sent.peer != EXANET_LIVE_NOBODY;
+  if (done || (receives && exanet_live_post(s->ni, call, false))) return;
+  if (receives || !elsewhere || !exanet_live_post(s->ni, call, true)) exanet_live_call(s->ni, call, false);
 }
 
 /* (buffer, count, type, peer, tag, comm, request or status) */
@@ -130,7 +152,8 @@ long exanet_simulated_send(struct exanet_simulated *s, uint8_t code) {
   struct exanet_live_call call = {
       .code = code, .comm = comm->number, .sent = message_of(comm, &bytes, (int)a[3], (int)a[4])};
   if (returns_at_once(code)) return begin_request(s, &call, &bytes, comm, false), 0;
-  exanet_live_call(s->ni, &call, true);
+  if (!is_eager(s, code, comm, &call.sent) || !is_in_memory(&bytes) || !exanet_live_post(s->ni, &call, true))
+    exanet_live_call(s->ni, &call, true);
   exanet_bytes_end(&bytes, false);
   return 0;
 }
@@ -204,8 +227,14 @@ struct asked {
   uint32_t *handles, *numbers, *where, *done; /* done: places in `numbers` */
   struct exanet_live_status *statuses;
   uint32_t count, ours, others;
+  uint32_t over; /* of ours, those that were over when they had begun: the last ones in `numbers` */
   long completed;
 };
+
+static bool is_ours(uint32_t handle) {
+  const uint32_t number = handle - FIRST_REQUEST;
+  return handle >= FIRST_REQUEST && handle <= LAST_REQUEST && number < last && requests[number].in_use;
+}
 
 static bool find_requests(struct asked *q) {
   const long *a = q->s->a;
@@ -227,12 +256,18 @@ static bool find_requests(struct asked *q) {
   q->statuses = statuses;
   for (uint32_t i = 0; i < q->count; i++) {
     const uint32_t handle = q->handles[i], number = handle - FIRST_REQUEST;
-    if (handle >= FIRST_REQUEST && handle <= LAST_REQUEST && number < last && requests[number].in_use) {
+    if (is_ours(handle) && !requests[number].done) {
       q->numbers[q->ours] = number;
       q->where[q->ours++] = i;
-    } else if (handle != NO_REQUEST) {
-      q->others++;
+    } else if (!is_ours(handle)) {
+      q->others += handle != NO_REQUEST;
     }
+  }
+  for (uint32_t i = 0; i < q->count; i++) {
+    if (!is_ours(q->handles[i]) || !requests[q->handles[i] - FIRST_REQUEST].done) continue;
+    q->numbers[q->ours] = q->handles[i] - FIRST_REQUEST;
+    q->where[q->ours++] = i;
+    q->over++;
   }
   return true;
 }
@@ -279,27 +314,38 @@ static long answer(struct asked *q, uint8_t code) {
   return error == 0 ? 0 : exanet_simulated_error(comm, error);
 }
 
+/* Those that were over when they had begun are so now; of one that asks for any or some they alone. */
+static void ask(struct asked *q, uint8_t code) {
+  const bool all = takes_all(code) || code == EXANET_TRACE_Wait || code == EXANET_TRACE_Test;
+  const uint32_t waiting = q->ours - q->over;
+  q->completed = 0;
+  if (waiting > 0 && (all || q->over == 0)) {
+    struct exanet_live_call call = {
+        .code = code, .requests = q->numbers, .request_count = waiting, .statuses = q->statuses, .places = q->done};
+    exanet_live_call(q->s->ni, &call, code >= EXANET_TRACE_Wait && code <= EXANET_TRACE_Waitall);
+    q->completed = call.completed;
+    if (call.completed < waiting) return;
+  }
+  const bool one = code == EXANET_TRACE_Waitany || code == EXANET_TRACE_Testany;
+  for (uint32_t i = waiting; i < q->ours && !(one && q->completed > 0); i++) {
+    q->statuses[q->completed] = (struct exanet_live_status){0};
+    q->done[q->completed++] = i;
+  }
+}
+
 /* Of null requests, and of the library's own, the library knows best. */
 long exanet_simulated_requests(struct exanet_simulated *s, uint8_t code) {
   struct asked q = {.s = s, .at = places_of(code)};
-  uint32_t single;
   if (code == EXANET_TRACE_Request_get_status) exanet_simulated_refuse(s, "");
   if (!find_requests(&q) || q.ours == 0) return exanet_simulated_real(s);
   if (q.others > 0) exanet_simulated_refuse(s, "for requests of messages and others, as of files, together");
-  const bool frees = code == EXANET_TRACE_Request_free, cancels = code == EXANET_TRACE_Cancel;
-  struct exanet_live_call call = {.code = code,
-                                  .requests = q.numbers,
-                                  .request_count = q.ours,
-                                  .statuses = q.statuses,
-                                  .places = q.done};
-  if (frees && requests[q.numbers[0]].bytes.copied) exanet_simulated_refuse(s, "of a message of a derived datatype");
-  exanet_live_call(s->ni, &call, code >= EXANET_TRACE_Wait && code <= EXANET_TRACE_Waitall);
-  if (cancels) return 0;
-  if (frees) {
-    single = q.numbers[0];
-    *(uint32_t *)s->a[0] = NO_REQUEST;
-    return give_back(single), 0;
-  }
-  q.completed = call.completed;
-  return answer(&q, code);
+  if (code != EXANET_TRACE_Request_free && code != EXANET_TRACE_Cancel) return ask(&q, code), answer(&q, code);
+  const uint32_t number = q.numbers[0];
+  const bool frees = code == EXANET_TRACE_Request_free;
+  if (frees && requests[number].bytes.copied) exanet_simulated_refuse(s, "of a message of a derived datatype");
+  struct exanet_live_call call = {.code = code, .requests = &number, .request_count = 1};
+  if (q.over == 0) exanet_live_call(s->ni, &call, false);
+  if (!frees) return 0;
+  *(uint32_t *)s->a[0] = NO_REQUEST;
+  return give_back(number), 0;
 }

@@ -142,6 +142,7 @@ struct exn_rank {
   uint32_t sooner; /* rank: a bit of enum exn_sooner each that it, or others because of it, may hand over */
   uint32_t node; /* simulator: on which it is placed */
   uint64_t live_call; /* rank, asleep: address of the struct exanet_live_call that it is in, 0: none */
+  uint64_t live_posted; /* rank, asleep: that of the first one that it has posted, 0: none; simulator: 0 taken */
   struct exn_mpi_profile mpi[EXN_MPI_CALLS];
   struct exn_ring work;
   struct exn_ring cq;
