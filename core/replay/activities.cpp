@@ -30,41 +30,56 @@ bool Activities::match_own(std::vector<Own>& waiting, const Own& own) {
     return ((other.tag ^ own.tag) & ~(other.ignore | own.ignore)) == 0;
   });
   if (found == waiting.end()) return false;
-  completed(found->activity);
+  const Own other = *found;
   waiting.erase(found);
+  const bool sends = &waiting == &own_receives_;
+  take_own(sends ? own : other, sends ? other : own);
+  completed(other.activity);
   return true;
 }
 
-std::uint32_t Activities::send(RankId to, std::uint64_t tag, std::uint64_t bytes, bool synchronous) {
+void Activities::take_own(const Own& sent, const Own& received) {
+  Received& taken = all_[received.activity].received;
+  taken = {rank_, sent.tag, sent.contents.bytes, sent.contents.bytes > received.contents.bytes, false};
+  if (sent.contents.address == 0 || received.contents.address == 0) return;
+  library_.move(rank_, sent.contents.address, received.contents.address,
+                std::min(sent.contents.bytes, received.contents.bytes));
+}
+
+std::uint32_t Activities::send(RankId to, std::uint64_t tag, std::uint64_t bytes, bool synchronous,
+                               std::uint64_t address) {
   const std::uint32_t activity = allocate();
   Activity& a = all_[activity];
   to += first_;
   if (to == rank_) {
     a.outstanding = 1;
-    if (match_own(own_receives_, {tag, 0, activity}))
+    const Own own{tag, 0, activity, {address, bytes}};
+    if (match_own(own_receives_, own))
       all_[activity].outstanding = 0;
     else
-      own_sends_.push_back({tag, 0, activity});
+      own_sends_.push_back(own);
     return activity;
   }
   if (synchronous) {
     library_.receive(rank_, to, kAcknowledgementTag | activity, 0, activity);
     ++a.outstanding;
   }
-  a.outstanding += !library_.send(rank_, to, tag, bytes, synchronous ? kSynchronous | activity : 0, activity);
+  a.outstanding += !library_.send(rank_, to, tag, bytes, synchronous ? kSynchronous | activity : 0, activity,
+                                  address);
   return activity;
 }
 
-std::uint32_t Activities::receive(RankId from, std::uint64_t tag, std::uint64_t ignore) {
+std::uint32_t Activities::receive(RankId from, std::uint64_t tag, std::uint64_t ignore, Library::Space space) {
   const std::uint32_t activity = allocate();
   if (from != kAnyRank) from += first_;
   all_[activity].outstanding = 1;
-  if ((from == rank_ || from == kAnyRank) && match_own(own_sends_, {tag, ignore, activity}))
+  const Own own{tag, ignore, activity, space};
+  if ((from == rank_ || from == kAnyRank) && match_own(own_sends_, own))
     all_[activity].outstanding = 0;
   else if (from == rank_)
-    own_receives_.push_back({tag, ignore, activity});
+    own_receives_.push_back(own);
   else
-    library_.receive(rank_, from, tag, ignore, activity);
+    library_.receive(rank_, from, tag, ignore, activity, space);
   return activity;
 }
 
@@ -167,6 +182,9 @@ void Activities::arrived(const Arrival& arrival) {
   if (arrival.cookie == kActiveMessage) return on_active_(arrival.peer - first_, arrival.data);
   if (arrival.kind == Arrival::Kind::received && (arrival.data & kSynchronous) != 0)
     library_.send(rank_, arrival.peer, kAcknowledgementTag | (arrival.data & ~kSynchronous), 0, 0, 0);
+  if (arrival.kind == Arrival::Kind::received && (arrival.tag & kAcknowledgementTag) == 0)
+    all_[static_cast<std::uint32_t>(arrival.cookie)].received = {arrival.peer, arrival.tag, arrival.length,
+                                                                 arrival.truncated, arrival.cancelled};
   completed(static_cast<std::uint32_t>(arrival.cookie));
 }
 

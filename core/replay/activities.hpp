@@ -27,9 +27,19 @@ class Activities {
   // `rank` is the library's number, and `first` that of the program's rank 0: ranks below are the program's own.
   Activities(Library& library, RankId rank, RankId first) : library_(library), rank_(rank), first_(first) {}
 
-  // Each returns the new activity.
-  std::uint32_t send(RankId to, std::uint64_t tag, std::uint64_t bytes, bool synchronous);
-  std::uint32_t receive(RankId from, std::uint64_t tag, std::uint64_t ignore);
+  // Each returns the new activity. `address`: of the message's contents, if it has any; `space`: where they go.
+  std::uint32_t send(RankId to, std::uint64_t tag, std::uint64_t bytes, bool synchronous, std::uint64_t address = 0);
+  std::uint32_t receive(RankId from, std::uint64_t tag, std::uint64_t ignore, Library::Space space);
+  std::uint32_t receive(RankId from, std::uint64_t tag, std::uint64_t ignore) {
+    return receive(from, tag, ignore, Library::Space{});
+  }
+  // What the receive has taken, once it is complete.
+  struct Received {
+    RankId from = kAnyRank;  // of nothing
+    std::uint64_t tag = 0, bytes = 0;
+    bool truncated = false, cancelled = false;
+  };
+  const Received& received(std::uint32_t activity) const { return all_[activity].received; }
   std::uint32_t nothing();  // complete as it is
   std::uint32_t put(RankId to, std::uint64_t bytes);
   std::uint32_t get(RankId from, std::uint64_t bytes);
@@ -76,10 +86,12 @@ class Activities {
     const std::vector<std::uint64_t>* names = nullptr;
     std::uint64_t tag = 0;
     Time before_stage;
+    Received received;
   };
   struct Own {  // a message to the rank itself that waits for its receive, or the other way round
     std::uint64_t tag, ignore;
     std::uint32_t activity;
+    Library::Space contents;
   };
 
   std::uint32_t allocate();
@@ -87,6 +99,7 @@ class Activities {
   void post_stage(std::uint32_t activity);
   void arrived(const Arrival& arrival);
   bool match_own(std::vector<Own>& waiting, const Own& own);
+  void take_own(const Own& sent, const Own& received);
 
   Library& library_;
   const RankId rank_, first_;

@@ -61,8 +61,15 @@ CollectiveCall call_on(const Communicator& comm) {
   return c;
 }
 
-CollectiveCall collective_call(const TraceStream& stream, const TraceRecord& call, const Communicator& comm) {
-  if (comm.inter) stream.fail("a collective on an intercommunicator cannot be replayed");
+namespace {
+
+std::uint8_t blocking_code(const TraceRecord& call) {
+  return call.code >= EXANET_TRACE_Ibarrier ? call.code - EXANET_TRACE_NONBLOCKING : call.code;
+}
+
+}  // namespace
+
+CollectiveCall collective_call(const TraceRecord& call, const Communicator& comm) {
   CollectiveCall c = call_on(comm);
   c.root = call.root;
   c.members = comm.members;
@@ -72,7 +79,7 @@ CollectiveCall collective_call(const TraceStream& stream, const TraceRecord& cal
   c.element_bytes = call.element_bytes;
   c.sent = call.first;
   c.received = call.second;
-  const std::uint8_t code = call.code >= EXANET_TRACE_Ibarrier ? call.code - EXANET_TRACE_NONBLOCKING : call.code;
+  const std::uint8_t code = blocking_code(call);
   switch (code) {
     case EXANET_TRACE_Gather: c.bytes = c.me == c.root ? call.receive_bytes : call.send_bytes; break;
     case EXANET_TRACE_Scatter: c.bytes = c.me == c.root ? call.send_bytes : call.receive_bytes; break;
@@ -83,6 +90,13 @@ CollectiveCall collective_call(const TraceStream& stream, const TraceRecord& cal
     default: c.bytes = call.send_bytes;
   }
   if ((code == EXANET_TRACE_Alltoallv || code == EXANET_TRACE_Alltoallw) && c.in_place) c.sent = c.received;
+  return c;
+}
+
+CollectiveCall collective_call(const TraceStream& stream, const TraceRecord& call, const Communicator& comm) {
+  if (comm.inter) stream.fail("a collective on an intercommunicator cannot be replayed");
+  CollectiveCall c = collective_call(call, comm);
+  const std::uint8_t code = blocking_code(call);
   for (const auto* list : {&c.sent, &c.received})
     if (!list->empty() && list->size() != comm.ranks)
       stream.fail("a collective's sizes are not as many as ranks: the stream is damaged");

@@ -57,5 +57,7 @@ class Communicators {
 // one that cannot be.
 CollectiveCall call_on(const Communicator& comm);
 CollectiveCall collective_call(const TraceStream& stream, const TraceRecord& call, const Communicator& comm);
+// The same of a call whose sizes are known to be right.
+CollectiveCall collective_call(const TraceRecord& call, const Communicator& comm);
 
 }  // namespace exanet

@@ -3,11 +3,13 @@
 //
 // Problem: ranks are no processes here, and yet are to be charged what libexanet charges. Model: each rank has a clock,
 // posts descriptors to the message engine, and takes completions that are due by its clock; a rank that has nothing
-// left to take sleeps until something comes. Limits: messages have no contents; a rank polls whenever it waits.
+// left to take sleeps until something comes. Contents of live ranks' messages are copied where the interface would do
+// it: of eager ones when they are posted, and when they are complete. Limits: a rank polls whenever it waits.
 #include "core/replay/library.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 
 #include "core/protocol/atomic_table.h"
 #include "core/protocol/failure.hpp"
@@ -27,12 +29,38 @@ Library::Library(const Setup& s)
       ranks_(s.placement.size()),
       contents_(s.interface.eager_max_bytes),
       statistics_(s.placement.size()),
-      engine_(s.queue, s.topology, s.network, s.interface, s.placement, *this,
-              s.flow_level ? flow_interface() : nic_kind("exanet")) {
+      own_(std::make_unique<MessageEngine>(s.queue, s.topology, s.network, s.interface, s.placement,
+                                           static_cast<Host&>(*this), s.flow_level ? flow_interface() : nic_kind("exanet"))),
+      engine_(*own_) {
   engine_.set_zero_cost(false);
   engine_.on_packet(
       [](void* self, Time latency) { static_cast<Library*>(self)->statistics_.packet_latency.add(latency.ps()); },
       this);
+  handle_wakes();
+}
+
+Library::Library(const Beside& s, LibraryUser& user)
+    : queue_(s.queue),
+      config_(s.interface),
+      router_(s.network.router),
+      user_(user),
+      ranks_(s.ranks),
+      contents_(s.interface.eager_max_bytes),
+      statistics_(0),
+      engine_(s.engine),
+      memory_(&s.memory),
+      endpoint_(s.endpoint) {
+  handle_wakes();
+  for (RankId rank = 0; rank < ranks_.size(); ++rank) {
+    EpOpenDescriptor open;
+    open.ep = endpoint_;
+    open.ep_kind = EndpointKind::kMessage;
+    engine_.submit(rank, open);
+    ranks_[rank].outside = true;
+  }
+}
+
+void Library::handle_wakes() {
   on_wake_ = queue_.add_handler(
       [](void* self, Time now, std::uint32_t rank, std::uint64_t generation) {
         static_cast<Library*>(self)->wake(rank, static_cast<std::uint32_t>(generation), now);
@@ -76,16 +104,16 @@ void Library::reduce(RankId rank, std::uint32_t tree, std::uint64_t bytes, std::
 }
 
 bool Library::send(RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes, std::uint64_t data,
-                   std::uint64_t cookie) {
-  return send_as(kTagged, rank, to, tag, bytes, data, cookie);
+                   std::uint64_t cookie, std::uint64_t address) {
+  return send_as(kTagged, rank, to, tag, bytes, data, cookie, address);
 }
 
 bool Library::send_active(RankId rank, RankId to, std::uint64_t bytes, std::uint64_t data, std::uint64_t cookie) {
-  return send_as(0, rank, to, 0, bytes, data, cookie);
+  return send_as(0, rank, to, 0, bytes, data, cookie, 0);
 }
 
 bool Library::send_as(std::uint16_t flags, RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes,
-                      std::uint64_t data, std::uint64_t cookie) {
+                      std::uint64_t data, std::uint64_t cookie, std::uint64_t address) {
   const bool eager = bytes <= config_.eager_max_bytes;
   const bool transfer = to >= kGroup && !eager;
   charge(rank, engine_.send_cpu() +
@@ -94,24 +122,31 @@ bool Library::send_as(std::uint16_t flags, RankId rank, RankId to, std::uint64_t
   SendDescriptor d;
   d.flags = static_cast<std::uint16_t>(flags | kHasData | (eager ? kSilent : 0));
   d.time = ranks_[rank].clock;
-  d.peer = Address{to, 0};
+  d.ep = endpoint_;
+  d.peer = Address{to, endpoint_};
   d.cookie = cookie;
   d.tag = tag;
+  d.buffer = address;
   d.length = bytes;
   d.data = data;
+  if (eager && address != 0 && bytes > 0 && !memory_->read(rank, address, contents_.data(), bytes))
+    failure_ = {rank, d.time, "it sends " + std::to_string(bytes) + " bytes that are not all in its memory"};
   engine_.submit(rank, d, eager ? Payload(contents_.data(), bytes) : Payload{});
   return eager;
 }
 
-void Library::receive(RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore, std::uint64_t cookie) {
+void Library::receive(RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore, std::uint64_t cookie,
+                      Space space) {
   ReceiveDescriptor d;
+  d.ep = endpoint_;
   d.flags = kTagged;
   d.time = ranks_[rank].clock;
-  d.peer = Address{from, 0};
+  d.peer = from == kAnyRank ? Address{from, 0} : Address{from, endpoint_};
   d.cookie = cookie;
   d.tag = tag;
   d.ignore = ignore;
-  d.length = ~std::uint64_t{0} >> 1;
+  d.buffer = space.address;
+  d.length = space.bytes;
   engine_.submit(rank, d);
 }
 
@@ -160,9 +195,10 @@ void Library::get(RankId rank, RankId from, std::uint64_t bytes, std::uint64_t c
 
 void Library::probe(RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore, std::uint64_t cookie) {
   PeekDescriptor d;
+  d.ep = endpoint_;
   d.flags = kTagged;
   d.time = ranks_[rank].clock;
-  d.peer = Address{from, 0};
+  d.peer = from == kAnyRank ? Address{from, 0} : Address{from, endpoint_};
   d.cookie = cookie;
   d.tag = tag;
   d.ignore = ignore;
@@ -178,12 +214,19 @@ bool Library::waits_forever(RankId rank) const {
 
 void Library::cancel(RankId rank, std::uint64_t cookie) {
   CancelDescriptor d;
+  d.ep = endpoint_;
   d.time = ranks_[rank].clock;
   d.cookie = cookie;
   engine_.submit(rank, d);
 }
 
-void Library::complete(RankId rank, const Completion& completion, Payload) {
+bool Library::move(RankId rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) {
+  std::vector<std::byte> between(bytes);
+  return memory_ == nullptr || bytes == 0 ||
+         (memory_->read(rank, from, between.data(), bytes) && memory_->write(rank, to, between.data(), bytes));
+}
+
+void Library::complete(RankId rank, const Completion& completion, Payload payload) {
   if (std::string what = failure_of(completion); !what.empty()) {
     if (!failure_) failure_ = {rank, queue_.now(), std::move(what)};
     return;
@@ -196,9 +239,17 @@ void Library::complete(RankId rank, const Completion& completion, Payload) {
         if constexpr (requires { c.cookie; }) a.cookie = c.cookie;
         if constexpr (requires { c.peer; }) a.peer = c.peer.rank;
         if constexpr (requires { c.data; }) a.data = c.data;
+        if constexpr (requires { c.tag; }) a.tag = c.tag, a.length = c.length;
+        a.truncated = c.status == -EMSGSIZE;
+        a.cancelled = c.status == -ECANCELED;
       },
       completion);
-  if (std::holds_alternative<ReceiveCompletion>(completion)) a.kind = Arrival::Kind::received;
+  if (const auto* received = std::get_if<ReceiveCompletion>(&completion)) {
+    a.kind = Arrival::Kind::received;
+    if (memory_ != nullptr && !payload.empty() && received->buffer != 0 &&
+        !memory_->write(rank, received->buffer, payload.data(), payload.size()))
+      failure_ = {rank, queue_.now(), "it receives into memory that is not there"};
+  }
   if (const auto* peek = std::get_if<PeekCompletion>(&completion)) {
     a.kind = peek->status == 0 ? Arrival::Kind::probed : Arrival::Kind::missed;
     --probes_;
@@ -232,10 +283,22 @@ void Library::wake(RankId rank, std::uint32_t generation, Time now) {
   Rank& r = ranks_[rank];
   if (!r.asleep || r.generation != generation || r.wake_at > now) return;
   r.asleep = false;
-  statistics_.timeline.add_wait(rank, r.clock, r.wake_at);
+  if (memory_ == nullptr) statistics_.timeline.add_wait(rank, r.clock, r.wake_at);
   r.clock = max(r.wake_at, engine_.busy_until(rank));
   engine_.awake(rank);
+  go_on(rank);
+}
+
+void Library::enter(RankId rank, Time clock) {
+  ranks_[rank].outside = false;
+  ranks_[rank].clock = clock;
+  go_on(rank);
+}
+
+void Library::go_on(RankId rank) {
+  Rank& r = ranks_[rank];
   const Time until = user_.resume(rank);
+  if (r.outside) return;
   r.asleep = true;
   r.wake_at = Time::never();
   ++r.generation;

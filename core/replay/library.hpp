@@ -4,10 +4,12 @@
 //
 // Model: what libexanet does in a rank (runtime/lib) and the coordinator for it, step by step. Sends cost the processor
 // what libexanet charges; a completion is seen at its time, by a rank that polls, and costs what it says; while a rank
-// sleeps its processor is in the library and does what rendezvous asks of it. Messages have no contents.
+// sleeps its processor is in the library and does what rendezvous asks of it. Messages of a replay have no contents;
+// those of live programs (live.hpp) do, in their ranks' memory.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,6 +25,8 @@ struct Arrival {
   Time time, cpu;
   std::uint64_t cookie = 0, data = 0;
   RankId peer = 0;
+  std::uint64_t tag = 0, length = 0;  // of a message that was received or found
+  bool truncated = false, cancelled = false;
   enum class Kind : std::uint8_t { sent, received, probed, missed } kind = Kind::sent;
 };
 
@@ -47,9 +51,29 @@ class Library final : private Host {
   };
   // Throws ConfigError on what cannot be built.
   explicit Library(const Setup& setup);
+  // Over an engine that others use, too: completions at `endpoint` are to be given to deliver(), and messages have
+  // contents, which `memory` reads and writes. All ranks are outside.
+  struct Beside {
+    EventQueue& queue;
+    MessageEngine& engine;
+    const NetworkConfig& network;
+    const NiConfig& interface;
+    std::size_t ranks;
+    Host& memory;
+    std::uint16_t endpoint = 0;
+  };
+  Library(const Beside& setup, LibraryUser& user);
 
   void start(const std::vector<Time>& at);  // each rank at its time
   void end(RankId rank) { ranks_[rank].ended = true; }
+
+  // A live rank comes from its program at this time, and goes on as if it had been woken; and leaves for it, in
+  // LibraryUser::resume(), where nothing wakes it.
+  void enter(RankId rank, Time clock);
+  void leave(RankId rank) { ranks_[rank].outside = true; }
+  void deliver(RankId rank, const Completion& completion, Payload payload) { complete(rank, completion, payload); }
+  // Moves bytes within a rank's memory. False where some of it is not mapped.
+  bool move(RankId rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes);
 
   Time clock(RankId rank) const { return ranks_[rank].clock; }
   Time& clock(RankId rank) { return ranks_[rank].clock; }
@@ -68,8 +92,9 @@ class Library final : private Host {
   std::optional<std::uint32_t> open_reduction(std::vector<RankId> members);
   void reduce(RankId rank, std::uint32_t tree, std::uint64_t bytes, std::uint64_t cookie);
 
-  // True: it is over for the sender at once, and no arrival reports it.
-  bool send(RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes, std::uint64_t data, std::uint64_t cookie);
+  // True: it is over for the sender at once, and no arrival reports it. `address`: of its contents, if it has any.
+  bool send(RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes, std::uint64_t data, std::uint64_t cookie,
+            std::uint64_t address = 0);
   // The same to whoever takes active messages, which no tag matches: true as of send().
   bool send_active(RankId rank, RankId to, std::uint64_t bytes, std::uint64_t data, std::uint64_t cookie);
   void receive_active(RankId rank, std::uint64_t cookie);  // all that come, each with an arrival of this cookie
@@ -77,7 +102,13 @@ class Library final : private Host {
   void open_memory(RankId rank);
   void put(RankId rank, RankId to, std::uint64_t bytes, std::uint64_t cookie);
   void get(RankId rank, RankId from, std::uint64_t bytes, std::uint64_t cookie);
-  void receive(RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore, std::uint64_t cookie);
+  struct Space {
+    std::uint64_t address = 0, bytes = ~std::uint64_t{0} >> 1;
+  };
+  void receive(RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore, std::uint64_t cookie, Space space);
+  void receive(RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore, std::uint64_t cookie) {
+    receive(rank, from, tag, ignore, cookie, Space{});
+  }
   void probe(RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore, std::uint64_t cookie);
   // Takes a posted receive back; if no message has matched it, its completion comes as if one had.
   void cancel(RankId rank, std::uint64_t cookie);
@@ -103,7 +134,7 @@ class Library final : private Host {
   struct Rank {
     Time clock, library, wake_at;
     std::uint32_t generation = 0;
-    bool asleep = false, ended = false;
+    bool asleep = false, ended = false, outside = false;
     std::vector<Arrival> arrivals;  // the earliest one last
   };
 
@@ -113,11 +144,13 @@ class Library final : private Host {
   void record(const MessageRecord& message) override { statistics_.add(message); }
 
   bool send_as(std::uint16_t flags, RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes, std::uint64_t data,
-               std::uint64_t cookie);
+               std::uint64_t cookie, std::uint64_t address);
   template <typename Descriptor>
   Descriptor access(RankId rank, RankId peer, std::uint64_t bytes, std::uint64_t cookie);
   void set_wake(RankId rank, Time at);
   void wake(RankId rank, std::uint32_t generation, Time now);
+  void go_on(RankId rank);
+  void handle_wakes();
 
   EventQueue& queue_;
   const NiConfig config_;
@@ -126,7 +159,10 @@ class Library final : private Host {
   std::vector<Rank> ranks_;
   std::vector<std::byte> contents_;
   Statistics statistics_;
-  MessageEngine engine_;
+  std::unique_ptr<MessageEngine> own_;
+  MessageEngine& engine_;
+  Host* memory_ = nullptr;  // of live ranks
+  std::uint16_t endpoint_ = 0;
   std::uint32_t on_wake_ = 0;
   std::uint64_t probes_ = 0;  // not answered yet
   std::optional<Failure> failure_;

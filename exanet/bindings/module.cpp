@@ -36,6 +36,7 @@ void visit(SimulatorOptions& o, V&& v) {
   v("compute_factor", o.coordinator.compute_factor, kOptional);
   v("bcast", o.coordinator.bcast, kOptional);
   v("offload", o.offload, kOptional);
+  v("simulates_mpi", o.coordinator.simulates_mpi, kOptional);
   v("node_library", o.node_library, kOptional);
   v("node_threads", o.node_threads, kOptional);
   v("flow_level", o.flow_level, kOptional);

@@ -26,6 +26,13 @@ Compute = Annotated[
     ),
 ]
 Mpi = Annotated[str, typer.Option("--mpi", help="The program's MPI: auto, mpich, openmpi, or none for a program that uses only libexanet.")]
+MpiCalls = Annotated[
+    str,
+    typer.Option(
+        "--mpi-calls",
+        help="What carries out the program's MPI calls: its MPI library, or the simulator itself (simulated: faster; docs/mpi-simulated.md).",
+    ),
+]
 QuietWithTables = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no tables.")]
 Fabric = Annotated[
     str,
@@ -93,6 +100,7 @@ def command(
     offload: Offload = None,
     ranks_as: RanksAs = "auto",
     trap_tsc: TrapTsc = False,
+    mpi_calls: MpiCalls = "library",
 ) -> None:
     """Run a program on a simulated machine. Exits with the program's code."""
     with lightly.imports():
@@ -127,6 +135,7 @@ def command(
         offload=runs.chosen_offloads(offload),
         bcast=runs.chosen_bcast(collective),
         faults=faults,
+        mpi_calls=mpi_calls,
     )
     raise typer.Exit(runs.run(options))
 

@@ -29,6 +29,9 @@ from exanet.gateware import fabric
 from exanet.mpi import detect, python, settings
 from exanet.run import launch, packed, placement, supervise
 
+MPI_CALLS = ("library", "simulated")
+"""What carries out a program's MPI calls."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -53,6 +56,7 @@ class Options:
     offload: tuple[str, ...] = ()  # of _core.offloadable(): collectives that the interfaces carry out
     faults: str | None = None  # a file of what fails (exanet.faults)
     bcast: str | None = None  # one of _core.program_broadcasts(); None: as the MPI library does it
+    mpi_calls: str = "library"  # one of MPI_CALLS
 
 
 def run(options: Options) -> int:
@@ -79,6 +83,7 @@ def run(options: Options) -> int:
         raise InputError("--collective: a program without MPI has no MPI_Bcast; leave the option out")
     if mpi.kind == "none" and options.offload:
         raise InputError("--offload: a program without MPI has no collectives; leave the option out")
+    _check_mpi_calls(options, mpi.kind)
     if options.bcast and "bcast" in options.offload:
         raise InputError("--collective bcast and --offload bcast: a broadcast goes either way; leave one of them out")
     replaced = settings.replaced(mpi)
@@ -135,8 +140,34 @@ def _described(options: Options) -> machine.Machine:
     return add(described, options.faults)
 
 
+def _check_mpi_calls(options: Options, mpi: str) -> None:
+    """Raises InputError where calls cannot be simulated."""
+    if options.mpi_calls not in MPI_CALLS:
+        raise InputError(f"--mpi-calls {options.mpi_calls}: give one of {', '.join(MPI_CALLS)}")
+    if options.mpi_calls == "library":
+        return
+    if mpi != "mpich":
+        name = {"openmpi": "Open MPI"}.get(mpi, "none")
+        raise InputError(f"--mpi-calls simulated: calls of MPICH are simulated, and the program's MPI is {name}; leave the option out")
+    others = {
+        "--record": options.record is not None,
+        "--collective": options.bcast is not None,
+        "--offload": bool(options.offload),
+        "--fabric gateware": options.fabric == "gateware",
+        "--trap-tsc": options.trap_tsc,
+        "--ranks-as processes": options.ranks_as == "processes",
+        "EXANET_SIMULATOR=apart": not packed.simulator_may_be_hosted(),
+        f"{packed.WORKER_THREADS}=0": packed.worker_threads() == "0",
+    }
+    for other, given in others.items():
+        if given:
+            raise InputError(f"--mpi-calls simulated and {other} do not go together; leave one of them out")
+
+
 def _ranks_as(options: Options) -> str:
     """How ranks are to run. Raises InputError where the time stamp counter cannot be trapped."""
+    if options.mpi_calls == "simulated":
+        return "packed"
     if not options.trap_tsc:
         return options.ranks_as
     if platform.system() != "Linux" or platform.machine() != "x86_64":
@@ -254,6 +285,7 @@ def _simulate(
         "flow_level": options.level == "flow",
         "bcast": options.bcast or "",
         "offload": list(options.offload),
+        "simulates_mpi": options.mpi_calls == "simulated",
     }
     # Verilated nodes have threads of their own
     asked["hosted"] = how is not None and gateware is None and packed.simulator_may_be_hosted()
@@ -316,6 +348,7 @@ def _meta(options: Options, described: machine.Machine, config: dict[str, Any], 
         **({"faults": options.faults} if options.faults else {}),
         **({"collectives": {"bcast": options.bcast}} if options.bcast else {}),
         **({"offload": list(options.offload)} if options.offload else {}),
+        **({"mpi_calls": options.mpi_calls} if options.mpi_calls != "library" else {}),
         **({"notes": notes} if (notes := levels.caveats_of_programs(options.level, described.model)) else {}),
         "exanet_version": own_version,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),

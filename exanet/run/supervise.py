@@ -214,7 +214,8 @@ class Supervisor:
         if self._crash:
             self._fail(self._crash, 1)
         elif len(self._ended) < self._ranks:
-            self._fail(self._simulator_reason() or "the simulator ended before the ranks", 1)
+            reason = self._simulator_reason() or "the simulator ended before the ranks"
+            self._fail(reason, _code_of(reason))
 
     def _simulator_reason(self) -> str:
         """Why the simulator has ended the run; of a deadlock also who waits where."""
@@ -307,7 +308,7 @@ class Supervisor:
             code = reason.rpartition("(")[2].rstrip(")")  # of which the status has eight bits
             self._fail(f"{name} called MPI_Abort({code})", status or 1)
         elif status == _LOST_NETWORK and (self._crash or reason):
-            self._fail(self._crash or reason, 1)
+            self._fail(self._crash or reason, _code_of(self._crash or reason))
 
     def _judge_host(self, event: HostEnded) -> None:
         self._simulator.host_ended()
@@ -329,6 +330,11 @@ class Supervisor:
             self._judge_end(RankEnded(rank, -signal.SIGKILL), states[rank])
         if code and not self._exit_code:
             self._exit_code = code
+
+
+def _code_of(reason: str) -> int:
+    """2 where the program asks for what only another option gives."""
+    return 2 if reason.endswith("--mpi-calls library") else 1
 
 
 def _exit_code(status: int) -> int:

@@ -79,6 +79,11 @@ void *exanet_launcher_real(const char *name);
    of broadcasts. */
 exanet_mpi_function exanet_mended(const char *name, exanet_mpi_function found);
 
+/* What carries the program's calls out in the library's place; NULL: the library. (calls.c) */
+typedef long (*exanet_mpi_instead_function)(struct exanet_ni *ni, uint32_t call, exanet_mpi_function real, bool large,
+                                            const long *arguments);
+extern exanet_mpi_instead_function exanet_mpi_instead;
+
 /* The calling thread is outside MPI in a rank whose threads take turns inside. */
 static inline bool exanet_may_hand_turn_on(void) {
   if (exanet_mpi_depth > 0) return false;

@@ -18,6 +18,7 @@
 #include "runtime/collectives/bcast.h"
 #include "runtime/collectives/offload.h"
 #include "runtime/record/record.h"
+#include "runtime/simulated/simulated.h"
 #include "tsc.h"
 
 /* MPI_THREAD_MULTIPLE in MPICH and Open MPI, and in the standard's binary interface (MPI 5). */
@@ -41,6 +42,7 @@ static void join(int provided, bool has_world) {
     status = exanet_start(opened);
     exanet_still_until(exanet_before_ps(opened));
     if (status == 0) exanet_record_open(opened, exanet_mpi_real);
+    if (status == 0 && exanet_simulated_open(opened, exanet_mpi_real)) exanet_mpi_instead = exanet_simulated_call;
   }
   if (status != 0) {
     fprintf(stderr, "exanet: cannot join the simulated machine named by EXANET_NI: %s\n", strerror(-status));

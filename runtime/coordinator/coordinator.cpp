@@ -58,6 +58,7 @@ Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std
       placement_(placement),
       options_(options),
       ni_(with_offloads(machine.ni, options.offloaded)),
+      fabric_(machine.fabric),
       engine_(events_, *topology_, failing(machine.fabric, machine.faults), ni_, placement, *this,
               machine.flow_level ? flow_interface() : nic_kind("exanet"), machine.network),
       statistics_(placement.size()),
@@ -91,6 +92,7 @@ Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std
                       "ni.reductions: gateware where its messages are");
   region_->reduction_max = engine_.reduction_max();
   region_->offloaded = options.offloaded;
+  region_->simulates_mpi = options.simulates_mpi;
   choose_bcast(options.bcast, machine.topology);
   engine_.on_packet(
       [](void* self, Time latency) { static_cast<Coordinator*>(self)->statistics_.packet_latency.add(latency.ps()); },
@@ -199,6 +201,7 @@ void Coordinator::start_virtual() {
   __atomic_store_n(&region_->phase, EXN_VIRTUAL, __ATOMIC_RELEASE);
   for (RankId r = 0; r < ranks(); ++r) region_->sooner |= region_.rank(r).sooner;
   reckon();
+  start_live();
   for (RankId r = 0; r < ranks(); ++r) {
     ranks_[r].asleep = true;
     make_due(r, Time());
@@ -213,7 +216,7 @@ void Coordinator::run_virtual() {
     while (!stopping() && events_.run_one_before(window_end_)) {
     }
     report_progress_to_ranks();
-    if (stopping()) return;
+    if (stopping() || stop_if_live_failed()) return;
     if (due_.empty()) {
       stop(at_finish_ == 0 ? kDeadlock
                            : "no rank can go on: some wait in MPI_Finalize, the others for nothing that is under way");
@@ -298,6 +301,7 @@ void Coordinator::collect() {
   reckon();
   due_.clear();
   window_end_ = Time::never();
+  enter_calls();
 }
 
 // With what ranks may do that touches the network soon.
@@ -322,6 +326,9 @@ void Coordinator::fell_asleep(RankId r) {
   rank.wake_at = Time::never();
   ++rank.generation;
   region_->sooner |= slot.sooner;
+  rank.in_call = slot.live_call != 0;
+  if (rank.in_call || slot.live_posted != 0) calling_.push_back(r);
+  if (rank.in_call) return;
   engine_.asleep(r, rank.clock);
   if (rank.held) {
     ++at_finish_;

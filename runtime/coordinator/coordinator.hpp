@@ -24,6 +24,7 @@
 #include "core/network/fault_driver.hpp"
 #include "core/protocol/engine.hpp"
 #include "core/protocol/statistics.hpp"
+#include "core/replay/live.hpp"
 #include "core/topology/topology.hpp"
 #include "runtime/coordinator/completion_queue.hpp"
 #include "runtime/coordinator/control.hpp"
@@ -50,12 +51,13 @@ void visit(MachineConfig& c, V&& v) {
   v("faults", c.faults, kOptional);
 }
 
-class Coordinator final : private Host {
+class Coordinator final : private Host, private LiveHost {
  public:
   struct Options {
     double compute_factor = 0;
     std::string bcast;  // the algorithm of programs' broadcasts (program_broadcast()); empty: the MPI library's own
     std::uint32_t offloaded = 0;  // a bit of enum exn_offload each
+    bool simulates_mpi = false;  // calls of MPI are carried out here (core/replay/live.hpp)
   };
   // `calls`: of the host of packed ranks in which this is; nullptr in a process of its own. Throws ConfigError
   // (machine, placement).
@@ -90,6 +92,8 @@ class Coordinator final : private Host {
     bool asleep = false;  // and nothing has woken it yet
     bool held = false;  // waits for all others at the start or the end: completions do not wake it
     bool ended = false;
+    bool in_call = false;  // that is carried out here
+    Time library_before;  // what the library had taken of its time when that began
     std::uint32_t blocking = 0;  // 1 + empty waits before this one
     Time clock, wake_at;
     std::uint32_t generation = 0;  // of sleeps: shows that a wake-up event is stale
@@ -134,6 +138,12 @@ class Coordinator final : private Host {
   void submit(RankId rank, const std::byte* at);
   bool push(RankId rank, const Stored& stored);
   std::size_t push_until(RankId rank, Time horizon);
+  // live_calls.cpp
+  void returned(RankId rank, Time clock) override;
+  void refused(RankId rank, const std::string& why) override;
+  void start_live();
+  void enter_calls();
+  bool stop_if_live_failed();
   // trees.cpp
   void set_nodes();  // which rank is on which
   void choose_bcast(const std::string& name, const TopologySpec& topology);
@@ -151,6 +161,7 @@ class Coordinator final : private Host {
   std::vector<NodeId> placement_;
   Options options_;
   NiConfig ni_;
+  NetworkConfig fabric_;
   EventQueue events_;
   MessageEngine engine_;
   std::optional<FaultDriver> faults_;
@@ -160,6 +171,8 @@ class Coordinator final : private Host {
   std::vector<Rank> ranks_;
   std::vector<RankId> due_;
   std::vector<RankId> first_;  // those of them that are woken by us
+  std::optional<LiveRanks> live_;
+  std::vector<RankId> calling_;
   Time window_end_ = Time::never(), lookahead_;
   std::uint32_t on_wake_;
   std::uint32_t at_finish_ = 0;

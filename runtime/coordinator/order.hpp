@@ -23,6 +23,7 @@ void visit(Order& o, V&& v) {
   v("compute_factor", o.options.compute_factor);
   v("offloaded", o.options.offloaded);
   v("bcast", o.options.bcast);
+  v("simulates_mpi", o.options.simulates_mpi);
 }
 
 }  // namespace exanet

@@ -120,6 +120,8 @@ void Coordinator::rewind(exn_ring& ring) {
 }
 
 void Coordinator::complete(RankId rank, const Completion& completion, Payload payload) {
+  if (live_ && std::visit([](const auto& done) { return done.ep == LiveRanks::kEndpoint; }, completion))
+    return live_->deliver(rank, completion, payload);
   Rank& r = ranks_[rank];
   Stored& stored = r.completions.add();
   bool failed = false;
@@ -137,7 +139,7 @@ void Coordinator::complete(RankId rank, const Completion& completion, Payload pa
       },
       completion);
   if (failed) note_failure(rank, completion, stored.time);
-  if (r.asleep && !r.held) set_wake(rank, stored.time);
+  if (r.asleep && !r.held && !r.in_call) set_wake(rank, stored.time);
 }
 
 // Whoever watches over the run can then say why it fails, whatever the rank makes of it.

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A call of MPI as a live rank hands it to the simulator, which carries it out and writes the answers beside it.
+ *
+ * Calls are known by the codes of the stream of recorded calls (trace_format.h). Rank and simulator share one address
+ * space, so that addresses are the rank's own. The rank waits meanwhile; calls that wait for nobody are posted in a
+ * chain, before the next one that it waits for, and the rank adds to its clock what they cost. */
+#ifndef EXANET_REPLAY_LIVE_CALL_H
+#define EXANET_REPLAY_LIVE_CALL_H
+
+#include <stdint.h>
+
+#define EXANET_LIVE_ANY 0xffffffffu /* as a source or tag: any */
+#define EXANET_LIVE_NOBODY 0xfffffffeu /* as a peer: no process */
+
+/* A message that is sent, or may be received. Peers are ranks of MPI_COMM_WORLD. */
+struct exanet_live_message {
+  uint32_t peer, tag;
+  uint64_t address, bytes; /* received: space */
+};
+
+/* What has been received. */
+struct exanet_live_status {
+  uint32_t source, tag; /* as above */
+  uint64_t bytes; /* of the message, which may exceed the space */
+  uint32_t truncated, cancelled;
+};
+
+/* What another member has brought to a collective. */
+struct exanet_live_part {
+  const void *data;
+  uint64_t bytes;
+};
+
+struct exanet_live_result;
+
+struct exanet_live_call {
+  struct exanet_live_call *next; /* of calls that are posted: the one after it */
+  uint64_t time_ps; /* when it begins, by the rank's clock */
+  uint32_t code; /* enum exanet_trace_code */
+  uint32_t comm; /* number of the communicator, as its rank counts them; 1 MPI_COMM_WORLD, 2 MPI_COMM_SELF */
+  uint32_t request; /* of a call that returns at once: the number of its request, free so far */
+  struct exanet_live_message sent, received; /* of a collective `sent` is what the rank brings, if anything */
+  /* collectives, as in a recorded call; lists of bytes by rank, or NULL */
+  uint32_t root, flags;
+  uint64_t element_bytes, bytes, receive_bytes;
+  const uint64_t *sent_by_rank, *received_by_rank;
+  /* requests that are waited for, or tested; members of a communicator that has been made, NULL: those of the world */
+  const uint32_t *requests, *members;
+  uint32_t request_count, member_count;
+  /* answers: of a receive or probe one status; of requests one for each that has completed, and its place in the list */
+  struct exanet_live_status *statuses;
+  uint32_t *places;
+  uint32_t completed;
+  /* answer of a collective: by rank, what of each member's is for this one; valid until the rank's next call */
+  struct exanet_live_part *parts;
+  const char *algorithm; /* by which the collective was carried out */
+  struct exanet_live_result *result;
+};
+
+/* The result of a reduction that is the same for all members: the first one that needs it computes it. */
+struct exanet_live_result {
+  uint32_t state; /* enum exanet_live_state */
+  uint64_t bytes;
+  void *data;
+};
+enum exanet_live_state { EXANET_LIVE_EMPTY, EXANET_LIVE_COMPUTING, EXANET_LIVE_READY };
+
+#endif

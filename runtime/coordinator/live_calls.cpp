@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks whose calls of MPI are carried out by the simulator.
+//
+// Model: such a rank sleeps with a call in its slot; it is due at the time at which the call is over. Calls are taken
+// when all ranks sleep, in the order of ranks, as their descriptors are. Limits: rank and simulator share one address
+// space; the record of a call is believed, since the rank's libexanet writes it.
+#include <utility>
+
+#include "core/protocol/failure.hpp"
+#include "runtime/coordinator/coordinator.hpp"
+
+namespace exanet {
+
+void Coordinator::start_live() {
+  if (!options_.simulates_mpi) return;
+  bool hosted = calls_ != nullptr;
+  for (RankId r = 0; r < ranks(); ++r) hosted = hosted && region_.rank(r).hosted != 0;
+  if (!hosted) {
+    const std::string why = region_->no_workers;
+    return stop("--mpi-calls simulated: ranks and simulator do not share an address space" +
+                (why.empty() ? "" : ": " + why));
+  }
+  live_.emplace(Library::Beside{events_, engine_, fabric_, ni_, ranks_.size(), *this}, static_cast<LiveHost&>(*this));
+}
+
+void Coordinator::enter_calls() {
+  const auto taken = [](std::uint64_t& word) {
+    return reinterpret_cast<exanet_live_call*>(std::exchange(word, std::uint64_t{0}));
+  };
+  for (const RankId r : calling_) {
+    if (stopping()) break;
+    exn_rank& slot = region_.rank(r);
+    const Time before = live_->library_time(r);
+    if (exanet_live_call* posted = taken(slot.live_posted)) live_->post(r, *posted);
+    slot.library_ps += static_cast<std::uint64_t>((live_->library_time(r) - before).ps());
+    if (exanet_live_call* call = taken(slot.live_call)) {
+      ranks_[r].library_before = live_->library_time(r);
+      live_->enter(r, *call);
+    }
+  }
+  calling_.clear();
+}
+
+void Coordinator::returned(RankId rank, Time clock) {
+  Rank& r = ranks_[rank];
+  r.in_call = false;
+  region_.rank(rank).library_ps += static_cast<std::uint64_t>((live_->library_time(rank) - r.library_before).ps());
+  make_due(rank, clock);
+}
+
+void Coordinator::refused(RankId rank, const std::string& why) {
+  stop("rank " + std::to_string(rank) + " in " + live_->where(rank) + ": " + why);
+}
+
+bool Coordinator::stop_if_live_failed() {
+  if (!live_ || !live_->failure()) return false;
+  const Library::Failure& failure = *live_->failure();
+  stop("rank " + std::to_string(failure.rank) + " on node " + std::to_string(placement_[failure.rank]) + ", in " +
+       live_->where(failure.rank) + " at " + in_microseconds(failure.time) + ": " + failure.what);
+  return true;
+}
+
+}  // namespace exanet

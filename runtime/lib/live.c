@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hands MPI calls to the simulator, which carries them out, where the run asks for that.
+//
+// Model: the address of a call goes into the rank's slot, and the rank sleeps until the simulator has ended it. Calls
+// that wait for nobody are kept until the rank next sleeps, for whatever reason; an eager message is copied, so that
+// its buffer is the program's again at once. Limits: the rank shares its address space with the simulator; one call at
+// a time.
+#include <string.h>
+#include <unistd.h>
+
+#include "core/replay/live_call.h"
+#include "runtime/lib/ni.h"
+
+#define POSTED 64
+#define CONTENTS 65536
+
+static struct {
+  struct exanet_live_call calls[POSTED];
+  unsigned count;
+  size_t used;
+  char contents[CONTENTS] __attribute__((aligned(16)));
+} posted;
+
+bool exanet_simulates_mpi(const struct exanet_ni *ni) { return ni->region->simulates_mpi != 0; }
+
+void exanet_live_call(struct exanet_ni *ni, struct exanet_live_call *call, bool waits) {
+  call->time_ps = ni->clock_ps;
+  ni->slot->live_call = (uint64_t)(uintptr_t)call;
+  ni->slot->horizon_ps = 0;
+  exn_sleep(ni, EXN_SLEEPING, UINT64_MAX, waits);
+}
+
+bool exanet_live_post(struct exanet_ni *ni, const struct exanet_live_call *call, bool sends) {
+  const struct exn_region *region = ni->region;
+  const bool eager = call->sent.bytes <= region->eager_max;
+  const uint64_t word = region->store_word_bytes, stored = region->envelope_bytes + (eager ? call->sent.bytes : 0);
+  const size_t copied = sends && eager ? (call->sent.bytes + 15) / 16 * 16 : 0;
+  if (ni->slot->live_posted == 0) posted.count = 0, posted.used = 0;
+  if (posted.count == POSTED || posted.used + copied > CONTENTS) return false;
+  struct exanet_live_call *kept = &posted.calls[posted.count];
+  *kept = *call;
+  kept->time_ps = ni->clock_ps;
+  kept->next = NULL;
+  if (sends) ni->clock_ps += region->send_cpu_ps + region->store_word_ps * ((stored + word - 1) / word);
+  if (copied > 0) {
+    kept->sent.address = (uint64_t)(uintptr_t)memcpy(posted.contents + posted.used,
+                                                     (const void *)(uintptr_t)call->sent.address, call->sent.bytes);
+    posted.used += copied;
+  }
+  if (posted.count++ == 0)
+    ni->slot->live_posted = (uint64_t)(uintptr_t)kept;
+  else
+    kept[-1].next = kept;
+  ni->slot->horizon_ps = 0;
+  return true;
+}
+
+void exanet_end_run(struct exanet_ni *ni, const char *reason) {
+  struct exn_region *region = ni->region;
+  uint32_t unreported = 0;
+  if (__atomic_compare_exchange_n(&region->reporting, &unreported, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    const size_t bytes = strnlen(reason, sizeof region->reason - 1);
+    memcpy(region->reason, reason, bytes);
+    region->reason[bytes] = '\0';
+    __atomic_store_n(&region->reporting, 2, __ATOMIC_RELEASE);
+  }
+  __atomic_store_n(&region->stopping, 1, __ATOMIC_RELEASE);
+  exn_kick(ni);
+  _exit(EXN_STOPPED_EXIT);
+}

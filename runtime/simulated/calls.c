@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which calls the simulator carries out, which are the library's, and which are refused.
+//
+// Problem: a program calls whatever MPI has, and a call that is half simulated would hang. Model: each call that the
+// clock stands in front of is in one of three classes. What makes communicators, and files, stay with the library, over
+// its own messages on the simulated network; what is in no class is refused by its name, and ends the run. Limits:
+// MPICH; one thread calls; what the library calls inside, and what callbacks of the program call, is the library's.
+#include <stdio.h>
+
+#include "runtime/simulated/engine.h"
+#include "runtime/simulated/simulated.h"
+
+enum class_of_call { REFUSED, MESSAGE_SENT, MESSAGE_RECEIVED, EXCHANGE, REQUESTS, COLLECTIVE, CREATES, FREES, LIBRARY };
+
+struct known {
+  uint8_t class, code, made; /* made: the argument that is the address of the communicator */
+};
+#define KNOWN(name, class_) [EXANET_MPI_##name] = {class_, EXANET_TRACE_##name, 0}
+#define MADE(name, at) [EXANET_MPI_##name] = {CREATES, EXANET_TRACE_##name, at}
+#define OWN(name) [EXANET_MPI_##name] = {LIBRARY, 0, 0}
+static const struct known known[EXANET_MPI_CALL_COUNT] = {
+    KNOWN(Send, MESSAGE_SENT),
+    KNOWN(Ssend, MESSAGE_SENT),
+    KNOWN(Rsend, MESSAGE_SENT),
+    KNOWN(Isend, MESSAGE_SENT),
+    KNOWN(Issend, MESSAGE_SENT),
+    KNOWN(Irsend, MESSAGE_SENT),
+    KNOWN(Recv, MESSAGE_RECEIVED),
+    KNOWN(Irecv, MESSAGE_RECEIVED),
+    KNOWN(Sendrecv, EXCHANGE),
+    KNOWN(Wait, REQUESTS),
+    KNOWN(Waitany, REQUESTS),
+    KNOWN(Waitsome, REQUESTS),
+    KNOWN(Waitall, REQUESTS),
+    KNOWN(Test, REQUESTS),
+    KNOWN(Testany, REQUESTS),
+    KNOWN(Testsome, REQUESTS),
+    KNOWN(Testall, REQUESTS),
+    KNOWN(Request_get_status, REQUESTS),
+    KNOWN(Request_free, REQUESTS),
+    KNOWN(Cancel, REQUESTS),
+    KNOWN(Barrier, COLLECTIVE),
+    KNOWN(Bcast, COLLECTIVE),
+    KNOWN(Gather, COLLECTIVE),
+    KNOWN(Scatter, COLLECTIVE),
+    KNOWN(Allgather, COLLECTIVE),
+    KNOWN(Alltoall, COLLECTIVE),
+    KNOWN(Reduce, COLLECTIVE),
+    KNOWN(Allreduce, COLLECTIVE),
+    MADE(Comm_dup, 1),
+    MADE(Comm_dup_with_info, 2),
+    MADE(Comm_split, 3),
+    MADE(Comm_split_type, 4),
+    MADE(Comm_create, 2),
+    MADE(Comm_create_group, 3),
+    MADE(Intercomm_merge, 2),
+    MADE(Cart_create, 5),
+    MADE(Cart_sub, 2),
+    MADE(Graph_create, 5),
+    MADE(Dist_graph_create, 8),
+    MADE(Dist_graph_create_adjacent, 9),
+    [EXANET_MPI_Comm_free] = {FREES, 0, 0},
+    [EXANET_MPI_Comm_disconnect] = {FREES, 0, 0},
+    OWN(Buffer_detach),
+};
+
+static bool open_library(void *(*find)(const char *name)) {
+  const struct exanet_wanted wanted[] = {{"PMPI_Pack", &exanet_own.pack},
+                                         {"PMPI_Unpack", &exanet_own.unpack},
+                                         {"PMPI_Type_dup", &exanet_own.type_dup},
+                                         {"PMPI_Type_free", &exanet_own.type_free},
+                                         {"PMPI_Reduce_local", &exanet_own.reduce_local},
+                                         {"PMPI_Comm_call_errhandler", &exanet_own.call_errhandler},
+                                         {0}};
+  return exanet_mpi_functions(find, wanted) && exanet_communicators_open();
+}
+
+bool exanet_simulated_open(struct exanet_ni *ni, void *(*find)(const char *name)) {
+  if (!exanet_simulates_mpi(ni)) return false;
+  const char *why = exanet_mpi_find_out(find);
+  if (why == NULL && exanet_mpi.kind != EXANET_TRACE_MPICH) why = "its MPI library is not MPICH";
+  if (why == NULL && !open_library(find)) why = "its MPI library lacks functions";
+  if (why == NULL) return true;
+  char text[256];
+  snprintf(text, sizeof text, "the program cannot be run with --mpi-calls simulated: %s; take --mpi-calls library", why);
+  exanet_end_run(ni, text);
+}
+
+/* The one that calls first is the only one. */
+static void check_thread(const struct exanet_simulated *s) {
+  static __thread bool calls;
+  static bool claimed;
+  if (calls) return;
+  if (__atomic_exchange_n(&claimed, true, __ATOMIC_ACQ_REL)) exanet_simulated_refuse(s, "by a second thread");
+  calls = true;
+}
+
+long exanet_simulated_call(struct exanet_ni *ni, uint32_t call, exanet_mpi_function real, bool large, const long *a) {
+  struct exanet_simulated s = {ni, call, real, large, a};
+  const struct known *is = &known[call];
+  check_thread(&s);
+  switch ((enum class_of_call)is->class) {
+    case MESSAGE_SENT: return exanet_simulated_send(&s, is->code);
+    case MESSAGE_RECEIVED: return exanet_simulated_receive(&s, is->code);
+    case EXCHANGE: return exanet_simulated_exchange(&s, is->code);
+    case REQUESTS: return exanet_simulated_requests(&s, is->code);
+    case COLLECTIVE: return exanet_simulated_collective(&s, is->code);
+    case LIBRARY: return exanet_simulated_real(&s);
+    case CREATES: {
+      const long result = exanet_simulated_real(&s);
+      if ((int)result == 0) exanet_simulated_made(&s, exanet_handle_at(a[is->made], 0));
+      return result;
+    }
+    case FREES: {
+      const long handle = a[0] != 0 ? exanet_handle_at(a[0], 0) : 0, result = exanet_simulated_real(&s);
+      if ((int)result == 0) exanet_communicator_forget(handle);
+      return result;
+    }
+    case REFUSED: break;
+  }
+  exanet_simulated_refuse(&s, "");
+}

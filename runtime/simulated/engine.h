@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the calls that the simulator carries out share: communicators, contents of buffers, and how one of them ends. */
+#ifndef EXANET_SIMULATED_ENGINE_H
+#define EXANET_SIMULATED_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/replay/live_call.h"
+#include "exanet/mpi_calls.h"
+#include "runtime/lib/internal.h"
+#include "runtime/record/communicators.h"
+#include "runtime/record/library.h"
+
+/* Classes of errors, in MPICH. */
+enum {
+  EXANET_ERR_BUFFER = 1,
+  EXANET_ERR_COUNT,
+  EXANET_ERR_TYPE,
+  EXANET_ERR_TAG,
+  EXANET_ERR_COMM,
+  EXANET_ERR_RANK,
+  EXANET_ERR_ROOT,
+  EXANET_ERR_TRUNCATE = 14,
+  EXANET_ERR_OTHER = 15,
+  EXANET_ERR_IN_STATUS = 17
+};
+
+/* The library's own, which count as no calls. */
+struct exanet_simulated_library {
+  int (*pack)(const void *from, int count, long type, void *to, int size, int *at, long comm);
+  int (*unpack)(const void *from, int size, int *at, void *to, int count, long type, long comm);
+  int (*type_dup)(long type, void *copy);
+  int (*type_free)(void *type);
+  int (*reduce_local)(const void *in, void *inout, int count, long type, long op);
+  int (*call_errhandler)(long comm, int code);
+};
+extern struct exanet_simulated_library exanet_own;
+
+/* A call under way. */
+struct exanet_simulated {
+  struct exanet_ni *ni;
+  uint32_t call; /* enum exanet_mpi_call */
+  exanet_mpi_function real;
+  bool large;
+  const long *a;
+};
+
+/* NULL or the communicator; that of an argument that is none, NULL with `*wrong`: the library says what is wrong.
+   Ends the run on one that calls that are simulated cannot use. */
+const struct exanet_communicator *exanet_simulated_comm(const struct exanet_simulated *s, long handle);
+/* Notes one that the library has made. */
+void exanet_simulated_made(const struct exanet_simulated *s, long handle);
+/* The library's own call: of what is local, and of arguments that it is to find wrong. */
+long exanet_simulated_real(const struct exanet_simulated *s);
+/* Ends the run: this call, or `what` of it, is not simulated. */
+_Noreturn void exanet_simulated_refuse(const struct exanet_simulated *s, const char *what);
+int exanet_simulated_error(long comm, int code);
+static inline long exanet_simulated_count(const struct exanet_simulated *s, int at) {
+  return s->large ? s->a[at] : (int)s->a[at];
+}
+void *exanet_simulated_memory(void *memory); /* what calloc() gave: the process ends where it is NULL */
+
+/* A buffer of the program, and its bytes one after the other: the buffer itself where it has no gaps, else a copy. */
+struct exanet_bytes {
+  void *buffer, *data;
+  long count, type;
+  uint64_t bytes;
+  bool copied, kept_type;
+};
+/* Whether a type can be: a handle that is none, or a count below zero, is for the library to find. */
+bool exanet_bytes_valid(long buffer, long count, long type);
+uint64_t exanet_element_bytes(long type);
+void exanet_bytes_begin(const struct exanet_simulated *s, struct exanet_bytes *b, long buffer, long count, long type);
+/* Beyond the call: keeps the type, which the program may free. */
+void exanet_bytes_keep(struct exanet_bytes *b);
+void exanet_bytes_end(struct exanet_bytes *b, bool received);
+
+/* messages.c, collectives.c: a call's result. */
+long exanet_simulated_send(struct exanet_simulated *s, uint8_t code);
+long exanet_simulated_receive(struct exanet_simulated *s, uint8_t code);
+long exanet_simulated_exchange(struct exanet_simulated *s, uint8_t code);
+long exanet_simulated_requests(struct exanet_simulated *s, uint8_t code);
+long exanet_simulated_collective(struct exanet_simulated *s, uint8_t code);
+/* reductions.c: what rank `me` of `n` gets, by the algorithm, of the members' parts. False: its order is unknown. */
+struct exanet_reduction {
+  const struct exanet_live_part *parts;
+  const char *algorithm;
+  uint8_t code;
+  uint32_t n, me, root;
+  long count, type, op;
+  uint64_t element_bytes;
+  bool commutes, exact; /* exact: any order gives the same bits */
+};
+bool exanet_reduction_of(const struct exanet_reduction *r, void *result);
+bool exanet_reduction_is_alike(const struct exanet_reduction *r); /* for all members */
+#endif
