@@ -181,7 +181,7 @@ PROOFS = [
     Proof("ni-dma", "ni/formal/dma_formal.sv", engine="smtbmc z3", depth=2),
     Proof("ni-dma-cover", "ni/formal/dma_formal.sv", engine="smtbmc z3", depth=10, mode="cover"),
     Proof("acc-point", "congestion/formal/point_formal.sv", {"RateBits": 3}, engine="abc bmc3", depth=30, mode="bmc", within=20),
-    Proof("acc-point-cover", "congestion/formal/point_formal.sv", {"RateBits": 3}, engine="smtbmc z3", depth=34, mode="cover", long=True),
+    Proof("acc-point-cover", "congestion/formal/point_formal.sv", {"RateBits": 2}, engine="smtbmc z3", depth=30, mode="cover"),
     Proof("acc-limiter", "congestion/formal/limiter_formal.sv"),
     Proof("acc-limiter-cover", "congestion/formal/limiter_formal.sv", engine="smtbmc z3", depth=20, mode="cover"),
     Proof("watchdog", "node/formal/watchdog_formal.sv"),
