@@ -249,7 +249,7 @@ MUTATIONS = [
     Mutation("acc-point", "congestion/rtl/acc_point.sv", "(!frp_valid_o || frp_ready_i)", "!frp_valid_o"),
     Mutation("acc-point", "congestion/rtl/acc_point.sv", "fits = next >= {1'b0, divisor_q}", "fits = next > {1'b0, divisor_q}"),
     Mutation(
-        "acc-point", "congestion/rtl/acc_point.sv", "elsewhere_most_q < room ? raised[RateBits-1:0] : capacity_i", "raised[RateBits-1:0]"
+        "acc-point", "congestion/rtl/acc_point.sv", "elsewhere_most_q < beyond ? raised[RateBits-1:0] : capacity_i", "raised[RateBits-1:0]"
     ),
     Mutation(
         "acc-point",
@@ -261,8 +261,8 @@ MUTATIONS = [
     Mutation(
         "acc-point",
         "congestion/rtl/acc_point.sv",
-        "else if (pulse_i) step_q <= StepBits'(1);",
-        "else if (pulse_i && step_q == '0) step_q <= StepBits'(1);",
+        "else if (pulse_i) step_q <= StepBits'(1'b1);",
+        "else if (pulse_i && step_q == '0) step_q <= StepBits'(1'b1);",
     ),
     Mutation("acc-point", "congestion/rtl/acc_point.sv", "counted_q        <= flows_d", "counted_q        <= flows_q"),
     Mutation("acc-limiter", "congestion/rtl/acc_limiter.sv", "explicit_i < full_i ? explicit_i : full_i", "explicit_i"),
