@@ -181,7 +181,7 @@ PROOFS = [
     Proof("ni-dma", "ni/formal/dma_formal.sv", engine="smtbmc z3", depth=2),
     Proof("ni-dma-cover", "ni/formal/dma_formal.sv", engine="smtbmc z3", depth=10, mode="cover"),
     Proof("acc-point", "congestion/formal/point_formal.sv", {"RateBits": 3}, engine="abc bmc3", depth=30, mode="bmc", within=20),
-    Proof("acc-point-cover", "congestion/formal/point_formal.sv", {"RateBits": 3}, engine="smtbmc z3", depth=34, mode="cover", long=True),
+    Proof("acc-point-cover", "congestion/formal/point_formal.sv", {"RateBits": 2}, engine="smtbmc z3", depth=30, mode="cover"),
     Proof("acc-limiter", "congestion/formal/limiter_formal.sv"),
     Proof("acc-limiter-cover", "congestion/formal/limiter_formal.sv", engine="smtbmc z3", depth=20, mode="cover"),
     Proof("watchdog", "node/formal/watchdog_formal.sv"),
@@ -250,7 +250,7 @@ MUTATIONS = [
     Mutation("acc-point", "congestion/rtl/acc_point.sv", "(!frp_valid_o || frp_ready_i)", "!frp_valid_o"),
     Mutation("acc-point", "congestion/rtl/acc_point.sv", "fits = next >= {1'b0, divisor_q}", "fits = next > {1'b0, divisor_q}"),
     Mutation(
-        "acc-point", "congestion/rtl/acc_point.sv", "elsewhere_most_q < room ? raised[RateBits-1:0] : capacity_i", "raised[RateBits-1:0]"
+        "acc-point", "congestion/rtl/acc_point.sv", "elsewhere_most_q < beyond ? raised[RateBits-1:0] : capacity_i", "raised[RateBits-1:0]"
     ),
     Mutation(
         "acc-point",
@@ -262,8 +262,8 @@ MUTATIONS = [
     Mutation(
         "acc-point",
         "congestion/rtl/acc_point.sv",
-        "else if (pulse_i) step_q <= StepBits'(1);",
-        "else if (pulse_i && step_q == '0) step_q <= StepBits'(1);",
+        "else if (pulse_i) step_q <= StepBits'(1'b1);",
+        "else if (pulse_i && step_q == '0) step_q <= StepBits'(1'b1);",
     ),
     Mutation("acc-point", "congestion/rtl/acc_point.sv", "counted_q        <= flows_d", "counted_q        <= flows_q"),
     Mutation("acc-limiter", "congestion/rtl/acc_limiter.sv", "explicit_i < full_i ? explicit_i : full_i", "explicit_i"),

@@ -8,8 +8,8 @@
 // kinds: a rate below FS, and below that of the period before, which it stems from, is bound elsewhere, and goes into
 // the sum Se and the largest Me; the others are bound here, Nh of them. With a pulse FS becomes (C' - Se)/Nh, or C' -
 // Se + Me when nobody is bound here, from C'/N to C', where C' is the link's rate less a margin; the counts begin
-// again. An idle period leaves C'. The packet of a flow that ends takes back what its FRP of the period has added; where a pulse has
-// come in between, nothing.
+// again. An idle period leaves C'. The packet of a flow that ends
+// takes back what its FRP of the period has added; where a pulse has come in between, nothing.
 //
 // All numbers are integers, as wide as the gateware's (gateware/congestion/rtl/acc_point.sv), which ends its counts at
 // their largest values, and has the new share kEvaluationCycles behind the pulse.

@@ -77,7 +77,7 @@ module limiter_formal #(
       NotAboveFirst: assert (starts || (paid_rate != '0 && paid_rate <= rate && (!waiting || paid_rate <= first)));
       CostAlike: assert (SumBits'(dut.cost_q) == cost && cost <= SumBits'((2 ** ByteBits - 1) * ByteCost));
       PaidAlike: assert (SumBits'(dut.paid_q) == paid && paid >= since);
-      NoOverflow: assert (paid < cost || paid < cost + SumBits'(2 ** RateBits) || paid < SumBits'(2 ** RateBits));
+      NoOverflow: assert (paid < cost || paid < cost + SumBits'(32'd1 << RateBits) || paid < SumBits'(32'd1 << RateBits));
       PaidBeforeNext: assert (!sent || paid >= cost);
       GoesInTime: assert (may || (since <= paid && since < cost));
       StepAlike: assert (rise == '0 || step == {1'b0, dut.rise_q});

@@ -46,12 +46,12 @@ module point_formal #(
   logic [FlowBits-1:0] number = '0, bound = '0;
   logic [RateBits-1:0] sum = '0, most = '0, left, floor, chosen;
   assign left = sum < capacity ? capacity - sum : '0;
-  assign floor = number == '0 ? capacity : capacity / number;
+  assign floor = number == '0 ? capacity : capacity / RateBits'(number);
 
   always_comb begin
     logic [RateBits:0] raised;
     raised = {1'b0, left} + {1'b0, most};
-    chosen = bound != '0 ? left / bound : raised > {1'b0, capacity} ? capacity : raised[RateBits-1:0];
+    chosen = bound != '0 ? left / RateBits'(bound) : raised > {1'b0, capacity} ? capacity : raised[RateBits-1:0];
     if (chosen < floor) chosen = floor;
     if (number == '0) chosen = capacity;
     if (chosen == '0) chosen = RateBits'(1);
@@ -91,7 +91,8 @@ module point_formal #(
       // The evaluation is where the time since the pulse says, and ends.
       Steps: assert (dut.step_q == (pulsed && since <= Wide'(Evaluation) ? dut.step_q : '0));
       StepsAlike: assert (!pulsed || since > Wide'(Evaluation) || 32'(dut.step_q) == 32'(since));
-      Copied: assert (dut.step_q == '0 || (dut.counted_q == number && dut.bound_q == bound && dut.elsewhere_sum_q == sum && dut.elsewhere_most_q == most));
+      Copied: assert (dut.step_q == '0 || (dut.counted_q == number && dut.bound_q == bound && dut.elsewhere_sum_q == sum
+        && dut.elsewhere_most_q == most));
       ShareInTime: assert (!pulsed || since != Wide'(Evaluation + 1) || share == chosen);
       ShareStays: assert (!dut.loaded_q || dut.step_q == '0 || share == previous || dut.step_q == 1 || previous == '0);
       Fits: assert (!pulsed || since != Wide'(Evaluation + 1) || bound == '0 || number == '0 || share == floor || floor == '0

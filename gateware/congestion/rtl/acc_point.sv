@@ -113,12 +113,12 @@ module acc_point #(
   logic [FlowBits-1:0] counted_q, bound_q;
   logic [RateBits-1:0] elsewhere_sum_q, elsewhere_most_q, left_q, floor_q, chosen_q;
   logic prepares, divides, between, chooses, bounds, takes;
-  assign prepares = step_q == StepBits'(1);
+  assign prepares = step_q == StepBits'(1'b1);
   assign between = step_q == StepBits'(RateBits + 2);
   assign chooses = step_q == StepBits'(2 * RateBits + 3);
   assign bounds = step_q == StepBits'(2 * RateBits + 4);
   assign takes = step_q == StepBits'(Evaluation);
-  assign divides = step_q > StepBits'(1) && step_q < StepBits'(2 * RateBits + 3) && !between;
+  assign divides = step_q > StepBits'(1'b1) && step_q < StepBits'(2 * RateBits + 3) && !between;
 
   // The divider: restoring, a bit of the quotient for one of the dividend. With divisor 0 the quotient is no matter.
   logic [RateBits-1:0] quotient_q;
@@ -129,14 +129,14 @@ module acc_point #(
   assign reduced = next - {1'b0, divisor_q};
   assign fits = next >= {1'b0, divisor_q};
 
-  logic [RateBits-1:0] room;
+  logic [RateBits-1:0] beyond;
   logic [RateBits:0] raised;
-  assign room = capacity_i - left_q;  // what the sum leaves of the capacity's bound on the share
+  assign beyond = capacity_i - left_q;  // what the sum leaves of the capacity's bound on the share
   assign raised = {1'b0, left_q} + {1'b0, elsewhere_most_q};
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) step_q <= '0;
-    else if (pulse_i) step_q <= StepBits'(1);
+    else if (pulse_i) step_q <= StepBits'(1'b1);
     else if (takes) step_q <= '0;
     else if (step_q != '0) step_q <= step_q + 1'b1;
   end
@@ -160,7 +160,7 @@ module acc_point #(
     if (chooses) begin
       if (counted_q == '0) chosen_q <= capacity_i;
       else if (bound_q != '0) chosen_q <= quotient_q;
-      else chosen_q <= elsewhere_most_q < room ? raised[RateBits-1:0] : capacity_i;
+      else chosen_q <= elsewhere_most_q < beyond ? raised[RateBits-1:0] : capacity_i;
     end
     if (bounds && counted_q != '0) chosen_q <= chosen_q < floor_q ? floor_q : chosen_q;
   end

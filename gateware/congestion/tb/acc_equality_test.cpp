@@ -181,7 +181,7 @@ class Limiters {
     clock(limiter_);
     limiter_.begin_i = 0;
     rate_.emplace(setup);
-    pace_ = {};
+    timing_ = {};
     for (const std::int64_t until = now_ + cycles; now_ < until; ++now_) step();
   }
 
@@ -189,8 +189,8 @@ class Limiters {
 
  private:
   void step() {
-    pace_.set_rate(rate_->paid_rate(), now_);
-    const bool may = pace_.next(now_) == now_;
+    timing_.set_rate(rate_->paid_rate(), now_);
+    const bool may = timing_.next(now_) == now_;
     limiter_.clk_i = 0;
     limiter_.eval();
     wrong +=
@@ -201,7 +201,7 @@ class Limiters {
     limiter_.answer_i = hears;
     limiter_.initial_i = random_() % 2 == 0;
     limiter_.explicit_i = static_cast<IData>(drawn(random_, FlowRatePacket::kMost));
-    if (sends) pace_.sent(limiter_.bytes_i * kByteCost, now_);
+    if (sends) timing_.sent(limiter_.bytes_i * kByteCost, now_);
     if (hears) rate_->answered({0, limiter_.explicit_i, limiter_.initial_i != 0});
     packets += sends;
     answers += hears;
@@ -214,7 +214,7 @@ class Limiters {
   VerilatedContext context_;
   Vacc_limiter limiter_{&context_};
   std::optional<AccRate> rate_;
-  RateLimiter pace_;
+  RateLimiter timing_;
   std::int64_t now_ = 0;
 };
 
