@@ -178,7 +178,7 @@ router:
   header: 3 words           # with the footer 64 bytes, as htsim's headers
   footer: 1 word
   max_payload: 4080 B
-  intra_fifo: 1100 words    # two packets of each class: a source chooses what goes next as late as it can
+  intra_fifo: 560 words     # a packet of each class: a source chooses what goes next as late as it can
   inter_fifo: 1000000 words # never full: queues end at their limit
   virtual_channels: 1
   queue_action: ecn-trim
@@ -192,7 +192,6 @@ router:
     flow_control: credits
     buffer: shared
     speed_up: 1000 %        # as a switch with queues at its outputs
-    output_fifo: 520 words
     classes: 2
 links:
 {links}ni:

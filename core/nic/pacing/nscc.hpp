@@ -45,7 +45,7 @@ class NsccWindow {
   double bytes() const { return window_; }
   void sent(std::uint32_t bytes) { in_flight_ += bytes; }
   void acknowledged(std::uint32_t bytes, bool marked, Time trip, Time now);
-  // `granted`: the receiver paces its last link by credits, and a loss there says nothing of the network.
+  // `granted`: the receiver limits its last link by credits, and a loss there says nothing of the network.
   void lost(const Loss& loss, bool granted, Time now);
 
  private:

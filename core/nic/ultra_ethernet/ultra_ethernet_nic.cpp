@@ -61,7 +61,7 @@ PacketSink UltraEthernetNic::sink() {
                   },
                   [](void* self, NodeId node, std::uint8_t, std::uint8_t priority, Time now) {
                     auto& nic = *static_cast<UltraEthernetNic*>(self);
-                    (priority > 0 ? nic.nodes_[node].control_refused : nic.nodes_[node].data_refused) = false;
+                    (priority > 0 ? nic.nodes_[node].control_blocked : nic.nodes_[node].data_blocked) = false;
                     nic.pump(node, now);
                   }};
   sink.lost = [](void* self, const Packet& p, Status, Time) {
@@ -173,11 +173,11 @@ void UltraEthernetNic::take_turn(std::uint32_t index) {
 
 void UltraEthernetNic::pump(NodeId node, Time now) {
   Node& n = nodes_[node];
-  while (!n.control.empty() && !n.control_refused) {
-    n.control_refused = !network_->inject(n.control.front());
-    if (!n.control_refused) n.control.pop_front();
+  while (!n.control.empty() && !n.control_blocked) {
+    n.control_blocked = !network_->inject(n.control.front());
+    if (!n.control_blocked) n.control.pop_front();
   }
-  while (!n.data_refused && !n.turns.empty()) send_next(node, now);
+  while (!n.data_blocked && !n.turns.empty()) send_next(node, now);
 }
 
 // Sends a packet of the context whose turn it is, or takes the turn from it.
@@ -210,7 +210,7 @@ void UltraEthernetNic::send_next(NodeId node, Time now) {
     }
   }
   if (!inject(c, index, sent, number, now)) {
-    n.data_refused = true;
+    n.data_blocked = true;
     return;
   }
   c.backlog -= sent.bytes;
@@ -236,15 +236,15 @@ bool UltraEthernetNic::inject(Context& c, std::uint32_t index, Sent& sent, std::
   if (paced_)
     packet.stamp =
         paced_->demand(c.src, c.dst, left, sent.bytes, static_cast<std::uint32_t>(nodes_[c.src].turns.size()));
-  // What the network refuses keeps its entropy.
+  // What the network does not take keeps its entropy.
   if (sent.entropy == 0 && c.entropies)
-    sent.entropy = c.refused_entropy != 0 ? c.refused_entropy : c.entropies->next(now);
+    sent.entropy = c.pending_entropy != 0 ? c.pending_entropy : c.entropies->next(now);
   packet.entropy = sent.entropy;
   if (!network_->inject(packet)) {
-    c.refused_entropy = sent.entropy;
+    c.pending_entropy = sent.entropy;
     return false;
   }
-  c.refused_entropy = 0;
+  c.pending_entropy = 0;
   sent.at = now;
   sent.state = State::kInFlight;
   ++packets_;
@@ -327,7 +327,7 @@ void UltraEthernetNic::repeat(Context& c, std::uint32_t number) {
   c.backlog += sent.bytes;
 }
 
-Time UltraEthernetNic::patience(const Sent& sent) const {
+Time UltraEthernetNic::timeout_of(const Sent& sent) const {
   return config_.retransmission_timeout * (std::int64_t{1} << std::min<std::uint32_t>(sent.timeouts, 8));
 }
 
@@ -340,7 +340,7 @@ void UltraEthernetNic::set_timer(Context& c, std::uint32_t index) {
     const Sent& sent = c.sent[number - c.base];
     if (sent.at != at || sent.state != State::kInFlight) continue;
     c.timer_set = true;
-    events_.schedule(max(events_.now(), at + patience(sent)), on_timer_, index);
+    events_.schedule(max(events_.now(), at + timeout_of(sent)), on_timer_, index);
     return;
   }
 }
@@ -351,7 +351,7 @@ void UltraEthernetNic::timer(std::uint32_t index, Time now) {
   set_timer(c, index);  // drops those of packets that have arrived or have been sent again
   if (c.timers.empty()) return;
   const auto [at, number] = c.timers.front();
-  if (at + patience(c.sent[number - c.base]) > now) return;
+  if (at + timeout_of(c.sent[number - c.base]) > now) return;
   c.timers.pop_front();
   time_out(c, index, number, now);
 }

@@ -83,7 +83,7 @@ class UltraEthernetNic final : public Nic {
     std::uint64_t backlog = 0;  // bytes to send, for the first time or again
     std::uint64_t known = 0;  // bytes that the receiver has, as far as the source knows
     Time trip;  // the last that was measured
-    std::uint16_t refused_entropy = 0;  // of a packet that the network has not taken yet
+    std::uint16_t pending_entropy = 0;  // of a packet that the network has not taken yet
     bool in_turn = false, timer_set = false;
     // at the destination
     std::uint32_t expected = 0;  // it has all packets before
@@ -104,7 +104,7 @@ class UltraEthernetNic final : public Nic {
     std::deque<Packet> control;
     std::deque<std::uint32_t> turns;  // contexts with something to send
     std::vector<std::uint32_t> paused;  // contexts whose rate control names a time
-    bool control_refused = false, data_refused = false;
+    bool control_blocked = false, data_blocked = false;
     Time wake_at = Time::never();
   };
 
@@ -128,7 +128,7 @@ class UltraEthernetNic final : public Nic {
   void time_out(Context& c, std::uint32_t index, std::uint32_t number, Time now);
   void set_timer(Context& c, std::uint32_t index);
   void wake(NodeId node, Time at);
-  Time patience(const Sent& sent) const;
+  Time timeout_of(const Sent& sent) const;
 
   // the destination's side
   void delivered(const Packet& packet, Time injected, Time now);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ultra-ethernet interfaces over switches that trim, drop and reorder: does all arrive, at the rate of the bottleneck,
-// under each rate control, and is what does not go together refused?
+// under each rate control, and is what does not go together rejected?
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -159,7 +159,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("ultra-ethernet: what does not go together is refused") {
+TEST_CASE("ultra-ethernet: what does not go together is rejected") {
   struct Nobody final : NicListener {
     void message_completed(std::uint64_t, Status, Time) override {}
     void transfer_completed(std::uint64_t, Status, Time) override {}
