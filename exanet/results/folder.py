@@ -61,6 +61,7 @@ _ASKED = (
     "trace",
     "collectives",
     "offload",
+    "mpi_calls",
     "recorded",
     "jobs",
 )
