@@ -111,9 +111,9 @@ bench: setup-bench
 lint: setup-lint
 	@$(BIN)/python tools/parts.py lint-python lint-format lint-tidy lint-gateware
 
-# The manual pages and the page on the command line, from the help texts. `make test` compares them.
+# The manual pages and the pages on the command line, from the help texts. `make test` compares them.
 man: setup-package
-	@$(BIN)/python docs/generate_cli.py > docs/reference/cli.md.new && mv docs/reference/cli.md.new docs/reference/cli.md
+	@$(BIN)/python docs/generate_cli.py docs/reference
 	@$(BIN)/python docs/generate_man.py docs/man
 
 format: setup-lint

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints docs/reference/cli.md from the command line itself: python docs/generate_cli.py > docs/reference/cli.md
+"""Writes the reference pages of the command line from the command line itself.
 
-tests/unit/test_docs.py fails when the committed page is not what this prints.
+usage: python docs/generate_cli.py docs/reference
+
+tests/unit/test_docs.py fails when a committed page is not what this writes.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import typer.main
 
@@ -15,14 +19,23 @@ from exanet.cli import app
 
 _HEAD = """<!-- SPDX-License-Identifier: Apache-2.0 -->
 <!-- Made by docs/generate_cli.py; change the help texts in exanet/, then make it again. -->
-# The command line
 """
+_SIMULATION = ("exanet sim", "exanet sweep")
 
 
-def page() -> str:
-    """The page; every command, argument and option of `exanet`."""
-    group = typer.main.get_command(app)
-    return "\n".join([_HEAD, *(_command(name, command) for name, command in commands("exanet", group))])
+def pages() -> dict[str, str]:
+    """The text of each page by its file's name. Each command of `exanet` stands in one of them."""
+    every = dict(commands("exanet", typer.main.get_command(app)))
+    simulation = {name: command for name, command in every.items() if name.startswith(_SIMULATION)}
+    programs = {name: command for name, command in every.items() if name not in simulation}
+    return {
+        "cli.md": _page("The command line", "`exanet sim` and `exanet sweep` have [a page of their own](cli-sim.md).", programs),
+        "cli-sim.md": _page("The command line: simulations of networks", "The other commands are [here](cli.md).", simulation),
+    }
+
+
+def _page(title: str, introduction: str, shown: dict[str, object]) -> str:
+    return "\n".join([f"{_HEAD}# {title}\n\n{introduction}\n", *(_command(name, command) for name, command in shown.items())])
 
 
 def commands(name: str, command: object) -> Iterator[tuple[str, object]]:
@@ -55,4 +68,5 @@ def _row(parameter: object) -> str:
 
 
 if __name__ == "__main__":
-    print(page(), end="")
+    for file, text in pages().items():
+        (Path(sys.argv[1]) / file).write_text(text, encoding="utf-8")

@@ -2,8 +2,8 @@
 """Writes the manual pages, one a command, from the command line itself: python docs/generate_man.py docs/man
 
 `exanet` becomes exanet.1, `exanet sim load` exanet-sim-load.1, which `man exanet sim load` finds. The pages are made of
-the help texts, as docs/reference/cli.md is. They are committed, because a wheel is built without what the command line
-imports. tests/unit/test_man.py fails when a committed page is not what this writes.
+the help texts, as docs/reference/cli*.md are. They are committed, because a wheel is built without what the command
+line imports. tests/unit/test_man.py fails when a committed page is not what this writes.
 """
 
 from __future__ import annotations

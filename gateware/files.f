@@ -5,6 +5,7 @@ gateware/common/rtl/exanet_stream_check.sv
 gateware/common/rtl/exanet_axil_check.sv
 gateware/common/rtl/exanet_fifo.sv
 gateware/common/rtl/exanet_fifo_block.sv
+gateware/common/rtl/exanet_fifo_bypass.sv
 gateware/common/rtl/exanet_sync.sv
 gateware/common/rtl/exanet_reset_sync.sv
 gateware/common/rtl/exanet_fifo_async.sv
@@ -19,6 +20,8 @@ gateware/router/rtl/exanet_router.sv
 gateware/link/rtl/link_tx.sv
 gateware/link/rtl/link_rx.sv
 gateware/link/rtl/exanet_link.sv
+gateware/congestion/rtl/acc_point.sv
+gateware/congestion/rtl/acc_limiter.sv
 gateware/ni/rtl/ni_pkg.sv
 gateware/ni/rtl/ni_buffer.sv
 gateware/ni/rtl/ni_inject.sv

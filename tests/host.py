@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,15 @@ LONG = "EXANET_TEST_LONG" in os.environ
 LIMIT_S = 60.0
 """So long to wait for what is expected to happen."""
 
+
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """For tests whose examples take as long as the host makes them take."""
+
+
+def tried(everything: Sequence[Any], few: Sequence[Any]) -> Sequence[Any]:
+    """Values that a test goes through: `everything` in `make test-long`, in `make test` the `few` that find what
+    broke."""
+    return everything if LONG else few
 
 
 def wait_for(what: Callable[[], Any], timeout_s: float = LIMIT_S) -> Any:

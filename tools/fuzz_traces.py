@@ -37,7 +37,7 @@ from exanet.trace import convert, folder, formats, parts, statistics
 from exanet.trace.write import Writer, number
 
 # What the trace is first made into.
-CONVERTED = {name: f"trace{each.suffix}" for name, each in formats.formats().items() if each.read}
+CONVERTED = {name: f"trace{each.suffix}" for name, each in formats.formats().items() if each.read and each.write}
 RANKS = 4
 LIMIT_S = 60
 AT_ONCE = 2000  # cases of a process
@@ -194,7 +194,7 @@ def use(trace: folder.Trace, place: Path, here: Path, *, archives: bool) -> None
     last: InputError | None = None
     tried: list[Callable[[], object]] = [
         lambda: statistics.statistics(trace),
-        *(partial(convert.convert, place, here / f"out{e.suffix}", {}) for name, e in formats.formats().items() if name != "otf2"),
+        *(partial(convert.convert, place, here / f"out{each.suffix}", {}) for each in formats.written() if each.name != "OTF2"),
         lambda: parts.cut(place, here / "part", after=1, until=3),
         lambda: parts.merge([place, place], here / "twice"),
         lambda: short_replay(trace, place),

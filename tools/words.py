@@ -3,7 +3,7 @@
 
 usage: python tools/words.py
 
-docs/glossary.md is the only list: its tables say which words are refused, in which folders, and where one is right.
+docs/words.md is the only list: its tables say which words are refused, in which folders, and where one is right.
 Words are compared by the parts of identifiers, so `told_packets`, `kTold` and "told" are one word. A line may hold a
 phrase of several words.
 
@@ -22,9 +22,9 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-GLOSSARY = "docs/glossary.md"
+LIST = "docs/words.md"
 UNREAD = (
-    GLOSSARY,
+    LIST,
     "CHANGELOG.md",
     "LICENSE",
     "docs/man/*",
@@ -52,7 +52,7 @@ class Allowed:
 
 @dataclass(frozen=True)
 class Rules:
-    """The glossary as the lint reads it."""
+    """The list as the lint reads it."""
 
     scopes: dict[str, tuple[str, ...]]  # the folders of a refused word; none: everywhere
     allowed: dict[str, list[Allowed]]
@@ -78,10 +78,10 @@ def read_rules(page: str) -> Rules:
     allowed: dict[str, list[Allowed]] = {}
     for words, files, phrases, reason in rows(page, "Allowed"):
         if not reason or not (files or phrases):
-            raise ValueError(f"{GLOSSARY}: the allowed {words} needs files or phrases, and a reason")
+            raise ValueError(f"{LIST}: the allowed {words} needs files or phrases, and a reason")
         for word in quoted(words):
             if word not in scopes:
-                raise ValueError(f"{GLOSSARY}: {word} is allowed and nowhere refused")
+                raise ValueError(f"{LIST}: {word} is allowed and nowhere refused")
             allowed.setdefault(word, []).append(Allowed(quoted(files), tuple(normal(phrase) for phrase in quoted(phrases))))
     return Rules(scopes, allowed)
 
@@ -128,10 +128,10 @@ def sources() -> Iterator[tuple[str, list[str]]]:
 
 
 def main() -> int:
-    rules = read_rules((ROOT / GLOSSARY).read_text(encoding="utf-8"))
+    rules = read_rules((ROOT / LIST).read_text(encoding="utf-8"))
     found = [f"{path}:{max(number, 1)}: error: {word!r}" for path, lines in sources() for word, number in find(rules, path, lines)]
     for message in found:
-        print(f"{message} is a private word; {GLOSSARY} has the field's")
+        print(f"{message} is a private word; {LIST} has the field's")
     return 1 if found else 0
 
 

@@ -9,6 +9,7 @@
 #include "core/collectives/collectives_harness.hpp"
 #include "core/collectives/selection.hpp"
 #include "core/config/error.hpp"
+#include "core/units/size_harness.hpp"
 
 using namespace exanet;
 using namespace exanet::testing;
@@ -132,8 +133,8 @@ TEST_CASE("rules choose algorithms that carry the call out") {
 TEST_CASE("rules name what there is on any number of ranks") {
   for (const SelectionRules& rules : all_selection_rules()) {
     for (const Collective collective : kCollectives) {
-      for (std::uint32_t ranks = 2; ranks < 20000; ranks = ranks * 5 / 4 + 1) {
-        for (std::uint64_t bytes = 4; bytes < 1 << 24; bytes *= 2) {
+      for (std::uint32_t ranks = 2; ranks < 20000; ranks = ranks * (testing::in_full() ? 5 : 8) / 4 + 1) {
+        for (std::uint64_t bytes = 4; bytes < 1 << 24; bytes *= testing::in_full() ? 2 : 4) {
           CollectiveCall c = collective_call(collective_name(collective), ranks, 0, 0, bytes);
           if (collective == Collective::reduce_scatter_block) c.received.assign(ranks, bytes);
           const std::string name = rules.select(collective, c, true);

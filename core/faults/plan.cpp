@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <charconv>
 #include <initializer_list>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -142,9 +143,21 @@ LinkStates FaultPlan::states_at(const Topology& shape, Time at) const {
   LinkStates states(shape);
   for (const FaultChange& change : changes_) {
     if (change.at > at) break;
-    if (!change.lossy) states.change(shape, change.node, change.port, change.up);
+    if (change.kind == FaultKind::kState) states.change(shape, change.node, change.port, change.up);
   }
   return states;
+}
+
+std::vector<double> FaultPlan::rates() const {
+  std::set<double> found;
+  for (const FaultChange& change : changes_)
+    if (change.kind == FaultKind::kRate && !change.up) found.insert(change.rate);
+  return {found.begin(), found.end()};
+}
+
+bool FaultPlan::impairs() const {
+  return std::any_of(changes_.begin(), changes_.end(),
+                     [](const FaultChange& change) { return change.kind == FaultKind::kImpairment; });
 }
 
 }  // namespace exanet

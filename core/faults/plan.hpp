@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fails in a run, and when: links and nodes, as a list, or drawn by rate from a seed.
+// What fails in a run, and when: links, nodes and interfaces, as a list, or drawn by rate from a seed.
 //
 // A plan is a list of changes in the order of time. That of a machine that is broken from the beginning, as
 // `topology.failed` and `--fail` say it, has all of them at time 0. Whoever runs the network applies the changes
@@ -10,19 +10,38 @@
 #include <string>
 #include <vector>
 
+#include "core/config/visit.hpp"
+#include "core/faults/impairment.hpp"
 #include "core/faults/link_loss.hpp"
 #include "core/faults/link_state.hpp"
 #include "core/units/time.hpp"
 
 namespace exanet {
 
+// What a change is about, and its name in tables of results.
+enum class FaultKind : std::uint8_t {
+  kState,  // a link or a node goes down, or comes up
+  kLoss,  // a link loses single packets, as `loss` says
+  kRate,  // a link carries data at a share of its rate
+  kInterface,  // a node's interface stops; its router goes on
+  kImpairment,  // packets that arrive at a node are corrupted, duplicated or reordered
+};
+template <>
+inline constexpr auto kChoices<FaultKind> = choices<FaultKind>({{"state", FaultKind::kState},
+                                                                {"lossy", FaultKind::kLoss},
+                                                                {"slow", FaultKind::kRate},
+                                                                {"interface", FaultKind::kInterface},
+                                                                {"impaired", FaultKind::kImpairment}});
+
 struct FaultChange {
   Time at;
   NodeId node = kNoNode;
   std::uint16_t port = LinkStates::kNode;  // of a link; or the node itself
-  bool up = false;
-  bool lossy = false;  // in place of a change of state: packets are lost from then on as `loss` says
+  bool up = false;  // what has been changed is as it was
+  FaultKind kind = FaultKind::kState;
   LinkLoss loss = {};
+  double rate = 1;  // share of the link's rate
+  Impairment impairment = {};
 };
 
 // Alternating renewal: each thing of a kind works for exponentially distributed times of the mean `between`, and is
@@ -48,6 +67,8 @@ class FaultPlan {
     return changes_;
   }  // in the order of time, of those at one time as they were added
   LinkStates states_at(const Topology& shape, Time at) const;  // with the changes at `at`
+  std::vector<double> rates() const;  // of slow links, each once, in ascending order
+  bool impairs() const;  // any packets are corrupted, duplicated or reordered
 
  private:
   std::vector<FaultChange> changes_;

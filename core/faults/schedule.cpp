@@ -9,6 +9,40 @@
 
 namespace exanet {
 
+namespace {
+
+bool of_interfaces(FaultKind kind) { return kind == FaultKind::kInterface || kind == FaultKind::kImpairment; }
+
+// What an event names, all of it failing at its time. Throws std::invalid_argument, saying what to do.
+FaultPlan named(const FaultEvent& event, const Topology& shape) {
+  FaultPlan part;
+  if (of_interfaces(event.kind) && event.what == "all") {
+    for (NodeId node = 0; node < shape.endpoint_count(); ++node) part.add({event.at, node});
+    return part;
+  }
+  part.fail(shape, event.what, event.at);
+  if (!of_interfaces(event.kind)) return part;
+  for (const FaultChange& change : part.changes())
+    if (change.port != LinkStates::kNode || change.node >= shape.endpoint_count())
+      throw std::invalid_argument("\"" + event.what + "\" has no interface: name a node of endpoints like \"" +
+                                  shape.node_name(0) + "\", or all");
+  return part;
+}
+
+// `change`, as the event makes it.
+FaultChange changed(FaultChange change, const FaultEvent& event) {
+  change.up = change.up || event.up;
+  change.kind = event.kind;
+  if (change.up) return change;
+  change.loss = event.loss;
+  change.rate = event.rate;
+  change.impairment = event.impairment;
+  change.impairment.seed = event.loss.seed;
+  return change;
+}
+
+}  // namespace
+
 FaultPlan plan_of(const FaultSchedule& schedule, const Topology& shape) {
   FaultPlan plan;
   std::vector<ConfigProblem> problems;
@@ -16,18 +50,15 @@ FaultPlan plan_of(const FaultSchedule& schedule, const Topology& shape) {
     const FaultEvent& event = schedule.events[i];
     FaultPlan part;
     try {
-      part.fail(shape, event.what, event.at);
+      part = named(event, shape);
     } catch (const std::invalid_argument& error) {
       problems.push_back({"faults.events." + std::to_string(i), error.what()});
       continue;
     }
-    for (FaultChange change : part.changes()) {
-      const bool ends = event.up || (event.lossy && !event.loss.any());
-      if (change.up && (event.lossy || ends)) continue;  // of a kind that repairs what it breaks
-      change.up = change.up || ends;
-      change.lossy = event.lossy;
-      change.loss = event.loss;
-      plan.add(change);
+    for (const FaultChange& change : part.changes()) {
+      // Some names stand for what repairs itself.
+      if (change.up && (event.kind != FaultKind::kState || event.up)) continue;
+      plan.add(changed(change, event));
     }
   }
   if (!problems.empty()) throw ConfigError(std::move(problems));
@@ -48,7 +79,7 @@ std::vector<FaultState> reached_states(const FaultPlan& plan, const Topology& sh
   std::set<std::vector<bool>> seen{working(links)};
   const std::vector<FaultChange>& changes = plan.changes();
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    if (!changes[i].lossy) links.change(shape, changes[i].node, changes[i].port, changes[i].up);
+    if (changes[i].kind == FaultKind::kState) links.change(shape, changes[i].node, changes[i].port, changes[i].up);
     if (i + 1 < changes.size() && changes[i + 1].at == changes[i].at) continue;
     if (seen.insert(working(links)).second) states.push_back({changes[i].at, links});
   }

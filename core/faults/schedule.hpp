@@ -17,9 +17,11 @@ namespace exanet {
 struct FaultEvent {
   std::string what;  // a node, a link, or how many at random (FaultPlan::fail)
   Time at;
-  bool up = false;
-  bool lossy = false;  // loses packets from then on; without a rate, no more
+  bool up = false;  // ends what an event of the kind has begun
+  FaultKind kind = FaultKind::kState;
   LinkLoss loss = {};
+  double rate = 1;  // share of a slow link's
+  Impairment impairment = {};
 };
 
 template <typename V>
@@ -27,10 +29,15 @@ void visit(FaultEvent& c, V&& v) {
   v("what", c.what);
   v("at_ps", c.at);
   v("up", c.up, kOptional);
-  v("lossy", c.lossy, kOptional);
+  v("kind", c.kind, kOptional);
   v("lost_packets", c.loss.packets, kOptional);
   v("bit_errors", c.loss.bits, kOptional);
   v("seed", c.loss.seed, kOptional);
+  v("rate", c.rate, kOptional);
+  v("corrupted_packets", c.impairment.corrupted, kOptional);
+  v("duplicated_packets", c.impairment.duplicated, kOptional);
+  v("reordered_packets", c.impairment.reordered, kOptional);
+  v("delay_ps", c.impairment.delay, kOptional);
 }
 
 struct DrawnFaults {
@@ -67,6 +74,7 @@ struct ReliabilityStatistics {
   bool retransmits = false;  // the machine has such interfaces
   std::uint64_t retransmissions = 0;  // packets sent again
   std::uint64_t duplicates = 0;  // packets that came again, and were dropped
+  std::uint64_t corrupted = 0;  // packets that came with wrong bits, and were dropped
   std::uint64_t given_up = 0;  // packets
 };
 
@@ -75,6 +83,7 @@ void visit(ReliabilityStatistics& r, V&& v) {
   v("retransmits", r.retransmits);
   v("retransmissions", r.retransmissions);
   v("duplicates", r.duplicates);
+  v("corrupted", r.corrupted);
   v("given_up", r.given_up);
 }
 

@@ -4,7 +4,11 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+#include <vector>
+
 #include "core/config/error.hpp"
+#include "core/faults/impairment.hpp"
 #include "core/faults/link_loss.hpp"
 #include "core/routing/make_topology.hpp"
 
@@ -14,20 +18,20 @@ TEST_CASE("schedules of faults: events go down, come up and lose packets, and ra
   const auto shape = make_topology({"torus", {4, 4}});
   FaultSchedule schedule;
   CHECK(schedule.empty());
-  schedule.events = {{"links:2:3", Time::us(5), true, false, {}},
-                     {"links:2:3", Time::us(1), false, false, {}},
-                     {"links:1:3", Time::us(7), false, true, {0.5, 0, 9}},
-                     {"links:1:3", Time::us(8), false, true, {}}};
+  schedule.events = {{"links:2:3", Time::us(5), true},
+                     {"links:2:3", Time::us(1), false},
+                     {"links:1:3", Time::us(7), false, FaultKind::kLoss, {0.5, 0, 9}},
+                     {"links:1:3", Time::us(8), true, FaultKind::kLoss}};
   FaultPlan plan = plan_of(schedule, *shape);
   REQUIRE(plan.changes().size() == 6);
   for (std::size_t i = 0; i < 4; ++i) {
     CHECK(plan.changes()[i].at == (i < 2 ? Time::us(1) : Time::us(5)));
     CHECK(plan.changes()[i].up == (i >= 2));
-    CHECK_FALSE(plan.changes()[i].lossy);
+    CHECK(plan.changes()[i].kind == FaultKind::kState);
   }
   const FaultChange &begins = plan.changes()[4], &ends = plan.changes()[5];
-  CHECK((begins.lossy && !begins.up && begins.loss.packets == 0.5 && begins.loss.seed == 9));
-  CHECK((ends.lossy && ends.up && !ends.loss.any()));
+  CHECK((begins.kind == FaultKind::kLoss && !begins.up && begins.loss.packets == 0.5 && begins.loss.seed == 9));
+  CHECK((ends.kind == FaultKind::kLoss && ends.up && !ends.loss.any()));
   CHECK(plan.states_at(*shape, Time::us(8)).works(*shape, begins.node, begins.port));
   FaultRate rate;
   rate.between = Time::us(100);
@@ -38,9 +42,7 @@ TEST_CASE("schedules of faults: events go down, come up and lose packets, and ra
 TEST_CASE("schedules of faults: each event that names nothing is a problem of its place") {
   const auto shape = make_topology({"torus", {4, 4}});
   FaultSchedule schedule;
-  schedule.events = {{"nowhere", Time(), false, false, {}},
-                     {"links:1:1", Time(), false, false, {}},
-                     {"links:99", Time(), false, false, {}}};
+  schedule.events = {{"nowhere", Time(), false}, {"links:1:1", Time(), false}, {"links:99", Time(), false}};
   try {
     plan_of(schedule, *shape);
     FAIL("accepted");
@@ -54,13 +56,13 @@ TEST_CASE("schedules of faults: each event that names nothing is a problem of it
 TEST_CASE("schedules of faults: each state of links is reached once, that of several changes at one time as one") {
   const auto shape = make_topology({"torus", {4, 4}});
   FaultSchedule schedule;
-  schedule.events = {{"(0,0) X+", Time::us(1), false, false, {}},
-                     {"(1,1) Y+", Time::us(1), false, false, {}},
-                     {"links:1:7", Time::us(2), false, true, {0.5, 0, 9}},  // no state of its own
-                     {"(0,0) X+", Time::us(3), true, false, {}},
-                     {"(0,0) X+", Time::us(4), false, false, {}},  // that of 1 us again
-                     {"(1,1) Y+", Time::us(5), true, false, {}},
-                     {"(0,0) X+", Time::us(5), true, false, {}}};  // the whole machine again
+  schedule.events = {{"(0,0) X+", Time::us(1), false},
+                     {"(1,1) Y+", Time::us(1), false},
+                     {"links:1:7", Time::us(2), false, FaultKind::kLoss, {0.5, 0, 9}},  // no state of its own
+                     {"(0,0) X+", Time::us(3), true},
+                     {"(0,0) X+", Time::us(4), false},  // that of 1 us again
+                     {"(1,1) Y+", Time::us(5), true},
+                     {"(0,0) X+", Time::us(5), true}};  // the whole machine again
   const FaultPlan plan = plan_of(schedule, *shape);
   const std::vector<FaultState> states = reached_states(plan, *shape);
   REQUIRE(states.size() == 3);
@@ -88,4 +90,39 @@ TEST_CASE("lossy links: the share of packets that is lost is that of the rates, 
   CHECK(lost({0.2, 0, 1}, 1, 2048) == lost({0.2, 0, 1}, 1, 64));
   CHECK(lost({0.2, 0, 1}, 1, 2048) != lost({0.2, 0, 1}, 2, 2048));
   CHECK(lost({0.2, 0, 1}, 1, 2048) != lost({0.2, 0, 2}, 1, 2048));
+}
+
+TEST_CASE("schedules of faults: interfaces are those of endpoints, one or all, and rates are each once") {
+  const auto shape = make_topology({"fat-tree", {4, 4}});
+  FaultSchedule schedule;
+  schedule.events = {{"all", Time::us(1), false, FaultKind::kInterface},
+                     {shape->node_name(3), Time::us(2), true, FaultKind::kInterface},
+                     {"links:2:1", Time::us(3), false, FaultKind::kRate, {}, 0.5},
+                     {"links:1:2", Time::us(3), false, FaultKind::kRate, {}, 0.25},
+                     {"links:2:1", Time::us(4), true, FaultKind::kRate}};
+  const FaultPlan plan = plan_of(schedule, *shape);
+  CHECK(plan.changes().size() == shape->endpoint_count() + 1 + 2 + 1 + 2);
+  CHECK(plan.rates() == std::vector<double>{0.25, 0.5});
+  CHECK(reached_states(plan, *shape).size() == 1);
+  for (const char* what : {"links:1:1", shape->node_name(shape->node_count() - 1).c_str()}) {
+    schedule.events = {{what, Time(), false, FaultKind::kInterface}};
+    CHECK_THROWS_AS(plan_of(schedule, *shape), ConfigError);
+  }
+}
+
+TEST_CASE("impairments: shares of packets are those that were asked for, and a function of seed and node") {
+  constexpr std::uint32_t kMany = 100'000;
+  std::uint32_t found[4] = {};
+  ImpairedNode node{{0.01, 0.02, 0.03, Time::us(1), 5}}, same = node, other = node;
+  other.impairment.seed = 6;
+  bool differs = false;
+  for (std::uint32_t i = 0; i < kMany; ++i) {
+    const Fate fate = node.draw(7);
+    ++found[static_cast<std::size_t>(fate)];
+    CHECK(fate == same.draw(7));
+    differs = differs || fate != other.draw(7);
+  }
+  CHECK(differs);
+  for (const int percent : {1, 2, 3})
+    CHECK(std::abs(static_cast<int>(found[percent]) - percent * 1000) < 200);  // six standard deviations and more
 }

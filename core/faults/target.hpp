@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/config/error.hpp"
+#include "core/faults/impairment.hpp"
 #include "core/faults/link_loss.hpp"
 #include "core/topology/topology.hpp"
 #include "core/units/time.hpp"
@@ -23,6 +24,24 @@ class FaultTarget {
   virtual void set_loss(PortRef /*link*/, const LinkLoss& /*loss*/, Time /*now*/) {
     throw ConfigError(
         "faults", "no link loses single packets at flow level: take 'lossy' out, or simulate packets (--level packet)");
+  }
+
+  // From `now` on packets leave by the link, in both directions, at one of the rates of NetworkConfig::slow_rates, 1 the
+  // first of them; 0: its own. What is on the line goes on as it was.
+  virtual void set_rate(PortRef /*link*/, std::uint32_t /*rate*/, Time /*now*/) {
+    throw ConfigError("faults", "no link of this network slows down in a run: take 'slow' out");
+  }
+
+  // From `now` on the endpoint's interface neither sends nor receives, while its router forwards; or it does again.
+  virtual void set_interface(NodeId /*endpoint*/, bool /*up*/, Time /*now*/) {
+    throw ConfigError("faults", "no interface of this network fails in a run: take 'interface' out");
+  }
+
+  // From `now` on packets that come to the endpoint are impaired; an impairment of nothing ends that.
+  virtual void set_impairment(NodeId /*endpoint*/, const Impairment& /*impairment*/, Time /*now*/) {
+    throw ConfigError("faults",
+                      "packets are corrupted, duplicated and reordered between interfaces alone, at packet level: take "
+                      "'impaired' out, or use exanet run, replay or sim jobs --nic exanet");
   }
 
   // Routes of the topology are going to change: whoever has chosen one by now has done so.

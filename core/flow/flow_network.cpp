@@ -42,7 +42,9 @@ FlowNetwork::FlowNetwork(const Topology& topology, const NetworkConfig& fabric, 
       packet_bytes_(packet_bytes),
       channels_(std::min(channel_step(topology, fabric.router),
                          static_cast<std::uint32_t>(std::max<std::int64_t>(fabric.router.virtual_channels, 1)))),
-      in_turn_(fabric.router.arbitration == RouterConfig::Arbitration::kRoundRobin && !fabric.input_queued) {
+      in_turn_(fabric.router.arbitration == RouterConfig::Arbitration::kRoundRobin && !fabric.input_queued),
+      link_kinds_(std::max<std::size_t>(fabric.link_kinds(), 1)),
+      slow_rates_(fabric.slow_rates) {
   if (fabric.links.empty()) throw ConfigError("links", "the machine describes no links");
   if (packet_bytes == 0 || packet_bytes > fabric.router.max_payload_bytes)
     throw ConfigError("packet_bytes", "packets of " + std::to_string(packet_bytes) +
@@ -123,15 +125,32 @@ void FlowNetwork::route(NodeId src, NodeId dst, std::vector<ResourceId>& resourc
 void FlowNetwork::set_link(PortRef at, bool up) {
   const PortRef far = topology_.neighbour(at.node, at.port);
   EXANET_CHECK(far.node != kNoNode, "no link at this port", 0, at.node, at.port);
-  down_.resize(links_);
-  const ResourceId ends[] = {link(at.node, at.port), link(far.node, far.port)};
-  if (down_[ends[0]] == !up) return;
-  for (const ResourceId end : ends) down_[end] = !up;
-  links_down_ += up ? -2 : 2;
+  for (const ResourceId end : {link(at.node, at.port), link(far.node, far.port)}) set_resource(end, up);
+}
+
+void FlowNetwork::set_endpoint(NodeId endpoint, bool up) {
+  for (std::uint32_t rail = 0; rail < rails_; ++rail) {
+    set_resource(links_ + endpoint * rails_ + rail, up);
+    set_resource(links_ + sender_count() + endpoint * rails_ + rail, up);
+  }
+}
+
+void FlowNetwork::set_resource(ResourceId resource, bool up) {
+  down_.resize(resource_count());
+  if (down_[resource] == !up) return;
+  down_[resource] = !up;
+  links_down_ += up ? -1 : 1;
+}
+
+void FlowNetwork::set_rate(PortRef at, std::uint32_t rate) {
+  const PortRef far = topology_.neighbour(at.node, at.port);
+  EXANET_CHECK(far.node != kNoNode, "no link at this port", 0, at.node, at.port);
+  for (const ResourceId end : {link(at.node, at.port), link(far.node, far.port)})
+    class_[end] = kind_at_rate(class_[end], rate, link_kinds_);
 }
 
 bool FlowNetwork::uses_down_link(const std::vector<ResourceId>& route) const {
-  return std::any_of(route.begin(), route.end(), [&](ResourceId r) { return r < links_ && down_[r]; });
+  return std::any_of(route.begin(), route.end(), [&](ResourceId r) { return down_[r]; });
 }
 
 // By the first link of its route.

@@ -8,8 +8,8 @@
 // walked when a flow starts; nothing about pairs is stored. Where routing draws lots, all flows between two endpoints
 // take one drawn way, while packets would spread over many.
 //
-// Links go down and come up (set_link): routes are the topology's, whatever the links' state, and works() says whether
-// a route can be used.
+// Links go down and come up (set_link), and so do endpoints' ports (set_endpoint): routes are the topology's, whatever
+// the links' state, and works() says whether a route can be used. Links also change their rate (set_rate).
 #pragma once
 
 #include <memory>
@@ -42,6 +42,9 @@ class FlowNetwork {
   // The link at this port goes down or comes up, in both directions. Contract: Flows::links_changed() of what moves
   // over this network follows.
   void set_link(PortRef link, bool up);
+  void set_endpoint(NodeId endpoint, bool up);  // the same for its ports into its router and out of it
+  void set_rate(PortRef link, std::uint32_t rate);  // the same; as FaultTarget::set_rate()
+  bool rates_change() const { return slow_rates_ > 0; }
   // No link of the route is down.
   bool works(const std::vector<ResourceId>& route) const { return links_down_ == 0 || !uses_down_link(route); }
 
@@ -79,6 +82,7 @@ class FlowNetwork {
 
  private:
   std::uint32_t sender_on(NodeId src, NodeId dst) const;
+  void set_resource(ResourceId resource, bool up);
   bool uses_down_link(const std::vector<ResourceId>& route) const;
   const std::vector<std::uint8_t>& classes_of(const std::vector<ResourceId>& route) const;
 
@@ -93,8 +97,9 @@ class FlowNetwork {
   std::uint32_t links_ = 0;
   std::vector<std::uint32_t> first_link_;  // by node
   std::vector<std::uint8_t> class_;  // by link; kUnplugged where there is none
-  std::vector<bool> down_;  // by link; empty until one goes down
-  std::uint32_t links_down_ = 0;  // directions
+  std::vector<bool> down_;  // by resource; empty until one goes down
+  std::uint32_t links_down_ = 0;  // resources
+  const std::size_t link_kinds_, slow_rates_;  // NetworkConfig::link_kinds()
   std::vector<Rate> link_rate_;  // by class
   std::vector<Time> packet_time_;  // the same
   Rate in_rate_, out_rate_;  // of ports

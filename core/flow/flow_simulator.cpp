@@ -173,12 +173,23 @@ void FlowSimulator::links_changed() {
     sharing_.each_resource(due.flow, [&](ResourceId r) { route_.push_back(r); });
     if (!network_.works(route_)) gone.push_back(due.flow);
   }
-  if (gone.empty()) return;
+  if (!take_rates() && gone.empty()) return;
   ++events_;
   std::sort(gone.begin(), gone.end());  // ends stand in a heap: their order there is no one's business
   for (const FlowId flow : gone) lose(flow);
   sharing_.solve();
   reschedule();
+}
+
+// Links have other rates. Returns whether any has.
+bool FlowSimulator::take_rates() {
+  bool any = false;
+  for (ResourceId r = 0; network_.rates_change() && r < network_.resource_count(); ++r) {
+    if (sharing_.capacity(r) == network_.capacity(r)) continue;
+    sharing_.set_capacity(r, network_.capacity(r));
+    any = true;
+  }
+  return any;
 }
 
 // Takes a flow off its sender's list; what waits there may go.

@@ -73,6 +73,7 @@ class FlowSimulator final : public Flows {
   void release(FlowId flow);
   void release_due(std::uint32_t sender);
   void finish(FlowId flow, Time drained);
+  bool take_rates();
   void lose(FlowId flow);
   void leave_sender(FlowId flow);
   double sent_bits(const Sender& sender) const;

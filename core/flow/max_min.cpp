@@ -10,8 +10,11 @@
 namespace exanet {
 
 void MaxMin::set_capacity(ResourceId resource, Rate capacity) {
-  EXANET_CHECK(capacity > 0 && resources_[resource].flows == 0, "a capacity cannot be set", 0, capacity, resource);
-  resources_[resource].capacity = resources_[resource].free = capacity;
+  EXANET_CHECK(capacity > 0, "a capacity cannot be set", 0, capacity, resource);
+  Resource& changed = resources_[resource];
+  changed.free += capacity - changed.capacity;
+  changed.capacity = capacity;
+  if (changed.flows > 0) changed_capacities_.push_back(resource);
 }
 
 // Entries of one flow stand in a row; rows of flows that have gone are used again by flows with as many resources.
@@ -175,6 +178,8 @@ void MaxMin::solve() {
     if (flows_[flow].length > 0) join(flow);
   fresh_.clear();
   join_those_with_space();
+  for (const ResourceId id : changed_capacities_) each_flow(resources_[id], [&](FlowId flow) { join(flow); });
+  changed_capacities_.clear();
   while (!part_.empty()) {
     if (part_.size() > active_ / 2) join_all();
     open_part();

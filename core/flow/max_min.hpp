@@ -37,7 +37,7 @@ class MaxMin {
 
   explicit MaxMin(std::size_t resources) : resources_(resources) {}
 
-  // Contract: before any flow uses the resource; above 0.
+  // Contract: above 0. Rates of flows that use the resource follow with the next solve().
   void set_capacity(ResourceId resource, Rate capacity);
 
   // Contract: `flow` is not in use; `path` has one resource at least, and none twice. Rates follow with the next
@@ -118,6 +118,7 @@ class MaxMin {
   std::vector<Entry> entries_;
   std::vector<std::vector<std::uint32_t>> free_rows_;  // by length
   std::vector<ResourceId> loosened_;  // by flows that have gone
+  std::vector<ResourceId> changed_capacities_;  // of resources that flows use
   std::vector<ResourceId> part_resources_;  // that the part's flows use
   std::vector<Change> part_;
   std::vector<Change> changed_;

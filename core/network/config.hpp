@@ -84,6 +84,7 @@ struct RouterConfig {
   std::int64_t queue_threshold_words = 0;  // in a queue, from which on an action marks, trims or drops what joins it
   std::int64_t queue_threshold_max_words = 0;  // from which on ecn-ramp marks all ...
   std::int64_t marking_probability_percent = 0;  // ... and what share it marks just below
+  std::int64_t queue_limit_words = 0;  // in a queue, from which on ecn-trim and ecn-drop cut or drop data
   Time hpcc_round_trip;  // the longest of an empty network, which HPCC's routers know
   Time acc_period = Time::us(20);  // between ACC's pulses, in routers and interfaces: RED-SEA
   std::int64_t acc_margin_percent = 1;  // of links' rates that ACC leaves free
@@ -129,6 +130,7 @@ void visit(RouterConfig& c, V&& v) {
   v("queue_threshold_words", c.queue_threshold_words, kOptional);
   v("queue_threshold_max_words", c.queue_threshold_max_words, kOptional);
   v("marking_probability_percent", c.marking_probability_percent, kOptional);
+  v("queue_limit_words", c.queue_limit_words, kOptional);
   v("hpcc_round_trip_ps", c.hpcc_round_trip, kOptional);
   v("acc_period_ps", c.acc_period, kOptional);
   v("acc_margin_percent", c.acc_margin_percent, kOptional);
@@ -141,10 +143,20 @@ struct NetworkConfig {
   bool priority = false;  // packets of priority 1 may come: there are queues for them
   bool rails_by_port = false;  // a packet takes the rail of the port that it enters by, in place of that of its pair
   bool links_fail = false;  // in the run, by Network::set_link(); not a key of machine files
+  bool impairs = false;  // in the run, by FaultTarget::set_impairment(); the same
+  // Behind the kinds of links of the machine stand as many for each rate of slow links (FaultTarget::set_rate).
+  std::size_t slow_rates = 0;
   std::uint64_t seed = 1;  // of what routers draw: marks; not a key of machine files
   bool notes = false;  // interfaces make use of what packets carry of congestion: Packet::notes, and the stamp
   std::optional<SwitchConfig> input_queued;  // the routers are input-queued switches in place of ExaNet routers
+
+  std::size_t link_kinds() const { return links.size() / (slow_rates + 1); }  // of the machine
 };
+
+// The kind of a link of this kind, at whatever rate, at rate `rate` (FaultTarget::set_rate).
+constexpr std::uint8_t kind_at_rate(std::uint8_t kind, std::uint32_t rate, std::size_t kinds) {
+  return static_cast<std::uint8_t>(kind % kinds + rate * kinds);
+}
 
 template <typename V>
 void visit(NetworkConfig& c, V&& v) {

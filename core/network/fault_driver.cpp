@@ -1,10 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/network/fault_driver.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "core/config/error.hpp"
+
 namespace exanet {
+
+namespace {
+
+constexpr std::size_t kMostKinds = 60;  // of links, those at other rates included
+
+// Kinds of links that are slower stand behind those of the machine.
+NetworkConfig with_rates(NetworkConfig network, const std::vector<double>& rates) {
+  const std::size_t kinds = network.links.size();
+  if (kinds * (rates.size() + 1) > kMostKinds)
+    throw ConfigError("faults", "slow links have " + std::to_string(rates.size()) +
+                                    " different rates: on this machine there are at most " +
+                                    std::to_string(kMostKinds / std::max<std::size_t>(kinds, 1) - 1));
+  for (const double rate : rates)
+    for (std::size_t kind = 0; kind < kinds; ++kind) {
+      LinkConfig slow = network.links[kind];
+      slow.word_time = Time::ps(static_cast<std::int64_t>(std::ceil(static_cast<double>(slow.word_time.ps()) / rate)));
+      network.links.push_back(slow);
+    }
+  network.slow_rates = rates.size();
+  return network;
+}
+
+// Each link that a change is about, by one end.
+template <typename Visit>
+void each_link_of(const Topology& shape, const FaultChange& change, Visit visit) {
+  const bool whole = change.port == LinkStates::kNode;
+  const std::uint16_t first = whole ? 0 : change.port,
+                      end = whole ? shape.port_count(change.node) : static_cast<std::uint16_t>(first + 1);
+  for (std::uint16_t port = first; port < end; ++port)
+    if (shape.neighbour(change.node, port).node != kNoNode) visit(PortRef{change.node, port});
+}
+
+}  // namespace
+
+NetworkConfig failing(NetworkConfig network, const FaultSchedule& schedule) {
+  network.links_fail = network.links_fail || !schedule.empty();
+  std::set<double> rates;
+  for (const FaultEvent& event : schedule.events) {
+    if (event.kind == FaultKind::kRate && !event.up) rates.insert(event.rate);
+    network.impairs = network.impairs || event.kind == FaultKind::kImpairment;
+  }
+  return with_rates(std::move(network), {rates.begin(), rates.end()});
+}
+
+NetworkConfig failing(NetworkConfig network, const FaultPlan& plan) {
+  network.links_fail = network.links_fail || !plan.empty();
+  network.impairs = network.impairs || plan.impairs();
+  return with_rates(std::move(network), plan.rates());
+}
 
 FaultDriver::FaultDriver(FaultTarget& network, Topology& topology, FaultPlan plan, Time reaction)
     : network_(network),
@@ -12,9 +67,15 @@ FaultDriver::FaultDriver(FaultTarget& network, Topology& topology, FaultPlan pla
       plan_(std::move(plan)),
       reaction_(reaction),
       states_(topology),
-      followed_(topology) {
-  for (const FaultChange& change : plan_.changes())
-    if (change.lossy) set_loss(change, LinkLoss(), Time());  // whoever cannot says so now
+      followed_(topology),
+      rates_(plan_.rates()) {
+  for (FaultChange change : plan_.changes()) {
+    if (change.kind == FaultKind::kState) continue;
+    // Whoever cannot says so now, and nothing changes.
+    if (change.kind == FaultKind::kImpairment) apply(change, Time());
+    change.up = true;
+    apply(change, Time());
+  }
 }
 
 Time FaultDriver::next() const {
@@ -26,20 +87,34 @@ Time FaultDriver::next() const {
 
 void FaultDriver::apply(Time now) {
   const auto& changes = plan_.changes();
-  for (; done_ < changes.size() && changes[done_].at <= now; ++done_)
-    if (changes[done_].lossy)
-      set_loss(changes[done_], changes[done_].loss, now);
-    else
-      change(changes[done_], now);
+  if (count_ && done_ < changes.size() && changes[done_].at <= now) {
+    totals_.push_back(count_(now));
+    totals_.back().begin = now;
+  }
+  for (; done_ < changes.size() && changes[done_].at <= now; ++done_) apply(changes[done_], now);
   bool routes_change = false;
   for (; topology_.follows() && noticed_ < done_ && changes[noticed_].at + reaction_ <= now; ++noticed_) {
-    if (changes[noticed_].lossy) continue;
+    if (changes[noticed_].kind != FaultKind::kState) continue;
     followed_.change(topology_, changes[noticed_].node, changes[noticed_].port, changes[noticed_].up);
     routes_change = true;
   }
   if (!routes_change) return;
   network_.before_routes_change();
   topology_.follow(followed_);
+}
+
+std::vector<FaultInterval> FaultDriver::intervals(Time end) const {
+  std::vector<FaultInterval> found;
+  FaultInterval before;
+  for (std::size_t i = 0; count_ && i <= totals_.size(); ++i) {
+    FaultInterval until = i < totals_.size() ? totals_[i] : count_(end);
+    if (i == totals_.size()) until.begin = end;
+    if (until.begin > before.begin)
+      found.push_back({before.begin, until.lost - before.lost, until.retransmitted - before.retransmitted,
+                       until.failed - before.failed, until.waited - before.waited});
+    before = until;
+  }
+  return found;
 }
 
 void FaultDriver::run_on(EventQueue& events) {
@@ -54,26 +129,35 @@ void FaultDriver::run_on(EventQueue& events) {
   if (next() != Time::never()) events.schedule(max(next(), events.now()), event_, 0);
 }
 
-// Reports to the network the links that work now and did not, or the reverse.
-void FaultDriver::change(const FaultChange& change, Time now) {
-  const bool whole = change.port == LinkStates::kNode;
-  const std::uint16_t first = whole ? 0 : change.port,
-                      end = whole ? topology_.port_count(change.node) : static_cast<std::uint16_t>(first + 1);
-  std::vector<bool> worked;
-  for (std::uint16_t port = first; port < end; ++port) worked.push_back(states_.works(topology_, change.node, port));
-  states_.change(topology_, change.node, change.port, change.up);
-  for (std::uint16_t port = first; port < end; ++port) {
-    const bool works = states_.works(topology_, change.node, port);
-    if (works != worked[port - first]) network_.set_link({change.node, port}, works, now);
+void FaultDriver::apply(const FaultChange& change, Time now) {
+  switch (change.kind) {
+    case FaultKind::kState: return change_state(change, now);
+    case FaultKind::kLoss:
+      return each_link_of(topology_, change,
+                          [&](PortRef link) { network_.set_loss(link, change.up ? LinkLoss() : change.loss, now); });
+    case FaultKind::kRate: {
+      const auto place = std::lower_bound(rates_.begin(), rates_.end(), change.rate) - rates_.begin();
+      return each_link_of(topology_, change, [&](PortRef link) {
+        network_.set_rate(link, change.up ? 0 : static_cast<std::uint32_t>(place + 1), now);
+      });
+    }
+    case FaultKind::kInterface: return network_.set_interface(change.node, change.up, now);
+    case FaultKind::kImpairment:
+      return network_.set_impairment(change.node, change.up ? Impairment() : change.impairment, now);
   }
 }
 
-void FaultDriver::set_loss(const FaultChange& change, const LinkLoss& loss, Time now) {
-  const bool whole = change.port == LinkStates::kNode;
-  const std::uint16_t first = whole ? 0 : change.port,
-                      end = whole ? topology_.port_count(change.node) : static_cast<std::uint16_t>(first + 1);
-  for (std::uint16_t port = first; port < end; ++port)
-    if (topology_.neighbour(change.node, port).node != kNoNode) network_.set_loss({change.node, port}, loss, now);
+// Reports to the network the links that work now and did not, or the reverse.
+void FaultDriver::change_state(const FaultChange& change, Time now) {
+  std::vector<bool> worked;
+  each_link_of(topology_, change,
+               [&](PortRef link) { worked.push_back(states_.works(topology_, link.node, link.port)); });
+  states_.change(topology_, change.node, change.port, change.up);
+  std::size_t at = 0;
+  each_link_of(topology_, change, [&](PortRef link) {
+    const bool works = states_.works(topology_, link.node, link.port);
+    if (works != worked[at++]) network_.set_link(link, works, now);
+  });
 }
 
 }  // namespace exanet

@@ -9,9 +9,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "core/engine/event_queue.hpp"
+#include "core/faults/interval.hpp"
 #include "core/faults/schedule.hpp"
 #include "core/faults/target.hpp"
 #include "core/network/config.hpp"
@@ -23,10 +26,9 @@ inline TopologySpec following(TopologySpec spec, const FaultSchedule& schedule) 
   spec.follows = spec.follows || !schedule.empty();
   return spec;
 }
-inline NetworkConfig failing(NetworkConfig network, const FaultSchedule& schedule) {
-  network.links_fail = network.links_fail || !schedule.empty();
-  return network;
-}
+NetworkConfig failing(NetworkConfig network, const FaultSchedule& schedule);
+// The same. Throws ConfigError where links have too many different rates.
+NetworkConfig failing(NetworkConfig network, const FaultPlan& plan);
 
 class FaultDriver {
  public:
@@ -39,6 +41,12 @@ class FaultDriver {
   void apply(Time now);
   void run_on(EventQueue& events);  // calls apply() by itself from now on; once
 
+  // Says what has been lost, sent again and waited for until a time: called at each change. Before the first one.
+  using Count = std::function<FaultInterval(Time now)>;
+  void count_with(Count count) { count_ = std::move(count); }
+  // What has come about in each interval between changes, up to `end`; the first one is that before any change.
+  std::vector<FaultInterval> intervals(Time end) const;
+
   const LinkStates& states() const { return states_; }
   // Changes that have happened by now, in their order.
   std::vector<FaultChange> applied() const {
@@ -46,14 +54,17 @@ class FaultDriver {
   }
 
  private:
-  void change(const FaultChange& change, Time now);
-  void set_loss(const FaultChange& change, const LinkLoss& loss, Time now);
+  void apply(const FaultChange& change, Time now);
+  void change_state(const FaultChange& change, Time now);
 
   FaultTarget& network_;
   Topology& topology_;
   FaultPlan plan_;
   Time reaction_;
   LinkStates states_, followed_;
+  std::vector<double> rates_;  // of slow links
+  Count count_;
+  std::vector<FaultInterval> totals_;  // until each time of changes
   std::size_t done_ = 0, noticed_ = 0;  // changes that have happened, and that routes know
   EventQueue* events_ = nullptr;
   std::uint32_t event_ = 0;

@@ -315,8 +315,8 @@ TEST_CASE("lossy links: single packets are lost, each once, the same ones whatev
     CAPTURE(machine.name);
     const auto shape = make_topology(machine.spec);
     FaultSchedule schedule;
-    schedule.events = {{"links:5:2", Time::us(5), false, true, {0.3, 0, 3}},
-                       {"links:5:2", Time::us(30), false, true, {}}};
+    schedule.events = {{"links:5:2", Time::us(5), false, FaultKind::kLoss, {0.3, 0, 3}},
+                       {"links:5:2", Time::us(30), true, FaultKind::kLoss}};
     const FaultPlan plan = plan_of(schedule, *shape);
     const Run one(machine, plan, Time(), 1, 6, kFew, kShort), whole(machine, {}, Time(), 1, 6, kFew, kShort);
     lost += one.lost();
@@ -332,6 +332,71 @@ TEST_CASE("lossy links: single packets are lost, each once, the same ones whatev
   }
   CHECK(lost > machines().size());
   CHECK(late > machines().size());
+}
+
+TEST_CASE(
+    "slow links and stopped interfaces: packets come later or are lost, whatever the threads, and none afterwards") {
+  constexpr std::uint32_t kFew = 600;
+  constexpr Time kShort = Time::us(60);
+  std::uint64_t lost = 0, later = 0;
+  for (Machine machine : machines()) {
+    CAPTURE(machine.name);
+    const auto shape = make_topology(machine.spec);
+    FaultSchedule schedule;
+    schedule.events = {{"links:5:2", Time::us(5), false, FaultKind::kRate, {}, 0.25},
+                       {"links:3:4", Time::us(9), false, FaultKind::kRate, {}, 0.1},
+                       {shape->node_name(1), Time::us(8), false, FaultKind::kInterface},
+                       {shape->node_name(1), Time::us(20), true, FaultKind::kInterface},
+                       {"links:5:2", Time::us(30), true, FaultKind::kRate},
+                       {"links:3:4", Time::us(12), true, FaultKind::kRate}};
+    machine.config = failing(machine.config, schedule);
+    const FaultPlan plan = plan_of(schedule, *shape);
+    const Run one(machine, plan, Time(), 1, 6, kFew, kShort), whole(machine, {}, Time(), 1, 6, kFew, kShort);
+    lost += one.lost();
+    for (std::uint32_t i = 0; i < kFew; ++i) {
+      later += one.outcomes()[i].tail_ps > whole.outcomes()[i].tail_ps;
+      if (whole.outcomes()[i].injected_ps < Time::us(50).ps()) continue;
+      CHECK(one.outcomes()[i] == whole.outcomes()[i]);
+    }
+    if ((machine.spec.routing == "adaptive" && machine.config.input_queued) || machine.name.starts_with("pause"))
+      continue;  // one thread alone
+    const Run more(machine, plan, Time(), 2, 6, kFew, kShort);
+    CHECK(one.outcomes() == more.outcomes());
+  }
+  CHECK(lost > machines().size());
+  CHECK(later > machines().size());
+}
+
+TEST_CASE("slow links: the n-th part of the rate is n times the time on the line, in each model") {
+  for (const char* switching : {"", "cut-through", "wormhole"}) {
+    CAPTURE(switching);
+    const TopologySpec spec{"mesh", {2}};
+    FaultSchedule schedule;
+    schedule.events = {{"(0) X+", Time::us(1), false, FaultKind::kRate, {}, 0.1}};
+    const NetworkConfig config = failing(config_of(spec, switching), schedule);
+    const auto shape = make_topology(spec);
+    std::int64_t last[2] = {};
+    for (const bool slow : {false, true}) {
+      EventQueue queue;
+      std::int64_t& tail = last[slow];
+      PacketSink sink{&tail,
+                      [](void* self, const Packet&, Time, Time at) { *static_cast<std::int64_t*>(self) = at.ps(); },
+                      [](void*, NodeId, std::uint8_t, std::uint8_t, Time) {}};
+      const auto network = make_network(queue, *shape, config, sink);
+      const auto topology = make_topology(following(spec, schedule));
+      FaultDriver driver(*network, *topology, slow ? plan_of(schedule, *shape) : FaultPlan(), Time());
+      driver.run_on(queue);
+      queue.run_until(Time::us(2));
+      REQUIRE(network->inject({0, 1, 256, 0, 0, 0}));
+      queue.run_until(Time::us(200));
+      CHECK(network->in_flight() == 0);
+    }
+    // 256 bytes and more, of which nothing else is slower.
+    const double line_ps = 256.0 * 8 * static_cast<double>(config.links[0].word_time.ps()) /
+                           static_cast<double>(config.links[0].word_bits);
+    CHECK(static_cast<double>(last[1] - last[0]) > 8.5 * line_ps);
+    CHECK(static_cast<double>(last[1] - last[0]) < 12 * line_ps);
+  }
 }
 
 TEST_CASE("links that fail at the beginning: routes are those of a machine that is broken from the beginning") {

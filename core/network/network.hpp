@@ -38,7 +38,11 @@ struct Packet {
   static constexpr std::uint8_t kCongested = 1;
   static constexpr std::uint8_t kTrimmed = 2;  // its header alone comes: `payload_bytes` is what that says
   static constexpr std::uint8_t kReport = 4;  // brings notes and stamp back to a source: routers leave them alone
+  static constexpr std::uint8_t kLastHop = 8;  // trimmed by the router before its destination
   std::uint8_t notes = 0;
+  // Chosen by interfaces that spread packets (core/nic/ultra_ethernet): those of a pair with the same one take the same
+  // route, where routing draws routes. 0: none.
+  std::uint16_t entropy = 0;
   std::uint64_t stamp = 0;
 };
 

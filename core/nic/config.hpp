@@ -58,6 +58,9 @@ struct NiConfig {
   std::uint64_t shared_memory_rate_bit_per_s = 0;  // ... and rate of a copy; 0: they use the interface
   std::string congestion_control = "none";  // rate control of transfers: the name of a member of core/nic/pacing
   PacingParameters pacing;
+  std::string load_balancing =
+      "none";  // of interfaces that acknowledge packets (core/nic/ultra_ethernet/entropies.hpp)
+  std::uint32_t entropies = 64;  // among which it chooses
   std::string rail_policy = "pair";  // which rail a descriptor takes: the name of a member of rail_policy.hpp
 };
 
@@ -107,6 +110,8 @@ void visit(NiConfig& c, V&& v) {
   v("shared_memory_rate_bit_per_s", c.shared_memory_rate_bit_per_s, kOptional);
   v("congestion_control", c.congestion_control, kOptional);
   each_parameter(c.pacing, v);
+  v("load_balancing", c.load_balancing, kOptional);
+  v("entropies", c.entropies, kOptional);
   v("rail_policy", c.rail_policy, kOptional);
   v("clock_ps", c.clock);
 }

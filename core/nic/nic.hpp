@@ -163,6 +163,8 @@ struct NicKind {
   bool message_library;
   bool ordered;  // transfers between two nodes arrive in the order in which they were posted
   std::unique_ptr<Nic> (*make)(const NicSetup& setup);  // throws ConfigError on a figure that it cannot be built with
+  bool retransmits = false;  // what the network loses, whatever ni.reliability says
+  bool one_rail = false;  // it rejects endpoints with several
 };
 
 const std::vector<NicKind>& nic_kinds();  // at packet level

@@ -5,7 +5,7 @@
 namespace exanet {
 
 // A new network interface is one line here: the function in its folder that describes it.
-#define EXANET_NICS(entry) entry(ideal) entry(exanet_interface)
+#define EXANET_NICS(entry) entry(ideal) entry(exanet_interface) entry(ultra_ethernet)
 
 namespace nics {
 #define EXANET_DECLARE(name) NicKind name();

@@ -44,8 +44,14 @@ class Replay::State final : public LibraryUser {
       starts.resize(ranks.size(), program.start);
     }
     library.start(starts);
-    if (!c.faults.empty())
-      faults.emplace(library.links(), *topology, plan_of(c.faults, *topology), c.faults.reaction).run_on(queue);
+    if (!c.faults.empty()) {
+      faults.emplace(library.links(), *topology, plan_of(c.faults, *topology), c.faults.reaction);
+      faults->count_with([this](Time now) -> FaultInterval {
+        const Nic& nic = library.engine().nic();
+        return {now, nic.network().lost(), nic.reliability().retransmissions, 0, Time()};
+      });
+      faults->run_on(queue);
+    }
     if (const auto* model = dynamic_cast<const NetworkModel*>(&library.engine().nic().network()))
       samples.emplace(queue, *topology, *model);
   }
@@ -99,6 +105,7 @@ class Replay::State final : public LibraryUser {
     if (faults) {
       const Nic& nic = library.engine().nic();
       r.faults = {faults->applied(), nic.network().lost(), 0, nic.reliability()};
+      r.fault_intervals = faults->intervals(r.finished);
     }
     r.events = queue.processed() - (samples ? samples->looks() : 0);
     if (samples) r.queues = samples->take();

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "core/collectives/selection.hpp"
+#include "core/faults/interval.hpp"
 #include "core/faults/schedule.hpp"
 #include "core/network/network.hpp"
 #include "core/nic/config.hpp"
@@ -86,6 +87,7 @@ struct ReplayResult {
       by_messages;  // calls of ranks that interfaces were to reduce, by why they do not
   PageStatistics pages;
   FaultRecord faults;
+  std::vector<FaultInterval> fault_intervals;  // ranks' waits are not counted
   QueueTable queues;  // empty at flow level
   double cpu_s = 0;
 };

@@ -45,6 +45,11 @@ inline std::uint64_t draw_of(NodeId src, NodeId dst, Time injected, std::uint16_
   return number == 0 ? first : Random(first, number).next();
 }
 
+// The same of packets whose interface chooses among routes: a hash, as of switches with ECMP.
+inline std::uint64_t draw_by_entropy(NodeId src, NodeId dst, std::uint16_t entropy) {
+  return Random(std::uint64_t{src} << 32 | dst, entropy).next();
+}
+
 class Routing {
  public:
   virtual ~Routing() = default;

@@ -7,6 +7,7 @@
 
 #include "core/engine/random.hpp"
 #include "core/routing/make_topology.hpp"
+#include "core/units/size_harness.hpp"
 #include "core/workload/open_loop_harness.hpp"
 
 using namespace exanet;
@@ -138,11 +139,11 @@ void check(std::uint64_t seed, bool input_queued) {
 }  // namespace
 
 TEST_CASE("any machine: the prototype's router") {
-  for (std::uint64_t seed = 1; seed <= 30; ++seed) check(seed, false);
+  for (std::uint64_t seed = 1; seed <= (testing::in_full() ? 30 : 12); ++seed) check(seed, false);
 }
 
 TEST_CASE("any machine: input-queued switches") {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) check(seed, true);
+  for (std::uint64_t seed = 1; seed <= (testing::in_full() ? 20 : 8); ++seed) check(seed, true);
 }
 
 TEST_CASE("any machine: one look at an output is pending at a time") {

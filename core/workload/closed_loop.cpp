@@ -89,9 +89,12 @@ struct ClosedLoop::State final : TransportListener {
     step_event = queue.add_handler(
         [](void* self, Time now, std::uint32_t rank, std::uint64_t) { static_cast<State*>(self)->go_on(rank, now); },
         this);
-    NetworkConfig network = with_priority(network_config, c.jobs);
-    network.links_fail = network.links_fail || !c.faults.empty();
+    const NetworkConfig network = failing(with_priority(network_config, c.jobs), c.faults);
     const NicKind& nic = nic_kind(c.nic);
+    if (!nic.message_library && c.nic != "ideal")
+      throw ConfigError("nic", c.nic +
+                                   " interfaces carry whole messages, not the steps of jobs: take sim messages, or " +
+                                   "--nic ideal or exanet");
     transport = transport_of(c, nic)({queue, *topology, network, c.interface, nic, c.packet_bytes, endpoint_of, *this});
     if (!c.faults.empty()) faults.emplace(transport->links(), *topology, c.faults, c.reaction).run_on(queue);
     for (std::uint32_t r = 0; r < ranks.size(); ++r) queue.schedule(Time(), step_event, r);

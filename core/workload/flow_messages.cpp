@@ -22,7 +22,7 @@ class FlowMessages final : public MessageRun, private FaultTarget {
   FlowMessages(const TopologySpec& spec, const NetworkConfig& fabric, const MessageConfig& config)
       : config_(config),
         topology_(make_topology(following(spec, config.faults))),
-        network_(*topology_, fabric, config.packet_bytes),
+        network_(*topology_, failing(fabric, config.faults), config.packet_bytes),
         plan_(make_message_plan(config, *topology_, spec, network_.endpoint_rate_bps())),
         owned_(config.fluid ? std::unique_ptr<Flows>(std::make_unique<FluidSimulator>(network_))
                             : std::make_unique<FlowSimulator>(network_, config.grain)),
@@ -35,7 +35,7 @@ class FlowMessages final : public MessageRun, private FaultTarget {
   bool run() override {
     const std::clock_t started = std::clock();
     for (const auto& m : plan_.messages) flows_.add(m.src, m.dst, m.bytes, m.start);
-    for (const auto& [message, earlier] : plan_.after) flows_.after(message, earlier);
+    for (const MessagePlan::After& after : plan_.after) flows_.after(after.message, after.earlier);
     if (!(config_.load > 0 ? run_open_loop() : run_burst())) return false;
     result_.cpu_s = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
     report_progress(1, 1);
@@ -45,6 +45,16 @@ class FlowMessages final : public MessageRun, private FaultTarget {
  private:
   void set_link(PortRef link, bool up, Time) override {
     network_.set_link(link, up);
+    flows_.links_changed();
+  }
+  void set_rate(PortRef link, std::uint32_t rate, Time) override {
+    if (config_.fluid)
+      throw ConfigError("faults", "links of a fluid keep their rate: take 'slow' out, or say --sharing max-min");
+    network_.set_rate(link, rate);
+    flows_.links_changed();
+  }
+  void set_interface(NodeId endpoint, bool up, Time) override {
+    network_.set_endpoint(endpoint, up);
     flows_.links_changed();
   }
 

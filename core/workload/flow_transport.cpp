@@ -74,6 +74,17 @@ class FlowTransport final : public MessageTransport, private FaultTarget {
   // Flows stand where the queue does: advance() has taken them to its next event.
   void set_link(PortRef link, bool up, Time) override {
     network_.set_link(link, up);
+    links_changed();
+  }
+  void set_rate(PortRef link, std::uint32_t rate, Time) override {
+    network_.set_rate(link, rate);
+    links_changed();
+  }
+  void set_interface(NodeId endpoint, bool up, Time) override {
+    network_.set_endpoint(endpoint, up);
+    links_changed();
+  }
+  void links_changed() {
     flows_.links_changed();
     schedule_arrivals();
   }

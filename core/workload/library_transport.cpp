@@ -111,7 +111,7 @@ class LibraryTransport final : public MessageTransport, private Host {
   ReliabilityStatistics reliability() const override { return engine_.nic().reliability(); }
   std::vector<LinkStats> link_counts() const override { return exanet::link_counts(topology_, *model_); }
   const NetworkModel* model() const override { return model_; }
-  FaultTarget& links() override { return *model_; }
+  FaultTarget& links() override { return engine_.links(); }
 
  private:
   struct Rank {

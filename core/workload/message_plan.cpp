@@ -7,6 +7,7 @@
 #include "core/workload/message_plan.hpp"
 
 #include "core/config/error.hpp"
+#include "core/workload/flow_list.hpp"
 #include "core/workload/flow_sizes.hpp"
 #include "core/workload/pattern.hpp"
 
@@ -38,7 +39,7 @@ MessagePlan burst(const MessageConfig& config, const Pattern& pattern, std::uint
       if (dst == kNoNode) break;
       const auto id = static_cast<std::uint32_t>(plan.messages.size());
       plan.messages.push_back({src, dst, draw_size(config, random), Time()});
-      if (round > 0) plan.after.emplace_back(id, id - 1);
+      if (round > 0) plan.after.push_back({id, id - 1});
     }
   }
   return plan;
@@ -81,6 +82,14 @@ MessagePlan make_message_plan(const MessageConfig& config, const Topology& topol
                       "with FIFO sharing a sender sends one message after the other, so that short ones would stand "
                       "behind the longest: for "
                       "sizes of a distribution choose max-min, or the packet level");
+  if (is_flow_list(config.traffic)) {
+    if (config.load > 0 || config.rounds > 1 || !config.sizes.empty())
+      throw ConfigError("pattern",
+                        "a list of flows says when each begins and how long it is: leave out load, rounds and sizes");
+    if (config.fluid)
+      throw ConfigError("fluid", "FIFO sharing has senders that begin together: for a list of flows choose max-min");
+    return read_flow_list(config.traffic, topology);
+  }
   const auto pattern = make_pattern(config.traffic, topology, spec, config.seed);
   if (config.load == 0) {
     MessagePlan plan = burst(config, *pattern, endpoints);

@@ -3,13 +3,12 @@
 //
 // In a burst each sender of a traffic pattern sends `rounds` messages, each as soon as the one before has arrived; in
 // an open loop each sender sends messages at a given load in a Poisson process, whatever the network makes of them.
-// They are of one size, or of sizes drawn from a distribution. An interface sends its messages together, a packet of
+// They are of one size, or of sizes drawn from a distribution. A list of flows (flow_list.hpp) has them one by one. An interface sends its messages together, a packet of
 // each in turn.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/faults/schedule.hpp"
@@ -63,7 +62,12 @@ struct MessagePlan {
     Time start;  // at the earliest
   };
   std::vector<Message> messages;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> after;  // message, one that must have arrived before it starts
+  // A message starts when an earlier one has arrived, or, where it waits for what was `sent`, when its source knows that.
+  struct After {
+    std::uint32_t message, earlier;
+    bool sent = false;
+  };
+  std::vector<After> after;
 };
 
 // `endpoint_rate_bps` is the payload that load 1 stands for. Throws ConfigError, saying what to do, on what cannot be

@@ -73,8 +73,13 @@ OpenLoop::State::State(const TopologySpec& spec, const NetworkConfig& fabric_con
       begin(c.warm_up),
       end(c.warm_up + c.measure),
       stop_at(end + c.measure) {
-  if (!c.faults.empty()) faults.emplace(fabric, *topology, plan_of(c.faults, *topology), c.faults.reaction);
+  if (!c.faults.empty()) {
+    faults.emplace(fabric, *topology, plan_of(c.faults, *topology), c.faults.reaction);
+    interval = Time::ps(std::max<std::int64_t>(1, end.ps() / static_cast<std::int64_t>(OpenLoopResult::kIntervals)));
+  }
   for (Part& part : parts) {
+    if (faults) part.tally.delivered_in.resize(OpenLoopResult::kIntervals);
+    if (faults) part.tally.lost_in.resize(OpenLoopResult::kIntervals);
     part.tally.accepted.resize(topology->endpoint_count());
     part.tally.flows.resize(topology->endpoint_count());
     part.arrival = part.queue.add_handler(
@@ -130,8 +135,8 @@ void OpenLoop::State::on_delivered(void* self, const Packet& packet, Time inject
   static_cast<Part*>(self)->delivered(packet, injected, tail);
 }
 
-void OpenLoop::State::on_lost(void* self, const Packet& packet, Status, Time) {
-  static_cast<Part*>(self)->lost(packet);
+void OpenLoop::State::on_lost(void* self, const Packet& packet, Status, Time now) {
+  static_cast<Part*>(self)->lost(packet, now);
 }
 
 // Links change between windows that end there. What would change after the last packet never does.
@@ -231,6 +236,8 @@ void OpenLoop::State::Part::delivered(const Packet& packet, Time injected_at, Ti
   const State& s = *all;
   if (tail > s.step_end) return early.push_back({packet, injected_at, tail});
   ++tally.delivered;
+  if (!tally.delivered_in.empty()) [[unlikely]]
+    count_in(tally.delivered_in, tail);
   tally.fingerprints -= fingerprint(packet);
   if (s.in_window(tail)) {
     ++tally.accepted[packet.src];
@@ -249,8 +256,14 @@ void OpenLoop::State::Part::delivered(const Packet& packet, Time injected_at, Ti
   flow.most = max(flow.most, tail - created);
 }
 
-void OpenLoop::State::Part::lost(const Packet& packet) {
+void OpenLoop::State::Part::count_in(std::vector<std::uint64_t>& intervals, Time at) const {
+  const auto place = static_cast<std::size_t>(at.ps() / all->interval.ps());
+  if (place < intervals.size()) ++intervals[place];
+}
+
+void OpenLoop::State::Part::lost(const Packet& packet, Time now) {
   ++tally.lost;
+  if (!tally.lost_in.empty()) count_in(tally.lost_in, now);
   tally.fingerprints -= fingerprint(packet);
   tally.in_window_lost += all->in_window(Time::ps(static_cast<std::int64_t>(packet.user)));
 }

@@ -104,6 +104,10 @@ struct OpenLoopResult {
   std::uint64_t memory_bytes = 0;
   std::vector<LinkUse> links;  // in the window
   FaultRecord faults;
+  // With faults: packets delivered and lost in equal intervals, up to the window's end.
+  static constexpr std::size_t kIntervals = 100;
+  Time interval;
+  std::vector<std::uint64_t> delivered_in, lost_in;
   // Packets standing in each router's buffers, at the end of each of `samples` equal parts of the window: switches
   // where there are any, else all nodes. Empty on networks of more than kMostWatched routers.
   static constexpr std::uint32_t kMostWatched = 4096;

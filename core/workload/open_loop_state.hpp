@@ -39,7 +39,8 @@ struct OpenLoop::State {
     void advance(Source& source);
     void delivered(const Packet& packet, Time injected_at, Time tail);
     void deliver_early();
-    void lost(const Packet& packet);
+    void lost(const Packet& packet, Time now);
+    void count_in(std::vector<std::uint64_t>& intervals, Time at) const;
   };
 
   State(const TopologySpec& spec, const NetworkConfig& fabric_config, const OpenLoopConfig& c);
@@ -77,6 +78,7 @@ struct OpenLoop::State {
   std::unique_ptr<NetworkModel> model;
   NetworkModel& fabric;
   std::optional<FaultDriver> faults;
+  Time interval;  // with faults: of OpenLoopResult
   Windows windows;
   Time begin, end, stop_at, step_end;
   std::vector<Source> sources;  // by node, queue and class

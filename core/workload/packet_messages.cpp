@@ -48,9 +48,9 @@ class PacketMessages final : public MessageRun, private NicListener {
     times_.accepted_bytes.resize(topology_->endpoint_count());
     times_.ready.resize(plan_.messages.size());
     times_.arrived.resize(plan_.messages.size(), Time::never());
-    for (const auto& [message, earlier] : plan_.after) {
+    for (const auto& [message, earlier, sent] : plan_.after) {
       ++states_[message].waits;
-      states_[earlier].dependents.push_back(message);
+      (sent && ideal_ == nullptr ? states_[earlier].awaiting_source : states_[earlier].dependents).push_back(message);
     }
     if (config.paced) set_rates();
     for (std::uint32_t m = 0; m < plan_.messages.size(); ++m) {
@@ -91,7 +91,7 @@ class PacketMessages final : public MessageRun, private NicListener {
   struct State {
     std::uint32_t waits = 0;
     double next_ps = 0, packet_ps = 0;  // if paced: of the next packet, and from one to the next
-    std::vector<std::uint32_t> dependents;
+    std::vector<std::uint32_t> dependents, awaiting_source;  // when it has arrived, and when its source knows that
   };
   static NetworkConfig seeded(NetworkConfig fabric, std::uint64_t seed) {
     fabric.seed = seed;
@@ -157,7 +157,9 @@ class PacketMessages final : public MessageRun, private NicListener {
   }
 
   void message_completed(std::uint64_t, Status, Time) override {}
-  void transfer_acknowledged(std::uint64_t, Status, Time) override {}
+  void transfer_acknowledged(std::uint64_t user, Status status, Time now) override {
+    if (status == Status::kOk) release(states_[user].awaiting_source, now);
+  }
 
   void packet_delivered(const Packet& packet, Time injected, Time now) override {
     ++packets_;
@@ -175,7 +177,11 @@ class PacketMessages final : public MessageRun, private NicListener {
     }
     times_.arrived[user] = last_ = now;
     ++done_;
-    for (const std::uint32_t next : states_[user].dependents)
+    release(states_[user].dependents, now);
+  }
+
+  void release(const std::vector<std::uint32_t>& waiting, Time now) {
+    for (const std::uint32_t next : waiting)
       if (--states_[next].waits == 0) queue_.schedule(max(now, plan_.messages[next].start), start_event_, next);
   }
 

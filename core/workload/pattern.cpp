@@ -334,6 +334,11 @@ class Matrix final : public Pattern {
 
 Made make_matrix(const Setting& s) { return std::make_unique<Matrix>(s); }
 
+// A list has its messages one by one (flow_list.hpp), and no rule by which a sender could draw further ones.
+Made make_flows(const Setting&) {
+  throw ConfigError("pattern", "a list of flows is of whole messages: take sim messages, or another pattern");
+}
+
 // A new pattern is one line here: its name, what stands behind its colon, to whom an endpoint sends, and who makes it.
 constexpr struct Entry {
   PatternKind kind;
@@ -362,6 +367,7 @@ constexpr struct Entry {
       "any of the next group's endpoints, of so many each (half of all if left out): the worst that a dragonfly meets"},
      make_next_group},
     {{"matrix", "FILE", "others by the weights of its row in a file, CSV or NumPy's .npy", true}, make_matrix},
+    {{"flows", "FILE", "whom the flows of a file say, one by one, in htsim's text form", true}, make_flows},
 };
 
 }  // namespace

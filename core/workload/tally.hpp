@@ -67,6 +67,8 @@ struct Tally {
   std::array<std::uint64_t, kBatches> batch_ps{}, batch_packets{};
   std::uint64_t early_ps = 0, early = 0;  // of what was delivered before the window: latency, packets
   std::vector<std::uint32_t> accepted;  // by source: delivered here in the window
+  // With faults: in intervals of the run (OpenLoopResult).
+  std::vector<std::uint64_t> delivered_in, lost_in;
   FlowTallies flows;  // not added by add(), which is called often
 
   void add(const Tally& o) {

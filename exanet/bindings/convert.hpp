@@ -106,7 +106,9 @@ inline void add_faults(nb::dict& d, const FaultSchedule& schedule, const FaultRe
   table["port"] =
       column(record.changes, [](const FaultChange& c) { return c.port == LinkStates::kNode ? -1 : int{c.port}; });
   table["up"] = column(record.changes, [](const FaultChange& c) { return std::uint8_t{c.up}; });
-  table["lossy"] = column(record.changes, [](const FaultChange& c) { return std::uint8_t{c.lossy}; });
+  nb::list kinds;
+  for (const FaultChange& c : record.changes) kinds.append(name_of(c.kind));
+  table["kind"] = kinds;
   table["what"] = names;
   d["faults"] = table;
   d["lost_packets"] = record.lost;
@@ -114,7 +116,20 @@ inline void add_faults(nb::dict& d, const FaultSchedule& schedule, const FaultRe
   if (!record.reliability.retransmits) return;
   d["retransmitted_packets"] = record.reliability.retransmissions;
   d["duplicate_packets"] = record.reliability.duplicates;
+  d["corrupted_packets"] = record.reliability.corrupted;
   d["given_up_packets"] = record.reliability.given_up;
+}
+
+// Adds the table `fault_intervals` of what came about between changes.
+inline void add_fault_intervals(nb::dict& d, const std::vector<FaultInterval>& rows) {
+  if (rows.empty()) return;
+  nb::dict table;
+  table["from_ps"] = column(rows, [](const FaultInterval& i) { return i.begin.ps(); });
+  table["lost_packets"] = column(rows, [](const FaultInterval& i) { return i.lost; });
+  table["retransmitted_packets"] = column(rows, [](const FaultInterval& i) { return i.retransmitted; });
+  table["failed_operations"] = column(rows, [](const FaultInterval& i) { return i.failed; });
+  table["waited_ps"] = column(rows, [](const FaultInterval& i) { return i.waited.ps(); });
+  d["fault_intervals"] = table;
 }
 
 inline double ns(Time t) { return static_cast<double>(t.ps()) * 1e-3; }

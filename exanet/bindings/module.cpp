@@ -147,6 +147,7 @@ class Simulator {
     d["summary"] = summary(run);
     d["mpi_calls"] = mpi_calls();
     add_faults(d, order_.machine.faults, record_.faults, *topology_);
+    add_fault_intervals(d, record_.fault_intervals);
     return d;
   }
 

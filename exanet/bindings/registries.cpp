@@ -5,6 +5,7 @@
 #include "core/nic/nic.hpp"
 #include "core/nic/pacing/pacing.hpp"
 #include "core/nic/rail_policy.hpp"
+#include "core/nic/ultra_ethernet/entropies.hpp"
 #include "core/routing/registry.hpp"
 #include "core/topology/registry.hpp"
 #include "core/workload/pattern.hpp"
@@ -73,6 +74,8 @@ nb::list pacings() {
   for (const PacingKind& kind : pacing_kinds()) {
     nb::dict d = named(kind);
     d["actions"] = kind.actions;
+    d["blocks"] = kind.blocks;
+    d["packets"] = kind.packets;
     all.append(d);
   }
   return all;
@@ -81,7 +84,7 @@ nb::list pacings() {
 // By registry, its entries in their order: each has a `name` as machine files and options call it, and a `help`, a
 // clause. Topologies have besides `shape` (what its numbers count), `links` (the kinds, by class), `ordered` (whether
 // dimensions have an order) and `switched`; routings `own` (whether the topology brings it); pacings `actions` (queue
-// actions of which they need one); patterns `figure` (what stands behind the colon, "" where nothing does) and `text`
+// actions of which they need one), `blocks` and `packets` (whether interfaces that acknowledge these serve them); patterns `figure` (what stands behind the colon, "" where nothing does) and `text`
 // (whether that is a text that must be given).
 nb::dict registries() {
   nb::dict d;
@@ -94,6 +97,7 @@ nb::dict registries() {
   d["pacings"] = pacings();
   d["queue_actions"] = all_named(queue_action_kinds());
   d["rail_policies"] = all_named(rail_policy_kinds());
+  d["load_balancings"] = all_named(entropies_kinds());
   return d;
 }
 

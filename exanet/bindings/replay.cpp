@@ -50,6 +50,7 @@ class ReplayFace {
     d["mpi_calls"] = mpi_calls(r);
     add_queues(d, r.queues);
     add_faults(d, faults_, r.faults, loop_->topology());
+    add_fault_intervals(d, r.fault_intervals);
     return d;
   }
 

@@ -56,6 +56,17 @@ class Traffic {
     for (const PriorityResult& of : r.of_priority) classes.append(row(of));
     d["classes"] = classes;
     add_faults(d, faults_, r.faults, loop_.topology());
+    if (!r.delivered_in.empty()) {
+      nb::dict intervals;
+      std::vector<Time> begins;
+      for (std::size_t i = 0; i < r.delivered_in.size(); ++i)
+        begins.push_back(r.interval * static_cast<std::int64_t>(i));
+      intervals["begin_ns"] = column(begins, [](Time begin) { return ns(begin); });
+      intervals["delivered_packets"] = column(r.delivered_in, [](std::uint64_t packets) { return packets; });
+      intervals["lost_packets"] = column(r.lost_in, [](std::uint64_t packets) { return packets; });
+      d["intervals"] = intervals;
+      d["interval_ns"] = ns(r.interval);
+    }
     d["first_watched"] = r.first_watched;
     if (r.watched > 0) d["queued"] = array(std::vector<std::uint32_t>(r.queued), r.watched);  // [sample][router]
     if (!r.link_use.empty()) d["link_use"] = array(std::vector<float>(r.link_use), r.links.size());  // [sample][link]

@@ -23,6 +23,9 @@ def command(
         str | None, typer.Option("--topology", metavar="KIND:SHAPE", help="Replace the topology, e.g. by mesh:8,4,2.")
     ] = None,
     svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw the network as an SVG picture in this file.")] = None,
+    network: Annotated[
+        Path | None, typer.Option("--from", metavar="FILE", help="After `new`: take the network from a topology file of htsim (*.topo).")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """List the machines, or describe one: size, memory, links, diameter, bisection, and every constant with its source.
@@ -30,7 +33,9 @@ def command(
     `exanet machines new NAME` writes NAME.yaml, a machine file to start from, with a comment on each key.
     """
     if name == "new":
-        return _begin(file, topology is not None or svg is not None or as_json)
+        return _begin(file, network, topology is not None or svg is not None or as_json)
+    if network is not None:
+        raise InputError(f"--from {network} is of a new machine: exanet machines new NAME --from {network}")
     if file is not None:
         raise InputError(f"machines {name} {file}: describe one machine at a time; to begin a new one: exanet machines new {file}")
     with lightly.imports():
@@ -61,12 +66,14 @@ def command(
         tables.show(described, data)
 
 
-def _begin(name: str | None, more: bool) -> None:
+def _begin(name: str | None, network: Path | None, more: bool) -> None:
     from exanet.machine import start
 
     if name is None or more:
-        raise InputError("machines new takes the new machine's name and nothing else, e.g. exanet machines new my-network")
-    path = start.write(name)
+        raise InputError("machines new takes the new machine's name, and --from at most, e.g. exanet machines new my-network")
+    path = start.write(name, network)
+    if network is not None:
+        return typer.echo(f"{path} is written. To go on: exanet check {path}; exanet sim messages -m {path} --traffic flows:FILE")
     typer.echo(f"{path} is written. To go on: exanet check {path}; exanet sim -m {path} --load 0.1,0.3,0.5")
 
 

@@ -19,6 +19,7 @@ def command(
     long: Annotated[bool, typer.Option("--long", help="Also measure rows that take minutes: large networks.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 also if a row is off, by any reading, or was skipped.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the rows, those of --long included, and measure nothing.")] = False,
 ) -> None:
     """Measure published figures again, on simulated machines and in the gateware.
 
@@ -33,7 +34,10 @@ def command(
         from exanet.validate.registry import published
         from exanet.validate.runner import Runner
 
-    chosen = table.select(only, long)
+    chosen = table.select(only, long or listed)
+    if listed:
+        table.show_list(chosen, as_json)
+        return
     # A terminated validation takes its run with it, as an interrupted one does.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     console = Console(stderr=True)

@@ -38,40 +38,80 @@ def _refuse(text: str) -> PydanticCustomError:
 
 
 _Share = Annotated[float, BeforeValidator(_share), Field(gt=0, le=1)]
+_Part = Annotated[float, BeforeValidator(_share), Field(ge=0.001, lt=1)]
+
+_KINDS: dict[str, tuple[tuple[str, ...], str]] = {
+    "down": ((), ""),
+    "up": ((), ""),
+    "lossy": (("lost_packets", "bit_errors", "seed"), "bit_errors: 1e-9"),
+    "slow": (("rate",), "rate: 0.5"),
+    "interface": ((), ""),
+    "impaired": (("corrupted_packets", "duplicated_packets", "reordered_packets", "delay", "seed"), "corrupted_packets: 0.001"),
+}
+"""What an event may be, the keys that go with it, and an example of these."""
+
+_RESOLVED = {"delay": "delay_ps"}
+_DELAY_PS = 1_000_000
+
+
+def _listed(names: list[str]) -> str:
+    quoted = [f"'{name}'" for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
 class Event(Strict):
-    """A node or a link goes down or comes up, once or again and again, or a link loses single packets."""
+    """What goes down, comes up, slows down, stops or loses and impairs packets, once or again and again."""
 
     at: _Time = Field(description="Virtual time of the event.")
     down: Text | None = Field(
         default=None,
-        description="The node or link that goes down, by the names of docs/simulate.md, or random ones (links:3:1, nodes:1:1).",
+        description="The node or link that goes down, by the names of docs/topologies.md, or random ones (links:3:1, nodes:1:1).",
     )
     up: Text | None = Field(default=None, description="The node or link that comes up again, named in the same way.")
     lossy: Text | None = Field(
         default=None,
         description="The link that loses single packets from then on, in both directions; for a node, each of its links. At packet level.",
     )
+    slow: Text | None = Field(
+        default=None,
+        description="The link that carries data at a share of its rate (lanes are lost), in both directions; for a node, each of its links.",
+    )
+    interface: Text | None = Field(
+        default=None,
+        description="The node whose interface stops: it neither sends nor receives, while the router there forwards. all: each node.",
+    )
+    impaired: Text | None = Field(
+        default=None,
+        description="The node to which packets come corrupted, twice or out of order. all: each node. Between interfaces, at packet level.",
+    )
+    rate: _Part | None = Field(default=None, description="For a slow link: the share of its rate that is left, e.g. 0.5 for 2 of 4 lanes.")
     lost_packets: _Share | None = Field(default=None, description="For a lossy link: the share of packets that it loses.")
     bit_errors: _Share | None = Field(
         default=None, description="For a lossy link: the bit-error rate. A wrong bit anywhere in a packet loses the packet."
     )
-    seed: _Seed | None = Field(default=None, description="For a lossy link: the seed from which losses are drawn. Default: 1.")
-    for_: _Interval | None = Field(
-        default=None, alias="for", description="Duration of the failure or loss. Default: until an event ends it."
+    corrupted_packets: _Share | None = Field(default=None, description="For an impaired node: the share of packets with wrong bits.")
+    duplicated_packets: _Share | None = Field(default=None, description="For an impaired node: the share of packets that come twice.")
+    reordered_packets: _Share | None = Field(
+        default=None, description="For an impaired node: the share of packets that are held back while later ones overtake them."
     )
-    period: _Interval | None = Field(default=None, description="For a flapping link: the time from one failure to the next.")
-    count: _Count | None = Field(default=None, description="For a flapping link: the number of failures.")
+    delay: _Interval | None = Field(
+        default=None, description="For an impaired node: the time for which reordered packets are held back. Default: 1 us."
+    )
+    seed: _Seed | None = Field(
+        default=None, description="For a lossy link or an impaired node: the seed from which packets are drawn. Default: 1."
+    )
+    for_: _Interval | None = Field(
+        default=None, alias="for", description="Duration of what the event begins. Default: until an event ends it."
+    )
+    period: _Interval | None = Field(default=None, description="For what fails again and again: the time from one failure to the next.")
+    count: _Count | None = Field(default=None, description="For what fails again and again: the number of failures.")
 
     @model_validator(mode="after")
     def _whole(self) -> Event:
-        if sum(what is not None for what in (self.down, self.up, self.lossy)) != 1:
-            raise _refuse("an event takes one of 'down', 'up' and 'lossy', e.g. down: links:1:1")
-        if (self.lossy is not None) != (self.lost_packets is not None or self.bit_errors is not None):
-            raise _refuse("'lossy' needs 'lost_packets', 'bit_errors' or both, and no other event takes them, e.g. bit_errors: 1e-9")
-        if self.lossy is None and self.seed is not None:
-            raise _refuse("only 'lossy' takes 'seed'; random links have a seed in their name, e.g. links:1:7")
+        said = [kind for kind in _KINDS if getattr(self, kind) is not None]
+        if len(said) != 1:
+            raise _refuse(f"an event takes one of {_listed(list(_KINDS))}, e.g. down: links:1:1")
+        self._check_keys(said[0])
         if self.up is not None and (self.for_ or self.period or self.count):
             raise _refuse("'up' does not take 'for', 'period' or 'count'; take them out, or write 'down'")
         if (self.period is None) != (self.count is None):
@@ -84,26 +124,35 @@ class Event(Strict):
             raise _refuse("its last failure lies beyond 10^6 s; give a smaller count or period")
         return self
 
+    def _check_keys(self, kind: str) -> None:
+        """Each kind has the keys that it needs, and no other kind's."""
+        takes, example = _KINDS[kind]
+        for owner, (keys, _) in _KINDS.items():
+            if wrong := [key for key in keys if key not in takes and getattr(self, key) is not None]:
+                raise _refuse(f"'{kind}' does not take '{wrong[0]}', as '{owner}' does; take it out")
+        needed = [key for key in takes if key not in ("seed", "delay")]
+        if needed and all(getattr(self, key) is None for key in needed):
+            raise _refuse(f"'{kind}' needs {_listed(needed)}, e.g. {example}")
+        if self.delay is not None and self.reordered_packets is None:
+            raise _refuse("'delay' is that of reordered packets; add 'reordered_packets', or take 'delay' out")
+        if sum(share or 0 for share in (self.corrupted_packets, self.duplicated_packets, self.reordered_packets)) > 1:
+            raise _refuse("a packet is corrupted, duplicated or reordered: their shares are at most 1 together")
+
     def changes(self) -> Iterator[dict[str, Any]]:
         """The changes as the simulator takes them, in the order of time."""
-        if self.lossy is not None:
-            loss = {
-                "lost_packets": self.lost_packets or 0.0,
-                "bit_errors": self.bit_errors or 0.0,
-                "seed": 1 if self.seed is None else self.seed,
-            }
-            yield from self._each(self.lossy, {"lossy": True, **loss}, {"lossy": True})
-        elif self.down is not None:
-            yield from self._each(self.down, {"up": False}, {"up": True})
-        else:
+        if self.up is not None:
             yield {"what": self.up, "at_ps": self.at, "up": True}
-
-    def _each(self, what: str, begin: dict[str, Any], end: dict[str, Any]) -> Iterator[dict[str, Any]]:
+            return
+        kind = next(kind for kind in _KINDS if getattr(self, kind) is not None)
+        change: dict[str, Any] = {"what": getattr(self, kind)} | ({} if kind == "down" else {"kind": kind})
+        begin = {_RESOLVED.get(key, key): value for key in _KINDS[kind][0] if (value := getattr(self, key)) is not None}
+        if self.reordered_packets is not None:
+            begin.setdefault("delay_ps", _DELAY_PS)
         for number in range(self.count or 1):
             at = self.at + number * (self.period or 0)
-            yield {"what": what, "at_ps": at, **begin}
+            yield change | {"at_ps": at, "up": False} | begin
             if self.for_ is not None:
-                yield {"what": what, "at_ps": at + self.for_, **end}
+                yield change | {"at_ps": at + self.for_, "up": True}
 
 
 class Drawn(Strict):

@@ -13,7 +13,7 @@ _START = """\
 # What fails in a run on {machine}, and when. docs/faults.md describes the file.
 # Check it:   exanet faults check {file} -m {machine}
 # Use it:     exanet run, replay, sim load, sim messages and sim jobs take --faults {file}
-# Times are virtual and have units. docs/simulate.md describes the names of nodes and links, e.g. "{link}".
+# Times are virtual and have units. docs/topologies.md describes the names of nodes and links, e.g. "{link}".
 
 reaction: 10 us              # time until routes by tables avoid a link that is down; adaptive routing avoids it at once
 
@@ -34,6 +34,9 @@ events:
   #   lossy: "{link}"
   #   bit_errors: 1e-9       # or lost_packets: 0.001, the share of packets
   #   for: 1 ms
+  # - at: 4 ms               # a link loses half of its lanes
+  #   slow: "{link}"
+  #   rate: 0.5
   # - at: 5 ms               # random links fail: their number, and a seed
   #   down: links:2:1
 

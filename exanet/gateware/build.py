@@ -26,7 +26,7 @@ from exanet.errors import InputError
 
 # Assertions are evaluated in the tests of the gateware, not under programs.
 _VERILATE = ["--cc", "-O3", "--no-assert", "--x-assign", "fast", "--x-initial", "fast", "--no-timing", "--output-split", "20000"]
-_COMPILE = ["-std=c++20", "-O2", "-w", "-fPIC", "-pthread", "-fvisibility=hidden"]
+_COMPILE = ["-std=c++20", "-w", "-fPIC", "-pthread", "-fvisibility=hidden"]
 # One run after the other by one thread: no counter has to be shared.
 _TRAIN = ["-fprofile-generate", "-fprofile-update=single"]
 _LEARNED = ["-fprofile-use", "-Wno-missing-profile"]
@@ -50,7 +50,7 @@ class Recipe:
     below `sources()`), compiled with the macros `defines` (NAME=VALUE).
 
     `sources` are SystemVerilog files beside those of files.f. `training` is a C++ file with a main() that uses the
-    library. It is run once; the compiler learns from it what happens often.
+    library. It is run once; the compiler learns from it what happens often. `optimisation` is the compiler's option.
     """
 
     tops: Mapping[str, Mapping[str, int]]
@@ -58,6 +58,7 @@ class Recipe:
     defines: Sequence[str] = ()
     sources: Sequence[str] = ()
     training: str = ""
+    optimisation: str = "-O2"
 
 
 def library(name: str, recipe: Recipe) -> Path:
@@ -108,7 +109,11 @@ def _key(root: Path, verilator_root: Path, recipe: Recipe) -> str:
         digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
     tools = [str(verilator_root), (verilator_root / "bin/verilator").read_text(encoding="utf-8"), _say(["g++", "--version"])]
     modules = [(top, sorted(parameters.items())) for top, parameters in sorted(recipe.tops.items())]
-    digest.update(repr([tools, modules, list(recipe.wrapper), list(recipe.defines), recipe.training, _VERILATE, _COMPILE]).encode())
+    digest.update(
+        repr(
+            [tools, modules, list(recipe.wrapper), list(recipe.defines), recipe.training, recipe.optimisation, _VERILATE, _COMPILE]
+        ).encode()
+    )
     return digest.hexdigest()[:16]
 
 
@@ -133,7 +138,7 @@ def _build(scratch: Path, root: Path, verilator_root: Path, name: str, recipe: R
     include = verilator_root / "include"
     ccache = [found] if (found := shutil.which("ccache")) else []
     macros = [f"-D{define}" for define in recipe.defines]
-    compiler = [*ccache, "g++", *_COMPILE, *macros, f"-I{root}", *folders, f"-I{include}", f"-I{include / 'vltstd'}"]
+    compiler = [*ccache, "g++", *_COMPILE, recipe.optimisation, *macros, f"-I{root}", *folders, f"-I{include}", f"-I{include / 'vltstd'}"]
 
     def compile_all(files: Sequence[Path], *options: str) -> list[str]:
         """Objects of these files; of a file it is the same one each time, as the compiler finds by it what was

@@ -62,7 +62,7 @@ def library(config: dict[str, Any]) -> Path:
         "IntraHeaders": router["header_fifo_words"] // _CLASSES,
     }
     tops = {"exanet_router": both | parameters, "exanet_link": both | {"LineBits": config["links"][0]["word_bits"]}}
-    interfaces = has_interfaces(config)
+    interfaces, untrained = has_interfaces(config), "EXANET_UNTRAINED" in os.environ
     if interfaces:
         depths = {key: parameters[key] for key in ("IntraDepth", "IntraHeaders")}
         tops["node_interfaces"] = depths | {"NodeBits": _QFDB_NODE_BITS if qfdb else 0}
@@ -76,7 +76,8 @@ def library(config: dict[str, Any]) -> Path:
             f"EXANET_INTERFACES={int(interfaces)}",
         ],
         sources=[f"gateware/node/model/node_interfaces.{end}" for end in ("vlt", "sv")] if interfaces else (),
-        training="" if "EXANET_UNTRAINED" in os.environ or interfaces else "gateware/node/model/train.cpp",
+        training="" if untrained or interfaces else "gateware/node/model/train.cpp",
+        optimisation="-O1" if untrained else "-O2",
     )
     return build.library(f"nodes-{'ni-' if interfaces else ''}{'qfdb-' if qfdb else ''}{dimensions}d", recipe)
 

@@ -188,7 +188,7 @@ def load(name_or_path: str | Path, changes: Mapping[str, Located] | None = None,
 _PLAIN = (
     "topology.kind", "topology.order", "topology.routing", "topology.arrangement", "topology.failed", "name", "description",
     "router.arbitration", "router.vc_allocation", "router.queue_action",
-    "ni.messages", "ni.transfers", "ni.reductions", "ni.congestion_control", "ni.acc_start",
+    "ni.messages", "ni.transfers", "ni.reductions", "ni.congestion_control", "ni.acc_start", "ni.acc_messages", "ni.load_balancing",
     "router.switch.queues", "router.switch.arbitration", "router.switch.flow_control", "router.switch.buffer",
 )  # fmt: skip
 

@@ -102,7 +102,7 @@ def _table(model: type[BaseModel]) -> list[str]:
     for key, field in model.model_fields.items():
         meaning = field.description or f"{(_inner(field.annotation).__doc__ or '').strip()} See below."
         needed = "" if field.is_required() else " (optional)"
-        lines.append(f"| `{key}` | {_takes(field.rebuild_annotation())}{needed} | {meaning} |")
+        lines.append(f"| `{key}` | {_takes(field.rebuild_annotation())}{needed} | {' '.join(meaning.split())} |")
     return lines
 
 

@@ -94,7 +94,7 @@ class Topology(Strict):
 
     kind: Annotated[str, OneOf(tuple(LINK_KINDS))] = Field(
         description="qfdb-torus: fully meshed groups of four nodes in a 3-D torus whose links end at each group's first node; mesh, torus: "
-        "of any number of dimensions, each node a router; docs/simulate.md describes the others."
+        "of any number of dimensions, each node a router; docs/topologies.md describes the others."
     )
     shape: Shape = Field(
         description="Extent in each dimension: groups for a qfdb-torus, nodes for a mesh or torus; for a fat-tree the children of a switch "
@@ -119,7 +119,7 @@ class Topology(Strict):
     routing: Text | None = Field(
         default=None,
         description="A routing other than the topology's own: up-down, valiant, ugal-l, ugal-g, par, adaptive; random and spray for a fat "
-        "tree, graph, jellyfish, slim fly or a dragonfly with several links between groups, shortest for a graph (docs/simulate.md). "
+        "tree, graph, jellyfish, slim fly or a dragonfly with several links between groups, shortest for a graph (docs/topologies.md). "
         "ugal-l, ugal-g and par take a threshold in packets, e.g. ugal-l:8 (default 4). If it needs more virtual channels than the router "
         "has, the router gets them, and its FIFOs are divided among them.",
     )
@@ -138,7 +138,7 @@ class Topology(Strict):
     failed: list[Text] | None = Field(
         default=None,
         examples=["[links:2:1]"],
-        description="Nodes and links that have failed from the beginning: each by its name of docs/simulate.md (`(0,1,2)`, `(0,1,2) X+`), "
+        description="Nodes and links that have failed from the start: each by its name of docs/topologies.md (`(0,1,2)`, `(0,1,2) X+`), "
         "or a number of random ones with a seed (`links:3:1`, `nodes:1:1`). Routes avoid them.",
     )
 
@@ -253,17 +253,24 @@ class Router(Strict):
     )
     queue_threshold_max: Words | None = Field(
         default=None,
-        description="With `queue_action: ecn-ramp`: number of words in a queue from which all packets that join it are marked (Kmax).",
+        description="With `queue_action: ecn-ramp`, `ecn-trim` or `ecn-drop`: number of words in a queue from which all packets that join "
+        "it are marked (Kmax).",
     )
     marking_probability: Percent | None = Field(
         default=None,
-        description="With `queue_action: ecn-ramp`: share of packets that are marked just below `queue_threshold_max` (Pmax). It grows in "
+        description="With `queue_threshold_max`: share of packets that are marked just below `queue_threshold_max` (Pmax). It grows in "
         "proportion from 0 at `queue_threshold`. DCQCN's authors take 1 %.",
+    )
+    queue_limit: Words | None = Field(
+        default=None,
+        description="With `queue_action: ecn-trim` or `ecn-drop`: number of words in a queue from which data packets that join it are "
+        "trimmed or dropped, at least `queue_threshold_max`.",
     )
     hpcc_round_trip: Time | None = Field(
         default=None,
         description="With `queue_action: hpcc`: T, a little more than the longest round trip of the empty network (Li et al., SIGCOMM "
-        "2019).",
+        "2019). With `congestion_control: nscc` or `nscc-rccc`: that round trip; default: as the simulator computes it from the first "
+        "endpoint.",
     )
     acc_period: Time | None = Field(
         default=None,
@@ -453,6 +460,24 @@ class NetworkInterface(Strict):
         default=None,
         description="ACC: rate of a new flow until the first valid answer. full-speed: the port's rate, the default (RED-SEA). feedback: "
         "one packet in each period, RED-SEA's Wait-for-feedback.",
+    )
+    acc_messages: Annotated[str, _choice("ni.acc_messages")] | None = Field(
+        default=None,
+        description="ACC: when a flow sends flow-rate packets. frp-only: with each period. frp-init: also when it begins, the default "
+        "(RED-SEA). frp-init-end: also when it has nothing left to send.",
+    )
+    acc_rise: Percent | None = Field(
+        default=None,
+        description="ACC: RED-SEA's Wait-to-rise. First increment of a rate that may grow, as a share of the port's rate; it doubles with "
+        "each answer that allows more. Default: 0 %, a rate grows at once.",
+    )
+    load_balancing: Annotated[str, _names("load_balancings")] | None = Field(
+        default=None,
+        description="With --nic ultra-ethernet: how a source chooses the entropies of packets, by which `routing: spray` draws their "
+        f"routes. {_helps('load_balancings')}. Default: none.",
+    )
+    entropies: Count | None = Field(
+        default=None, description="With `load_balancing`: number of entropies, a power of two. Default: 64 (uet-htsim)."
     )
     rail_policy: Annotated[str, _names("rail_policies")] | None = Field(
         default=None,

@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from exanet.errors import InputError
+from exanet.machine import htsim
 from exanet.machine.schema import NAME
 
 _START = """\
@@ -20,7 +21,7 @@ name: {name}
 description: A fat tree of 64 endpoints
 
 topology:
-  kind: fat-tree          # or torus, mesh, dragonfly, hyperx, jellyfish, graph (from a file), ...: docs/simulate.md
+  kind: fat-tree          # or torus, mesh, dragonfly, hyperx, jellyfish, graph (from a file), ...: docs/topologies.md
   shape: [4, 4, 4]        # its meaning depends on the kind: here the children of a switch by level, endpoints first
   # routing: adaptive     # instead of the topology's own routing: valiant, ugal-l, par, adaptive, up-down
   # rails: 2              # links of each endpoint; each leads into a separate plane of switches
@@ -56,14 +57,16 @@ links:                    # one section a kind; most topologies have one kind, a
 """
 
 
-def write(text: str) -> Path:
-    """Writes the file `text`, or `text`.yaml. Raises InputError where there is one, or it cannot be."""
+def write(text: str, topology: Path | None = None) -> Path:
+    """Writes the file `text`, or `text`.yaml, with the network of a topology file of htsim if there is one. Raises
+    InputError where there is such a file, or it cannot be."""
     path = Path(text if text.endswith((".yaml", ".yml")) else f"{text}.yaml")
     if not NAME.fullmatch(path.stem):
         raise InputError(f"machines new {text}: a name is of lower-case letters, digits, dots, dashes and underscores, e.g. my-network")
+    content = _START.format(name=path.stem, file=path) if topology is None else htsim.machine_text(topology, path.stem)
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(_START.format(name=path.stem, file=path))
+            file.write(content)
     except FileExistsError:
         raise InputError(f"machines new {text}: {path} is there already; choose another name, or take the file away") from None
     except OSError as error:

@@ -30,7 +30,7 @@ def variant(
         sides = re.split(r"[,x]", shape)
         if kind == "graph":
             raise InputError(
-                f"--topology {topology}: a graph is described by a file: name it in a machine file, with 'kind: graph' (docs/simulate.md)"
+                f"--topology {topology}: a graph is described by a file: name it in a machine file, with 'kind: graph' (docs/topologies.md)"
             )
         if not all(re.fullmatch("[0-9]{1,18}", side) for side in sides):
             raise InputError(f"--topology {topology}: give a kind and its figures, e.g. torus:16,16,16")

@@ -38,8 +38,15 @@ PROTOCOLS = ("eager", "rendezvous", "put", "get", "atomic")
 
 HOTTEST_LINKS = 20
 
-FAULT_COUNTS = ("lost_packets", "failed_operations", "retransmitted_packets", "duplicate_packets", "given_up_packets")
-"""Of a run with --faults; the last three where interfaces retransmit end to end."""
+FAULT_COUNTS = (
+    "lost_packets",
+    "failed_operations",
+    "retransmitted_packets",
+    "duplicate_packets",
+    "corrupted_packets",
+    "given_up_packets",
+)
+"""Of a run with --faults; all but the first two where interfaces retransmit end to end."""
 
 MOST_BINS = 1024
 """Bins of the timeline; of a longer run they are longer."""
@@ -87,13 +94,14 @@ class Run:
     programs: pl.DataFrame | None = None  # of a replay of several
     throughput: pl.DataFrame | None = None  # as well
     faults: pl.DataFrame | None = None  # of a run with --faults
+    fault_costs: pl.DataFrame | None = None  # as well
 
 
-_SOMETIMES = ("queues", "programs", "throughput", "faults")
+_SOMETIMES = ("queues", "programs", "throughput", "faults", "fault_costs")
 
 TABLES = tuple(name for name in Run.__dataclass_fields__ if name not in ("summary", "run", *_SOMETIMES))
 
-_OTHER_TABLES = ("points", "sources", "pairs", "classes", "sizes", "flows", "link_use", "jobs", "runs", *_SOMETIMES)
+_OTHER_TABLES = ("points", "sources", "pairs", "classes", "sizes", "flows", "link_use", "intervals", "jobs", "runs", *_SOMETIMES)
 """Files that other commands than `exanet run` leave, beside tables that have a name of TABLES."""
 
 FILES = frozenset(("report.html", "run.json", "summary.json", *(f"{name}.parquet" for name in (*TABLES, *_OTHER_TABLES))))
@@ -170,13 +178,27 @@ def to_tables(results: Mapping[str, Any], machine: Mapping[str, Any]) -> dict[st
         "mpi_calls": _mpi_calls(results["mpi_calls"]),
         "energy": energy.frame(energy.table(machine, results["links"], time_ps=virtual_ps, **_delivered(results))),
         **({"faults": fault_table(results["faults"])} if "faults" in results else {}),
+        **({"fault_costs": _fault_costs(results, virtual_ps)} if "fault_intervals" in results else {}),
     }
 
 
 def fault_table(faults: Mapping[str, Any]) -> pl.DataFrame:
     """A row for each node or link that failed or came back, in the order of time."""
-    frame = _frame({name: values for name, values in faults.items() if name != "what"})
-    return frame.with_columns(pl.col("up", "lossy").cast(pl.Boolean), pl.Series("what", [str(name) for name in faults["what"]], pl.String))
+    texts = ("kind", "what")
+    frame = _frame({name: values for name, values in faults.items() if name not in texts})
+    return frame.with_columns(
+        pl.col("up").cast(pl.Boolean), *(pl.Series(name, [str(value) for value in faults[name]], pl.String) for name in texts)
+    )
+
+
+def _fault_costs(results: Mapping[str, Any], virtual_ps: int) -> pl.DataFrame:
+    """A row for each interval between changes: what was lost, sent again and waited for in it, and what began it."""
+    frame = _frame(results["fault_intervals"])
+    frame = frame.with_columns(pl.col("from_ps").shift(-1, fill_value=max(virtual_ps, *frame["from_ps"])).alias("to_ps"))
+    changes = fault_table(results["faults"]).group_by("time_ps", maintain_order=True).agg(pl.col("what").first(), pl.len().alias("changes"))
+    frame = frame.join(changes, left_on="from_ps", right_on="time_ps", how="left", maintain_order="left")
+    counts = [name for name in frame.columns if name not in ("from_ps", "to_ps", "what", "changes")]
+    return frame.select("from_ps", "to_ps", pl.col("what").fill_null(""), pl.col("changes").fill_null(0).cast(pl.Int64), *counts)
 
 
 def _delivered(results: Mapping[str, Any]) -> dict[str, int]:
@@ -275,6 +297,7 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
     hottest = links.filter(pl.col("packets") > 0).sort(["busy_ps", "node", "port"], descending=[True, False, False]).head(HOTTEST_LINKS)
     busiest = ("node_name", "port_name", "to_node_name", "use_percent", "packets", "payload_bytes", "busy_ps", "waited_ps")
     machine = meta.get("machine", {})
+    after = ranks.with_columns(after_ps=pl.col("virtual_ps") - pl.col("last_call_ps"))
     return {
         "format": FORMAT,
         "complete": bool(total["complete"]),
@@ -294,7 +317,7 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
         "compute_percent": _share(ranks, "compute_ps"),
         "wait_percent": _share(ranks, "wait_ps"),
         "library_percent": _share(ranks, "library_ps"),
-        "after_last_call_percent": _share(ranks.with_columns(after_ps=pl.col("virtual_ps") - pl.col("last_call_ps")), "after_ps"),
+        "after_last_call_percent": 0.0 if meta.get("mpi") == "none" else _share(after, "after_ps"),
         "clock_reads": int(ranks["clock_reads"].sum()),
         "clock_reads_percent": _share(ranks, "clock_reads_ps"),
         "packet_latency": latency_statistics(tables["latency"], "packet"),

@@ -216,7 +216,7 @@ def page_data(run: Run) -> dict[str, Any]:
             "bytes_received", "rma_ops", "rma_bytes",
         ),
         "timeline": _timeline(run.timeline, group),
-        **({} if run.faults is None else {"faults": _rows(run.faults.head(_MOST_FAULTS), "time_ps", "what", "up", "lossy")}),
+        **({} if run.faults is None else {"faults": _rows(run.faults.head(_MOST_FAULTS), "time_ps", "what", "up", "kind")}),
         "matrix": _matrix(run.pairs, group),
         "sizes": _rows(run.message_sizes, "lower_bytes", "upper_bytes", "messages", "bytes"),
         "calls": _calls(run.mpi_calls),

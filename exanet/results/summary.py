@@ -29,11 +29,20 @@ LONGEST_NAME = 26
 """Characters of a program's name in the table of programs."""
 
 
+_STATES = {
+    "state": ("down", "up"),
+    "lossy": ("lossy", "lossy no more"),
+    "slow": ("slow", "at its rate again"),
+    "interface": ("interface stops", "interface works again"),
+    "impaired": ("impaired", "impaired no more"),
+}
+"""What a change of each kind begins and ends."""
+
+
 def fault_text(faults: pl.DataFrame, summary: Mapping[str, Any]) -> str:
     """One line on what failed in a run, and what it cost: `faults` is the table of that name."""
-    states = {(False, False): "down", (True, False): "up", (False, True): "lossy", (True, True): "lossy no more"}
     rows = faults.head(4).to_dicts()
-    shown = [f"{escape(row['what'])} {states[row['up'], row['lossy']]} at {time_text(row['time_ps'])}" for row in rows]
+    shown = [f"{escape(row['what'])} {_STATES[row['kind']][row['up']]} at {time_text(row['time_ps'])}" for row in rows]
     more = f" and {len(faults) - len(shown)} more" if len(faults) > len(shown) else ""
     cost = f"{count_text(summary['lost_packets'])} packets lost, {count_text(summary['failed_operations'])} operations failed"
     if (again := summary.get("retransmitted_packets")) is not None:
@@ -65,6 +74,9 @@ def show(
         console.print(f"ranks as processes, not packed: {escape(str(reason))}", highlight=False, soft_wrap=True)
     if "faults" in tables:
         console.print(fault_text(tables["faults"], summary), highlight=False, soft_wrap=True)
+    if "fault_costs" in tables and (costs := _fault_costs(tables["fault_costs"])).row_count:
+        console.print()
+        console.print(costs)
     for note in meta.get("notes", ()):
         console.print(f"[yellow]note:[/] {escape(str(note))}", highlight=False, soft_wrap=True)
     for table in (_programs(tables), _ranks(tables["ranks"]), _latency(summary), _links(summary), _mpi_calls(tables["mpi_calls"])):
@@ -119,6 +131,19 @@ def _table(title: str, *columns: str) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for i, column in enumerate(columns):
         table.add_column(column, justify="right" if i else "left", no_wrap=True, overflow="ellipsis")
+    return table
+
+
+def _fault_costs(rows: pl.DataFrame) -> Table:
+    """The intervals that cost most: packets lost, sent again, and what ranks waited; empty where nothing was lost."""
+    table = _table("What faults cost, between one change and the next", "from", "until", "lost", "sent again", "failed", "ranks waited", "")
+    worst = rows.filter(pl.col("lost_packets") + pl.col("retransmitted_packets") + pl.col("failed_operations") > 0)
+    for row in worst.sort("lost_packets", descending=True, maintain_order=True).head(TOP).sort("from_ps").iter_rows(named=True):
+        more = f" and {row['changes'] - 1} more" if row["changes"] > 1 else ""
+        counts = (count_text(row[name]) for name in ("lost_packets", "retransmitted_packets", "failed_operations"))
+        table.add_row(
+            time_text(row["from_ps"]), time_text(row["to_ps"]), *counts, time_text(row["waited_ps"]), f"{escape(row['what'])}{more}"
+        )
     return table
 
 

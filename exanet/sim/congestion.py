@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from exanet import units
+from exanet import _core, units
 from exanet.errors import InputError
 from exanet.sim.spec import TrafficSpec
 
@@ -31,7 +31,7 @@ def interfaces(resolved: dict[str, Any], spec: TrafficSpec, payload: int) -> str
         return "ideal"
     if spec.nic is None and control_of(resolved) == "none":
         return "ideal"
-    nic = spec.nic or "exanet"
+    nic = spec.nic or serving(control_of(resolved))
     if nic == "ideal":
         refuse(resolved, "interfaces without costs have no congestion control", "take --nic exanet")
         return nic
@@ -39,6 +39,12 @@ def interfaces(resolved: dict[str, Any], spec: TrafficSpec, payload: int) -> str
     if spec.pace != "free":
         raise InputError(f"pace {spec.pace} is of ideal interfaces: leave it out, or take --nic ideal")
     return nic
+
+
+def serving(control: str) -> str:
+    """The interfaces that serve a congestion control: with RDMA engines, unless it needs each packet acknowledged."""
+    kind = next(entry for entry in _core.registries()["pacings"] if entry["name"] == control)
+    return "exanet" if kind["blocks"] else "ultra-ethernet"
 
 
 def check_costed(resolved: dict[str, Any], nic: str, payload: int) -> None:

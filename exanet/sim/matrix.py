@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traffic matrices from files: `matrix:FILE`, with a row of weights for each source and a column for each destination.
+"""Traffic from files: `matrix:FILE`, with a row of weights for each source and a column for each destination, and lists
+of flows, `flows:FILE` (flow_list.py).
 
 A row's weights are scaled to one another: each source that has any offers the load, and sends to a destination with the
 probability that its weight has in the row. A file of the name *.npy is NumPy's; any other has a row a line, its numbers
@@ -17,34 +18,45 @@ from typing import Any
 from exanet import _core
 from exanet.errors import InputError
 from exanet.machine.located import Mark, printable
+from exanet.sim import flow_list
 
 _NAME = "matrix:"
+_FILES = (_NAME, "flows:")  # patterns with a file
 _LARGEST = 1 << 30  # bytes
 _WHAT = "give a row of weights for each endpoint, as CSV or as NumPy's .npy"
 
 
 def relative(traffic: str, folder: Path | None) -> str:
     """The traffic, with its file named from `folder`."""
-    if not traffic.startswith(_NAME) or folder is None:
+    if not traffic.startswith(_FILES) or folder is None:
         return traffic
-    return f"{_NAME}{folder / Path(traffic.removeprefix(_NAME)).expanduser()}"
+    name, _, file = traffic.partition(":")
+    return f"{name}:{folder / Path(file).expanduser()}"
 
 
 def label(traffic: str) -> str:
-    """The traffic for the name of a folder: of a matrix without the path to its file."""
-    return f"{_NAME}{Path(traffic.removeprefix(_NAME)).stem}" if traffic.startswith(_NAME) else traffic
+    """The traffic for the name of a folder: of a file without the path to it."""
+    name, _, file = traffic.partition(":")
+    return f"{name}:{Path(file).stem}" if traffic.startswith(_FILES) else traffic
+
+
+def lists_flows(traffic: str) -> bool:
+    """Whether the traffic is a list of flows, which has their sizes and starts."""
+    return isinstance(traffic, str) and traffic.startswith("flows:")
 
 
 def in_full(traffic: str, machine: dict[str, Any]) -> str:
-    """The traffic as the simulator takes it: with the matrix in place of its file; all else as it is.
+    """The traffic as the simulator takes it: with the matrix or list of flows in place of its file; all else as it is.
 
     `machine` is a resolved one. Raises InputError, with file and line, on what is no matrix of its endpoints.
     """
-    if not isinstance(traffic, str) or not traffic.startswith(_NAME) or traffic.startswith(f"{_NAME}["):
+    if not isinstance(traffic, str) or not traffic.startswith(_FILES) or traffic.partition(":")[2].startswith("["):
         return traffic
-    file = Path(traffic.removeprefix(_NAME)).expanduser()
+    file = Path(traffic.partition(":")[2]).expanduser()
     shown = printable(str(file))
     endpoints = int(_core.topology_needs(machine["topology"])["endpoints"])
+    if lists_flows(traffic):
+        return f"flows:[{flow_list.in_core_text(file, endpoints)}]"
     rows = _read(file, shown)
     if len(rows) != endpoints:
         last = rows[-1][0] if rows else Mark(shown)

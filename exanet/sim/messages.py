@@ -17,6 +17,7 @@ from exanet.bounds import LARGEST_MESSAGE, time_within, within
 from exanet.errors import InputError
 from exanet.machine import Machine, load
 from exanet.sim import congestion
+from exanet.sim.matrix import lists_flows
 from exanet.sim.spec import PACES, TrafficSpec, check_sharing, size_of
 
 
@@ -30,6 +31,10 @@ def running(resolved: dict[str, Any], payload: int, offered: float, spec: Traffi
     if spec.pace not in PACES:
         raise InputError(f"pace {spec.pace}: give {' or '.join(PACES)}")
     check_sharing(spec.level, spec.sharing)
+    if lists_flows(spec.traffic) and (offered or spec.sharing != "max-min" or spec.pace != "free"):
+        raise InputError(
+            "the flows of a list begin at times of their own: leave out the load, and the ways to share and to pace (--sharing, --pace)"
+        )
     within("rounds", spec.rounds, 1, 1 << 31)
     if spec.rounds != 1 and offered:
         raise InputError("rounds are of messages that are sent all at once: leave out the load, or the rounds")

@@ -27,7 +27,10 @@ draws."""
 
 CLASSES = ("bulk", "priority")
 
-_WATCHED = ("queued", "first_watched", "link_use", "faults")
+_WATCHED = ("queued", "first_watched", "link_use", "faults", "intervals", "interval_ns")
+
+RECOVERED = 0.9
+"""Share of the throughput before the first fault from which on a network has recovered."""
 
 
 def simulate(
@@ -55,6 +58,8 @@ def simulate(
         raise InputError(str(error)) from None
     background.work(traffic, progress, resolved, {"load": offered, **vars(spec), "threads": threads})
     point: dict[str, Any] = {"load": offered, **_reported(traffic.results())}
+    if "intervals" in point:
+        point |= recovery(point, float(point["warm_up_ns"]))
     if not whole:
         classes = point.pop("classes")
         if spec.priority_share > 0:
@@ -122,6 +127,32 @@ def _with_energy(point: dict[str, Any], resolved: dict[str, Any], payload: int, 
 
     rows = energy.table(resolved, point["links"], time_ps=window_ps, packets=packets, payload_bytes=sent_bytes)
     return {**point, **energy.totals(rows, sent_bytes), **({"energy": rows} if rows else {})}
+
+
+def recovery(point: dict[str, Any], settled_ns: float) -> dict[str, Any]:
+    """How far throughput falls in a fault, and how long it takes to be as before.
+
+    The mean of the intervals from `settled_ns` to the first fault is what it was. An interval is low where it has less
+    than RECOVERED of that, and is below it by more than three standard deviations of those intervals. The network has
+    recovered with the end of the last low interval. None: throughput was not known before, or the last one is low.
+    """
+    import numpy as np
+
+    begin, packets = point["intervals"]["begin_ns"], point["intervals"]["delivered_packets"].astype(float)
+    times = [time / 1e3 for time in point["faults"]["time_ps"]]
+    unknown: dict[str, Any] = {"least_throughput_percent": None, "recovery_ns": None}
+    first = min(times, default=float(begin[-1]) + point["interval_ns"])
+    before = packets[(begin >= settled_ns) & (begin + point["interval_ns"] <= first)]
+    if not len(before) or before.mean() == 0:
+        return unknown
+    share = packets[begin + point["interval_ns"] > first] / before.mean()
+    if not len(share):
+        return unknown
+    low = np.flatnonzero(share < min(RECOVERED, 1 - 3 * before.std() / before.mean()))
+    after = int(low[-1]) + 1 if len(low) else 0
+    ends = begin[begin + point["interval_ns"] > first] + point["interval_ns"]
+    recovered = None if after == len(share) else 0.0 if after == 0 else float(ends[after - 1]) - first
+    return {"least_throughput_percent": 100 * float(share.min()), "recovery_ns": recovered}
 
 
 def _with_use(point: dict[str, Any]) -> dict[str, Any]:

@@ -52,6 +52,8 @@ def write(
     failing = [results.fault_table(p["faults"]).insert_column(0, pl.lit(p["load"]).alias("load")) for p in points if "faults" in p]
     if failing:
         tables["faults"] = pl.concat(failing)
+    if intervals := [_intervals(point) for point in points if "intervals" in point]:
+        tables["intervals"] = pl.concat(intervals)
     used = [_link_use(point, spec.measure_ps) for point in points if "link_use" in point]
     if used:
         tables["link_use"] = pl.concat(used)
@@ -110,6 +112,16 @@ def _tables(points: Sequence[dict[str, Any]]) -> dict[str, Any]:
     if "flows" in points[0]:
         tables["flow_sums"] = [{"load": p["load"], **flows.sums(p["flows"])} for p in points]
     return tables
+
+
+def _intervals(point: dict[str, Any]) -> Any:
+    """Packets delivered and lost in each hundredth of the warm-up and the window, of a point with faults."""
+    import polars as pl
+
+    frame = pl.DataFrame(point["intervals"])
+    return frame.insert_column(0, pl.lit(point["load"]).alias("load")).insert_column(
+        2, (frame["begin_ns"] + point["interval_ns"]).alias("end_ns")
+    )
 
 
 def _link_use(point: dict[str, Any], measure_ps: int) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from exanet import _core
 from exanet import level as levels
 from exanet.errors import InputError
+from exanet.sim.matrix import lists_flows
 
 PACES = ("free", "fair")
 SHARINGS = ("max-min", "fifo")
@@ -43,6 +44,10 @@ def of_messages(spec: TrafficSpec) -> bool:
     if spec.message_bytes is not None and spec.message_sizes is not None:
         raise InputError("messages have one size or sizes that are drawn: give message_bytes or message_sizes, not both")
     sized = spec.message_bytes is not None or spec.message_sizes is not None
+    if lists_flows(spec.traffic):
+        if sized or spec.rounds != 1:
+            raise InputError("a list of flows says how long each is, and has each once: leave out --message (message_bytes) and the rounds")
+        return True
     if spec.level == "packet" and not sized and spec.rounds != 1:
         raise InputError("rounds are of messages: say how long they are as well (--message)")
     return spec.level == "flow" or sized

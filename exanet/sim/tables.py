@@ -16,6 +16,7 @@ from exanet.machine import Machine
 from exanet.quantity import count_text, time_text
 from exanet.results import energy
 from exanet.sim import congestion, flows
+from exanet.sim.matrix import lists_flows
 from exanet.sim.spec import TrafficSpec, size_of
 from exanet.units import format_bytes
 
@@ -122,7 +123,13 @@ def show_messages(described: Machine, spec: TrafficSpec, rows: Sequence[dict[str
             f"{row['fairness']:.3f}", "saturated" if row["saturated"] else "",
         )  # fmt: skip
     console = terminal.console()
-    size = format_bytes(size_of(spec)) if spec.message_sizes is None else f"{spec.message_sizes} sizes"
+    size = (
+        "sizes of their own"
+        if lists_flows(spec.traffic)
+        else f"{spec.message_sizes} sizes"
+        if spec.message_sizes
+        else format_bytes(size_of(spec))
+    )
     shared = " with FIFO sharing" if spec.sharing == "fifo" else ""
     console.print(
         f"Messages of {size}, [bold]{escape(spec.traffic)}[/], on [bold]{described.name}[/]{escape(described.label)} "
@@ -133,7 +140,8 @@ def show_messages(described: Machine, spec: TrafficSpec, rows: Sequence[dict[str
     _show_most(console, rows)
     _warn(console, spec.level, described, spec.sharing)
     if (control := congestion.control_of(described.resolve())) != "none" or spec.nic not in (None, "ideal"):
-        console.print(f"\nMessages are RDMA transfers of exanet interfaces, congestion control: [bold]{control}[/]", style="dim")
+        nic = spec.nic or congestion.serving(control)
+        console.print(f"\nMessages are RDMA transfers of {nic} interfaces, congestion control: [bold]{control}[/]", style="dim")
     count = sum(row["created"] for row in rows)
     console.print(f"\n{count} messages in {cpu_s:.2f} s of processor time. Results: {escape(str(directory))}", style="dim")
 
@@ -179,7 +187,12 @@ def show_jobs(what: str, figures: dict[str, Any], rows: list[dict[str, Any]], di
 def _lost(figures: dict[str, Any]) -> str:
     """Of a simulation with --faults."""
     again = f", {count_text(figures['retransmitted_packets'])} sent again" if "retransmitted_packets" in figures else ""
-    return f"Faults: {count_text(figures['lost_packets'])} packets lost{again}; what failed when is in faults.parquet"
+    text = f"Faults: {count_text(figures['lost_packets'])} packets lost{again}; what failed when is in faults.parquet"
+    if (least := figures.get("least_throughput_percent")) is None:
+        return text
+    took = figures["recovery_ns"]
+    known = "not recovered by the end" if took is None else "no lasting dip" if took == 0 else f"recovered after {time_text(took * 1e3)}"
+    return f"{text}; throughput fell to {least:.0f} %, {known} (intervals.parquet)"
 
 
 def _walks(figures: dict[str, Any]) -> str:

@@ -70,8 +70,9 @@ def _write(source: Path, target: Path, wanted: Format, collectives: Mapping[str,
         able = formats.joined(each.name for each in formats.formats().values() if each.holds_graphs)
         raise InputError(f"{source}: it has graphs of operations, which {wanted.name} cannot hold; convert it to {able}")
     choices = Choices(collectives, trace.rules(rules))
-    put = _archive if wanted.is_folder else _file
-    return put(target, wanted, lambda place: wanted.write(trace, place, choices))
+    put, write = _archive if wanted.is_folder else _file, wanted.write
+    assert write is not None
+    return put(target, wanted, lambda place: write(trace, place, choices))
 
 
 def _beside(target: Path) -> Path:

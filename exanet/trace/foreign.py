@@ -35,8 +35,6 @@ def _files(source: Path) -> Iterator[Path]:
 def _format(file: Path, head: bytes) -> str:
     if head.startswith(b"#Paraver "):
         return "a trace of Paraver's (.prv)"
-    if re.fullmatch(r"dumpi-.*\.(meta|bin)", file.name):
-        return "a DUMPI trace (SST)"
     if file.suffix == ".et" or _is_chakra(head):
         return "an execution trace of Chakra's (MLCommons)"
     return ""

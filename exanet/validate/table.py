@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from typing import Any, get_args
 
 from rich.markup import escape
@@ -41,6 +42,30 @@ def select(only: str | None, long: bool = False) -> dict[str, Experiment]:
     if problems:
         raise InputError(problems)
     return {name: known[name] for name in known if name in wanted}
+
+
+def show_list(rows: dict[str, Experiment], as_json: bool) -> None:
+    """What could be measured: the rows with their sources, without measuring any of them."""
+    facts = [
+        {
+            "id": row.id,
+            "quantity": published()[row.id]["quantity"],
+            "source": published()[row.id]["source"],
+            "kind": row.kind,
+            "long": row.long,
+            "needs": [optional.TOOLS[tool].name for tool in row.needs],
+        }
+        for row in rows.values()
+    ]
+    if as_json:
+        print(json.dumps(facts, indent=2, ensure_ascii=False))
+        return
+    shown = terminal.table("id", "quantity", "source", "kind", "", "needs", left=6)
+    for fact in facts:
+        what = (fact["id"], fact["quantity"], fact["source"], fact["kind"])
+        shown.add_row(*what, "--long" if fact["long"] else "", ", ".join(fact["needs"]))
+    terminal.console().print(shown)
+    terminal.console().print(f"\n{len(facts)} rows. Measure some of them with --only, e.g. exanet validate --only {facts[0]['id']}.")
 
 
 def measure(row: Experiment, runner: Runner) -> dict[str, Any]:

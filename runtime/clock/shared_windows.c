@@ -10,8 +10,8 @@
  * other without gaps.
  *
  * Limits: what ranks load and store there takes the time that they compute and no other: the machine has no cost for
- * it. A rank that waits in a loop without MPI calls for what another one stores waits for as long as that one waits
- * for virtual time. The window's flavor is that of MPI_Win_create. Ranks of several nodes get the library's error;
+ * it. A rank that waits in a loop for what another one stores must sleep, yield, read a clock or call MPI there. The
+ * window's flavor is that of MPI_Win_create. Ranks of several nodes get the library's error;
  * so do all, as far as it does not know better, in a program that is linked with the standard's binary interface, or
  * begins MPI by sessions alone. */
 #define _GNU_SOURCE

@@ -21,7 +21,10 @@
 EXPORT int sched_yield(void) {
   struct exanet_ni *ni = exanet_virtual_ni();
   if (ni != NULL) {
-    if (!exanet_program_threads()) return 0;
+    if (!exanet_program_threads()) {
+      if (exanet_mpi_depth == 0) exanet_clock_read(ni); /* in a loop it waits, as one that reads the clock does */
+      return 0;
+    }
     if (exanet_mpi_depth == 0)
       exanet_thread_yields();
     else if (exanet_takes_turns(ni))

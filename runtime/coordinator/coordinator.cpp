@@ -146,8 +146,10 @@ RunRecord Coordinator::record() {
   record.packets = packets();
   record.payload_bytes = engine_.nic().payload_bytes();
   record.events = virtual_events_;
-  if (faults_)
+  if (faults_) {
     record.faults = {faults_->applied(), engine_.nic().network().lost(), failed_, engine_.nic().reliability()};
+    record.fault_intervals = faults_->intervals(events_.now());
+  }
   record.reductions = engine_.reductions();
   record.page_lookups = engine_.nic().pages().lookups;
   record.page_walks = engine_.nic().pages().walks;
@@ -194,7 +196,10 @@ void Coordinator::record(const MessageRecord& message) {
 
 void Coordinator::start_virtual() {
   engine_.set_zero_cost(false);
-  if (faults_) faults_->run_on(events_);
+  if (faults_) {
+    faults_->count_with([this](Time now) { return fault_totals(now); });
+    faults_->run_on(events_);
+  }
   __atomic_store_n(&region_->phase, EXN_VIRTUAL, __ATOMIC_RELEASE);
   for (RankId r = 0; r < ranks(); ++r) region_->sooner |= region_.rank(r).sooner;
   reckon();
@@ -352,10 +357,19 @@ void Coordinator::make_due(RankId r, Time at) {
   Rank& rank = ranks_[r];
   rank.asleep = false;
   statistics_.timeline.add_wait(r, rank.clock, at);
+  waited_ = waited_ + (at - rank.clock);
   rank.clock = max(at, engine_.busy_until(r));
   engine_.awake(r);
   due_.push_back(r);
   window_end_ = min(window_end_, rank.clock + charge_first(r) + lookahead_);
+}
+
+// Until `now`, waits that last included.
+FaultInterval Coordinator::fault_totals(Time now) {
+  Time waited = waited_;
+  for (const Rank& rank : ranks_)
+    if (rank.asleep && !rank.ended && now > rank.clock) waited = waited + (now - rank.clock);
+  return {now, engine_.nic().network().lost(), engine_.nic().reliability().retransmissions, failed_, waited};
 }
 
 // What the rank's processor is busy with before it can do anything: taking the first of what has come.

@@ -119,6 +119,7 @@ class Coordinator final : private Host, private LiveHost {
   void wake_event(RankId rank, std::uint32_t generation, Time now);
   void set_wake(RankId rank, Time at);
   void make_due(RankId rank, Time at);
+  FaultInterval fault_totals(Time now);
   Time charge_first(RankId rank);
   void release();
   void wake_first();
@@ -164,6 +165,7 @@ class Coordinator final : private Host, private LiveHost {
   EventQueue events_;
   MessageEngine engine_;
   std::optional<FaultDriver> faults_;
+  Time waited_;  // of all ranks, asleep until they were woken
   std::uint64_t failed_ = 0;  // operations that the network has failed
   Statistics statistics_;
   std::vector<Rank> ranks_;

@@ -25,6 +25,7 @@ struct RunRecord {
   std::uint64_t rounds = 0, wakes = 0, empty_wakes = 0;
   std::vector<Matching::Unmatched> blocked_sends;
   FaultRecord faults;
+  std::vector<FaultInterval> fault_intervals;
 };
 
 template <typename V>
@@ -43,6 +44,7 @@ void visit(RunRecord& r, V&& v) {
   v("empty_wakes", r.empty_wakes);
   v("blocked_sends", r.blocked_sends);
   v("faults", r.faults);
+  v("fault_intervals", r.fault_intervals);
 }
 
 }  // namespace exanet

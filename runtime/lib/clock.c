@@ -3,6 +3,7 @@
 #include "runtime/lib/ni.h"
 
 #define READ_STEP_PS UINT64_C(100000)
+#define READS_A_TURN 256
 
 int exanet_start(struct exanet_ni *ni) {
   if (ni->region->phase != EXN_FREE) return 0;
@@ -31,6 +32,15 @@ uint64_t exanet_before_ps(const struct exanet_ni *ni) {
   return __atomic_load_n(&ni->region->before_ps, __ATOMIC_ACQUIRE);
 }
 
+/* A loop that reads the clock may wait for another rank, at a file or in shared memory. A turn costs as much as many
+   readings. */
+static void let_others_go_first(struct exanet_ni *ni) {
+  const unsigned reads = ni->clock_reads;
+  if (reads % READS_A_TURN != 0 || exn_in_mpi()) return;
+  exanet_sleep_with_others(ni, 0);
+  ni->clock_reads = reads;
+}
+
 uint64_t exanet_clock_read(struct exanet_ni *ni) {
   /* Another thread may be inside a call: then what has been computed is counted at the end of that. */
   if (ni->region->compute_factor > 0 && exn_virtual(ni) && !exanet_program_threads()) {
@@ -42,6 +52,7 @@ uint64_t exanet_clock_read(struct exanet_ni *ni) {
     __atomic_add_fetch(&ni->slot->clock_reads, 1, __ATOMIC_RELAXED);
     __atomic_add_fetch(&ni->slot->clock_reads_ps, READ_STEP_PS, __ATOMIC_RELAXED);
     exanet_advance(ni, READ_STEP_PS);
+    let_others_go_first(ni);
   }
   if (exanet_program_threads()) {
     exn_wake_nappers(ni);

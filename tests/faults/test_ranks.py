@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Ended, Exanet, marked, soon
+from conftest import RANKS_AS, Ended, Exanet, marked, soon
 from host import LIMIT_S, wait_for
 
 
-@pytest.fixture(params=["processes", "packed"], autouse=True)
+@pytest.fixture(params=RANKS_AS, autouse=True)
 def ranks_as(request: pytest.FixtureRequest, exanet: Exanet) -> str:
     exanet.ranks_as = request.param
     return exanet.ranks_as

@@ -162,7 +162,7 @@ def test_repeats_give_the_same_bytes(exanet_run: Runner, stack: Stack) -> None:
 
 @pytest.mark.slow
 def test_repeats_of_lammps_give_the_same_bytes(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
-    melt = smaller("in.lj", tmp_path, steps=40 if LONG else 20, box="0.5")
+    melt = smaller("in.lj", tmp_path, steps=40 if LONG else 10, box="0.5")
     assert_same_bytes(repeats(lambda: run_lammps(exanet_run, mpich, 16, melt)))
 
 

@@ -114,6 +114,66 @@ def test_end_to_end_reliability_hides_a_cut_and_lost_packets(
     assert late.summary["retransmitted_packets"] == 0
 
 
+IMPAIRED = """\
+events:
+  - at: 0 s
+    impaired: all
+    corrupted_packets: 0.01
+    duplicated_packets: 0.01
+    reordered_packets: 0.01
+    delay: 3 us
+"""
+
+
+def test_end_to_end_reliability_hides_packets_that_come_wrong_twice_or_late(
+    exanet_run: Runner, stack: Stack, compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    program, machine = compiled("cut"), tmp_path / "machine.yaml"
+    machine.write_text(END_TO_END)
+    impaired, again = (cut(exanet_run, stack, program, tmp_path, str(machine), IMPAIRED) for _ in range(2))
+    assert impaired.output.strip() == "wrong 0"
+    assert impaired.summary["corrupted_packets"] > 0
+    assert impaired.summary["duplicate_packets"] > 0
+    assert impaired.summary["retransmitted_packets"] >= impaired.summary["corrupted_packets"] > 0
+    assert impaired.summary["failed_operations"] == impaired.summary["given_up_packets"] == 0
+    for name in ("summary.json", "fault_costs.parquet"):
+        assert (impaired.folder / name).read_bytes() == (again.folder / name).read_bytes()
+
+
+def test_corrupted_packets_fail_their_operations_where_nothing_retransmits(
+    exanet_run: Runner, stack: Stack, compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    text = "events:\n  - {at: 0 s, impaired: all, corrupted_packets: 0.05}\n"
+    broken = cut(exanet_run, stack, compiled("cut"), tmp_path, "exanest", text, code=None)
+    assert broken.code not in (0, 9)
+    assert "a packet of it arrived with wrong bits, and nothing retransmits it" in broken.errors
+
+
+def test_a_node_whose_interface_stops_learns_of_it_and_so_do_others(
+    exanet_run: Runner, stack: Stack, compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    text = "events:\n  - {at: 20 us, interface: 'qfdb(0,0,0).F1'}\n"
+    broken = cut(exanet_run, stack, compiled("cut"), tmp_path, "exanest", text, code=None)
+    assert broken.code not in (0, 9)
+    assert "failed: a node that it needs is down" in broken.errors
+
+
+def test_what_a_cut_costs_is_counted_between_changes(
+    exanet_run: Runner, stack: Stack, compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    program, machine = compiled("cut"), tmp_path / "machine.yaml"
+    machine.write_text(END_TO_END)
+    broken = cut(exanet_run, stack, program, tmp_path, str(machine), FAR + CUT)
+    costs = pl.read_parquet(broken.folder / "fault_costs.parquet")
+    assert costs["from_ps"].to_list() == [0, 20_000_000, 120_000_000]
+    assert costs["to_ps"].to_list() == [20_000_000, 120_000_000, broken.summary["virtual_ps"]]
+    assert costs["lost_packets"].sum() == costs["lost_packets"][1] == broken.summary["lost_packets"] > 0
+    assert costs["retransmitted_packets"].sum() == broken.summary["retransmitted_packets"]
+    assert costs["retransmitted_packets"][0] == 0
+    # Both ranks wait while the link is cut, but for what was on its way.
+    assert 0.9 * 200_000_000 < costs["waited_ps"][1] <= 200_000_000
+
+
 def test_end_to_end_reliability_gives_up_what_never_comes(
     exanet_run: Runner, stack: Stack, compiled: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,12 @@ def test_a_replay_takes_the_time_of_the_run_through_memory(exanet_run: Runner, m
     replayed = json.loads((tmp_path / "replayed" / "summary.json").read_text())
     assert replayed["virtual_ps"] == done.summary["virtual_ps"]
     assert 0 < done.summary["packets"] < through_interface.summary["packets"]  # those of a node are none
+
+
+@pytest.mark.parametrize("how", ["sleep", "yield", "clock"])
+def test_a_rank_that_waits_in_a_loop_for_what_another_one_stores(
+    exanet_run: Runner, mpich: Stack, compiled: Callable[..., Path], how: str
+) -> None:
+    """Whose message comes in virtual time, which must not stand still for the loop."""
+    done = exanet_run(mpich, 3, [compiled("shared_flag"), how], timeout=60)
+    assert 0.4e-6 < float(done.output) < 200e-6

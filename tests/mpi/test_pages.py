@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from host import tried
 
 from .conftest import PROGRAMS, Finished, Runner, Stack
 
@@ -58,11 +59,10 @@ def test_a_first_use_waits_for_a_walk_at_each_end(exanet_run: Runner, mpich: Sta
 @pytest.mark.parametrize("words", [("uses.py", *SIZES), ("put.py",)])
 def test_the_same_messages_in_every_run(exanet_run: Runner, mpich: Stack, tmp_path: Path, words: tuple[str, ...]) -> None:
     """Of programs that keep their buffers: where others get theirs again is up to their allocators."""
-    runs = [
-        _run(exanet_run, mpich, tmp_path, "4 KiB", "--ranks-as", ranks_as, words=words) for ranks_as in ("packed", "packed", "processes")
-    ]
-    messages = [pl.read_parquet(done.folder / "messages.parquet") for done in runs]
-    assert len(messages[0]) > 0 and messages[0].equals(messages[1]) and messages[0].equals(messages[2])
+    kinds = tried(("packed", "packed", "processes"), ("packed", "processes"))
+    runs = [_run(exanet_run, mpich, tmp_path, "4 KiB", "--ranks-as", ranks_as, words=words) for ranks_as in kinds]
+    first, *others = (pl.read_parquet(done.folder / "messages.parquet") for done in runs)
+    assert len(first) > 0 and all(other.equals(first) for other in others)
     assert len({done.summary["page_walks"] for done in runs}) == 1 and runs[0].summary["page_walks"] > 0
 
 

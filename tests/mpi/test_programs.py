@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from host import LONG
+from host import LONG, tried
 
 from .conftest import PROGRAMS, Runner, Stack
 
@@ -54,10 +54,13 @@ def test_programs_on_the_gatewares_transfers(exanet_run: Runner, stack: Stack, t
     )
     # A barrier by way of a third rank may pass an end of an epoch that takes a longer path, which one_sided.py does not
     # expect.
-    for on, programs in (("exanest-ni", ("two_sided", "one_sided", "collectives")), (str(machine), ("two_sided", "collectives"))):
+    for on, programs in (
+        ("exanest-ni", tried(("two_sided", "one_sided", "collectives"), ("one_sided", "collectives"))),
+        (str(machine), ("two_sided", "collectives")),
+    ):
         for program in programs:
             words = [stack.python, PROGRAMS / f"{program}.py"]
-            twice = LONG or program == "collectives"
+            twice = LONG or (program == "collectives" and on != "exanest-ni")
             runs = [exanet_run(stack, 5, words, machine=on, options=("--compute", "off", "--map", "round-robin")) for _ in range(1 + twice)]
             assert all(run.line("ok") == ["5"] for run in runs)
             assert len({run.summary["virtual_ps"] for run in runs}) == 1, (program, on)

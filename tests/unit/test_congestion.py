@@ -72,13 +72,26 @@ def test_marks_lower_the_sources_rates_and_the_victims_packets_pass() -> None:
         assert after["fabric_ns"] < before["fabric_ns"]
 
 
-@pytest.mark.parametrize("control", [entry["name"] for entry in _core.registries()["pacings"]])
-def test_every_control_carries_everything_and_repeats_itself(control: str) -> None:
-    runs = [incast("--nic", "exanet", "--congestion-control", control) for _ in range(2)]
+PACINGS = _core.registries()["pacings"]
+
+
+@pytest.mark.parametrize("nic", ["exanet", "ultra-ethernet"])
+@pytest.mark.parametrize("control", [entry["name"] for entry in PACINGS])
+def test_every_control_carries_everything_and_repeats_itself(control: str, nic: str) -> None:
+    [kind] = [entry for entry in PACINGS if entry["name"] == control]
+    words = ("--nic", nic, "--congestion-control", control)
+    if not kind["blocks" if nic == "exanet" else "packets"]:
+        message = refused("messages", "-m", "incast.yaml", "--message", "1KiB", *words)
+        assert f"congestion_control is '{control}', which {nic} interfaces do not serve: say one of none, " in message
+        return
+    runs = [incast(*words) for _ in range(2)]
     assert runs[0] == runs[1]
     rows = runs[0]
     assert [row["bytes"] for row in rows] == [256 * 1024] * 6
-    assert [row["packets"] for row in rows] == [1024] * 6
+    if nic == "exanet":
+        assert [row["packets"] for row in rows] == [1024] * 6
+    else:  # what is long in the deep FIFOs of these routers is sent again
+        assert min(row["packets"] for row in rows) >= 1024
 
 
 def test_shares_are_those_of_max_min() -> None:

@@ -47,14 +47,22 @@ def test_the_example_fits_the_machine_that_it_is_for(tmp_path: Path, monkeypatch
     [
         ("events:\n  - at: 5\n    down: links:1:1\n", 2, "5 has no unit"),
         ("events:\n  - at: 5 us\n    dwn: links:1:1\n", 3, "did you mean 'down'?"),
-        ("events:\n  - at: 5 us\n", 2, "one of 'down', 'up' and 'lossy'"),
+        ("events:\n  - at: 5 us\n", 2, "one of 'down', 'up', 'lossy', 'slow', 'interface' or 'impaired'"),
         ("events:\n  - down: links:1:1\n", 2, "'at' is missing"),
         ("events:\n  - at: 5 us\n    down: links:1:1\n    period: 3 us\n", 2, "'period' and 'count' belong together"),
         ("events:\n  - at: 5 us\n    down: links:1:1\n    for: 3 us\n    period: 3 us\n    count: 2\n", 2, "less than its period"),
         ("events:\n  - at: 5 us\n    up: links:1:1\n    for: 3 us\n", 2, "'up' does not take 'for'"),
-        ("events:\n  - at: 5 us\n    lossy: links:1:1\n", 2, "needs 'lost_packets', 'bit_errors' or both"),
+        ("events:\n  - at: 5 us\n    lossy: links:1:1\n", 2, "needs 'lost_packets' or 'bit_errors'"),
         ("events:\n  - at: 5 us\n    lossy: links:1:1\n    lost_packets: 2\n", 4, "less than or equal to 1"),
-        ("events:\n  - at: 5 us\n    down: links:1:1\n    seed: 2\n", 2, "only 'lossy' takes 'seed'"),
+        ("events:\n  - at: 5 us\n    down: links:1:1\n    seed: 2\n", 2, "'down' does not take 'seed'"),
+        ("events:\n  - at: 5 us\n    slow: links:1:1\n", 2, "'slow' needs 'rate', e.g. rate: 0.5"),
+        ("events:\n  - at: 5 us\n    slow: links:1:1\n    rate: 1\n", 4, "less than 1"),
+        ("events:\n  - at: 5 us\n    slow: links:1:1\n    rate: 1e-9\n", 4, "greater than or equal to 0.001"),
+        ("events:\n  - at: 5 us\n    down: links:1:1\n    rate: 0.5\n", 2, "'down' does not take 'rate', as 'slow' does"),
+        ("events:\n  - at: 5 us\n    interface: links:1:1\n", 2, "has no interface: name a node"),
+        ("events:\n  - at: 5 us\n    impaired: all\n    delay: 1 us\n", 2, "'impaired' needs 'corrupted_packets'"),
+        ("events:\n  - at: 5 us\n    impaired: all\n    corrupted_packets: 0.6\n    duplicated_packets: 0.6\n", 2, "at most 1 together"),
+        ("events:\n  - at: 5 us\n    impaired: all\n    corrupted_packets: 0.6\n    delay: 1 us\n", 2, "'delay' is that of reordered"),
         ("events:\n  - at: -1 us\n    down: links:1:1\n", 2, "is negative"),
         ("events:\n  - at: 5 us\n    down: links:1:1\n  - at: 6 us\n    down: nowhere\n", 4, "neither a node nor one of its links"),
         ("events:\n  - at: 5 us\n    down: links:99999\n", 2, "this machine has"),
@@ -193,6 +201,8 @@ def test_until_the_first_fault_times_are_those_without(tmp_path: Path, name: str
         found.append({key: value for key, value in figures.items() if key not in ("events", "machine", "machine_sha256", "run")})
     lost, failed = found[1].pop("lost_packets"), found[1].pop("failed_operations")
     assert lost == failed == 0
+    for name in ("least_throughput_percent", "recovery_ns"):
+        assert found[1].pop(name, None) is None
     assert found[0] == found[1]
 
 
@@ -252,11 +262,123 @@ def test_jobs_survive_a_cut_where_interfaces_retransmit_end_to_end(tmp_path: Pat
         run("replay", *options, "--level", "flow", "-o", tmp_path / "flow")
 
 
+ALL_LINKS = "events:\n  - {at: 0 s, slow: 'links:1536:1', rate: 0.5}\n"
+
+
+@pytest.mark.parametrize("options", [("--nic", "exanet"), ("--nic", "ideal"), ("--level", "flow")], ids=["exanet", "ideal", "flow"])
+def test_at_half_the_rate_long_messages_take_twice_the_time(tmp_path: Path, options: tuple[str, ...]) -> None:
+    took = {}
+    for name, more in (("whole", ()), ("slow", ("--faults", written(tmp_path, ALL_LINKS)))):
+        command = ("sim", "jobs", "--job", "alltoall:ranks=8,bytes=256KiB", "-m", "torus-512", *options, *more, "-q", "-o", tmp_path / name)
+        assert run(*command).exit_code == 0
+        took[name] = json.loads((tmp_path / name / "summary.json").read_text())["finished_ns"]
+    assert 1.85 < took["slow"] / took["whole"] < 2.05
+    table = pl.read_parquet(tmp_path / "slow/faults.parquet")
+    assert set(table["kind"]) == {"slow"}
+    assert not table["up"].any()
+
+
+def test_what_shares_in_turn_refuses_slow_links(tmp_path: Path) -> None:
+    options = ("--message", "64KiB", "--level", "flow", "--sharing", "fifo", "-m", "torus-512", "-q")
+    with pytest.raises(InputError, match="say --sharing max-min"):
+        run("sim", "messages", *options, "--faults", written(tmp_path, ALL_LINKS), "-o", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_more_rates_of_slow_links_than_there_are_numbers_are_refused(tmp_path: Path) -> None:
+    text = "events:\n" + "".join(f"  - {{at: 0 s, slow: 'links:1:1', rate: 0.{100 + i}}}\n" for i in range(80))
+    with pytest.raises(InputError, match="slow links have 80 different rates"):
+        run("sim", "load", "-m", "torus-512", "--load", "0.1", "--faults", written(tmp_path, text), "-q", "-o", tmp_path / "out")
+
+
+@pytest.mark.parametrize("options", [("--nic", "exanet"), ("--level", "flow")], ids=["packet", "flow"])
+def test_a_message_to_an_interface_that_has_stopped_is_lost(tmp_path: Path, options: tuple[str, ...]) -> None:
+    """Its router forwards: a job on the other nodes ends as it does without."""
+    job = ("sim", "jobs", "--job", "barrier:ranks=9", "-m", "torus-512", *options, "-q")
+    text = "events:\n  - {{at: 0 s, interface: '{0}'}}\n"
+    times = []
+    for name, more in (("whole", ()), ("beside", ("--faults", written(tmp_path, text.format("(3,3,3)"))))):
+        out = tmp_path / name
+        assert run(*job, *more, "-o", out).exit_code == 0
+        times.append(json.loads((out / "summary.json").read_text())["finished_ns"])
+    assert times[0] == times[1]
+    with pytest.raises(InputError, match=r"the simulation cannot go on: at .* failed: "):
+        run(*job, "--faults", written(tmp_path, text.format("(1,0,0)")), "-o", tmp_path / "lost")
+
+
+IMPAIRED = (
+    "events:\n  - {at: 0 s, impaired: all, corrupted_packets: 0.01, duplicated_packets: 0.01, reordered_packets: 0.01, delay: 2 us}\n"
+)
+
+
+def test_end_to_end_reliability_hides_packets_that_come_wrong_twice_or_late(tmp_path: Path) -> None:
+    machine_file = tmp_path / "machine.yaml"
+    machine_file.write_text("extends: exanest\nname: e2e\ndescription: x\nni: {reliability: end-to-end}\n")
+    job = ("sim", "jobs", "--job", "alltoall:ranks=16,bytes=4KiB", "--nic", "exanet", "-q", "--faults", written(tmp_path, IMPAIRED))
+    assert run(*job, "-m", machine_file, "-o", tmp_path / "out").exit_code == 0
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    assert summary["corrupted_packets"] > 0
+    assert summary["duplicate_packets"] > 0
+    assert summary["given_up_packets"] == summary["lost_packets"] == 0
+    with pytest.raises(InputError, match="these interfaces take each packet for a new one"):
+        run(*job, "-m", "exanest", "-o", tmp_path / "refused")
+
+
+@pytest.mark.parametrize(
+    "command", [("load", "--load", "0.1"), ("jobs", "--job", "barrier", "--level", "flow"), ("jobs", "--job", "barrier")]
+)
+def test_packets_are_impaired_between_interfaces_alone(tmp_path: Path, command: tuple[str, ...]) -> None:
+    with pytest.raises(InputError, match="between interfaces alone, at packet level"):
+        run("sim", *command, "-m", "torus-512", "--faults", written(tmp_path, IMPAIRED), "-q", "-o", tmp_path / "out")
+
+
+def test_throughput_through_a_failure_and_the_time_until_it_is_as_before(tmp_path: Path) -> None:
+    """A tenth of the links is cut for 10 us, in a window of 60 us behind a warm-up of 20 us."""
+    file = written(tmp_path, "reaction: 1 s\nevents:\n  - {at: 40 us, down: 'links:154:1', for: 10 us}\n")
+    options = ("-m", "torus-512", "--load", "0.2", "--warm-up", "20 us", "--measure", "60 us", "--faults", file, "-q")
+    assert run("sim", "load", *options, "-o", tmp_path / "out").exit_code == 0
+    point = json.loads((tmp_path / "out/summary.json").read_text())["points"][0]
+    table = pl.read_parquet(tmp_path / "out/intervals.parquet")
+    assert len(table) == 100
+    assert table["lost_packets"].sum() == point["lost_packets"] > 0
+    cut = (table["begin_ns"] >= 40_000) & (table["begin_ns"] < 50_000)
+    assert table.filter(~cut & (table["begin_ns"] < 40_000))["lost_packets"].sum() == 0
+    assert point["least_throughput_percent"] < 90
+    assert 9_000 < point["recovery_ns"] < 14_000
+
+
+def test_the_intervals_that_cost_most_are_shown() -> None:
+    from exanet.results import summary
+
+    counts = {"lost_packets": [0, 5, 2], "retransmitted_packets": [0, 4, 3], "failed_operations": [0, 0, 1], "waited_ps": [1, 2_000_000, 3]}
+    rows = {"from_ps": [0, 10, 20], "to_ps": [10, 20, 30], "what": ["", "(1) X+", "(2)"], "changes": [0, 3, 1]}
+    table = summary._fault_costs(pl.DataFrame(rows | counts))
+    cells = [list(column.cells) for column in table.columns]
+    assert table.row_count == 2
+    assert cells[2:] == [["5", "2"], ["4", "3"], ["0", "1"], ["2.00 µs", "3.00 ps"], ["(1) X+ and 2 more", "(2)"]]
+    assert summary._fault_costs(pl.DataFrame(rows | counts)[:1]).row_count == 0
+
+
+def test_recovery_is_none_where_nothing_is_known_and_zero_without_a_dip() -> None:
+    import numpy as np
+
+    from exanet.sim.points import recovery
+
+    def of(packets: list[int], at_ns: float) -> dict[str, Any]:
+        intervals = {"begin_ns": np.arange(len(packets)) * 10.0, "delivered_packets": np.array(packets)}
+        return recovery({"intervals": intervals, "interval_ns": 10.0, "faults": {"time_ps": [at_ns * 1e3]}}, 0.0)
+
+    assert of([100, 100, 100, 100], 15) == {"least_throughput_percent": 100, "recovery_ns": 0}
+    assert of([100, 100, 40, 80, 100], 20) == {"least_throughput_percent": 40, "recovery_ns": 20}
+    assert of([100, 100, 40, 80], 20) == {"least_throughput_percent": 40, "recovery_ns": None}
+    assert of([0, 0, 40, 80], 20) == of([100, 100], 5) == {"least_throughput_percent": None, "recovery_ns": None}
+
+
 def test_a_table_of_faults_is_read_back(tmp_path: Path) -> None:
     from exanet.results import fault_table
 
-    table = fault_table({"time_ps": [3], "node": [1], "port": [-1], "up": [0], "lossy": [0], "what": ["(1)"]})
-    assert table.rows() == [(3, 1, -1, False, False, "(1)")]
+    table = fault_table({"time_ps": [3], "node": [1], "port": [-1], "up": [0], "kind": ["slow"], "what": ["(1)"]})
+    assert table.rows() == [(3, 1, -1, False, "slow", "(1)")]
 
 
 def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

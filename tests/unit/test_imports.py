@@ -129,12 +129,12 @@ def test_folders_use_what_lies_below_them() -> None:
     "text", ["from exanet.sim import jobs", "def late():\n    import exanet.sim.jobs", "from exanet.sim.jobs import Job"]
 )
 def test_a_cycle_is_found(text: str) -> None:
-    planted = {**sources(), "exanet.machine.resolve": text}
-    found = cycle(imports(planted))
+    graph = imports({**sources(), "exanet.machine.resolve": text})
+    found = cycle(graph)
     assert found[0] == found[-1]
     assert "exanet.machine.resolve" in found
-    assert all(other in imports(planted)[name] for name, other in pairwise(found))
-    assert "exanet.machine.resolve imports exanet.sim.jobs" in upward(imports(planted))
+    assert all(other in graph[name] for name, other in pairwise(found))
+    assert "exanet.machine.resolve imports exanet.sim.jobs" in upward(graph)
 
 
 def test_an_import_that_leads_upward_is_found_without_a_cycle() -> None:

@@ -48,9 +48,9 @@ def test_names_are_those_of_the_functions_that_list_them() -> None:
     assert [entry["name"] for entry in REGISTRIES["programs"]] == _core.program_names()
 
 
-def rows(title: str) -> set[str]:
-    """The names in the first column of the table under this title of docs/simulate.md."""
-    section = (DOCS / "simulate.md").read_text().partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+def rows(page: str, title: str) -> set[str]:
+    """The names in the first column of the table under this title of a page of docs."""
+    section = (DOCS / page).read_text(encoding="utf-8").partition(f"\n## {title}\n")[2].partition("\n## ")[0]
     found: set[str] = set()
     for cell in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE):
         first, *others = (name.partition(":")[0] for name in re.findall("`(.*?)`", cell))
@@ -59,10 +59,15 @@ def rows(title: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("title", "registry"), [("Topologies", "topologies"), ("Traffic", "patterns"), ("Jobs that run to their end", "programs")]
+    ("page", "title", "registry"),
+    [
+        ("topologies.md", "Topologies", "topologies"),
+        ("simulate.md", "Traffic", "patterns"),
+        ("simulate.md", "Jobs that run to their end", "programs"),
+    ],
 )
-def test_the_page_on_simulation_has_a_row_for_each(title: str, registry: str) -> None:
-    assert rows(title) == {entry["name"] for entry in REGISTRIES[registry]}
+def test_a_page_has_a_row_for_each(page: str, title: str, registry: str) -> None:
+    assert rows(page, title) == {entry["name"] for entry in REGISTRIES[registry]}
 
 
 @pytest.mark.parametrize(

@@ -103,11 +103,11 @@ def test_faults_are_marked_on_the_timeline(tmp_path: Path) -> None:
         "node": [1, 1, 2],
         "port": [-1, -1, 0],
         "up": [0, 1, 0],
-        "lossy": [0, 0, 1],
+        "kind": ["state", "state", "lossy"],
         "what": ["<b>(1)", "<b>(1)", "(2) X+"],
     }
     text, _ = page_of(tmp_path / "run", given, synthetic_meta())
-    assert f'"faults":[[{end // 3},"\\u003cb>(1)",false,false]' in text
+    assert f'"faults":[[{end // 3},"\\u003cb>(1)",false,"state"]' in text
     elements = in_browser(tmp_path / "run/report.html")
     assert charts(elements) == 5
     said = "whole run. Triangles above: something failed, or (hollow) came back."

@@ -395,3 +395,21 @@ def test_adaptive_routing_in_overload_costs_what_its_hops_cost() -> None:
 
     a_hop("minimal")
     assert a_hop("adaptive") < 30 * a_hop("minimal")
+
+
+@pytest.mark.parametrize("window_us", [6, 96])
+def test_blocked_fronts_cost_events_only_when_a_port_changes(window_us: int) -> None:
+    """Fronts that looked at their ports again and again cost 31 events a hop here in a window of 6 us, and 145 in one
+    of 96 us: the more stood still, and the longer, the more."""
+    spec = sim.TrafficSpec(traffic="incast:32", warm_up_ps=10**6, measure_ps=window_us * 10**6)
+    point = sim.simulate(sim.variant("fat-tree-64", None, "adaptive", [], rails=None), offered=0.9, spec=spec)
+    assert point["packet_hops"] > 8000
+    assert point["events"] < 12 * point["packet_hops"]
+
+
+def test_an_overload_of_one_byte_packets_ends() -> None:
+    """A second or two; with fronts that looked again and again it took more than ten minutes."""
+    machine = sim.variant("torus-512", "fat-tree:6,2,3", "adaptive", [], rails=None)
+    spec = sim.TrafficSpec(traffic="next-group", packet_bytes=1, warm_up_ps=0, measure_ps=2 * 10**6, seed=46000329)
+    point = sim.simulate(machine, offered=100.0, spec=spec)
+    assert point["events"] < 12 * point["packet_hops"]

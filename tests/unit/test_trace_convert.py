@@ -510,8 +510,6 @@ def test_what_goal_cannot_say_is_refused(tmp_path: Path) -> None:
     ("name", "content", "what"),
     [
         ("a.prv", b"#Paraver (12/11/2026 at 10:00):100_ns:1(2):1:2(1:1,1:1)\n", "a trace of Paraver's"),
-        ("dumpi-2026.11.12-0000.bin", b"\x00\x01\x02", "a DUMPI trace"),
-        ("dumpi-2026.11.12.meta", b"hostname=x\n", "a DUMPI trace"),
         ("chakra.0.et", b"\x08\x01", "an execution trace of Chakra's"),
         ("chakra.json", b'{"schema": "1.1.1-chakra.0.0.4", "nodes": []}', "an execution trace of Chakra's"),
     ],

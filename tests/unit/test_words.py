@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-PAGE = """# Glossary
+PAGE = """# Words for contributors
 
 ## Terms
 

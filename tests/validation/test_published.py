@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from exanet.validate import table
+from exanet.validate import registry, table
 
 LATENCIES = ("P03", "P04", "P05")
 BARE = ("E01", "E02", "D10")
@@ -191,3 +191,14 @@ def test_a_terminated_validation_takes_its_run_with_it(tmp_path: Path) -> None:
     while (found := processes_naming(f"{tmp_path}/")) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert found == []
+
+
+def test_the_list_has_every_row_and_measures_nothing() -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "exanet", "validate", "--list", "--json"], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert [row["id"] for row in rows] == list(registry.experiments())
+    assert all(row["source"] and row["quantity"] for row in rows)
+    assert {row["long"] for row in rows} == {True, False}

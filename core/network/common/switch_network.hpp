@@ -42,7 +42,8 @@ struct SwitchNetwork {
         voq_(config_.queues == SwitchConfig::Queues::kVirtualOutput),
         adaptive_(routing_ != nullptr && routing_->adaptive()),
         enters_in_time_(adaptive_ || queue_action_kind(config.router.queue_action).make != nullptr),
-        tag_(tags_of(config_.weights, classes_)) {
+        tag_(tags_of(config_.weights, classes_)),
+        link_kinds_(config.link_kinds()) {
     require_channels(topology, channels_);
     require_one_thread_if(adaptive_, parts, "routing");
     require_one_thread_if(queue_action_kind(config.router.queue_action).make != nullptr, parts, "a queue action");
@@ -94,6 +95,7 @@ struct SwitchNetwork {
   bool voq_, adaptive_;
   bool enters_in_time_;  // packets enter queues when they are there, since somebody looks at these
   std::vector<std::int64_t> tag_;  // by class: of a word's share
+  const std::size_t link_kinds_;  // of the machine, without those of slow links
   Time lookahead_ = Time::never();
 
   std::vector<Node> nodes_;
@@ -104,6 +106,7 @@ struct SwitchNetwork {
   std::vector<std::uint64_t> virtual_time_;  // by port: start of the share that was served last
   std::vector<Share> shares_;  // (port, class)
   std::vector<Queue> queues_;
+  std::vector<bool> silent_;  // endpoints whose interface has stopped; empty while none has
   std::vector<Cut> cuts_;  // by port; empty where no link fails
   std::vector<InjectionPort> injection_ports_;  // (endpoint, intra-tile port, class)
 

@@ -57,7 +57,10 @@ struct PacketInFlight {
 // State of a packet that routing asks for at a router.
 inline RouteRequest request_of(const PacketInFlight& in_flight, NodeId at, std::uint32_t payload_words) {
   const Packet& packet = in_flight.packet;
-  return {at, packet.dst, payload_words, draw_of(packet.src, packet.dst, in_flight.injected, in_flight.number)};
+  const std::uint64_t draw = packet.entropy != 0
+                                 ? draw_by_entropy(packet.src, packet.dst, packet.entropy)
+                                 : draw_of(packet.src, packet.dst, in_flight.injected, in_flight.number);
+  return {at, packet.dst, payload_words, draw};
 }
 
 // Takes a packet out of its partition's records and hands it to the sink: its last word has left at `now`.
@@ -66,7 +69,8 @@ void deliver_packet(const PacketSink& sink, Packets& packets, std::uint32_t inde
   const PacketInFlight delivered = packets[index];
   packets.free(index);
   if (delivered.packet.marked != 0) [[unlikely]] {
-    if (sink.lost != nullptr) sink.lost(sink.self, delivered.packet, Status::kLinkDown, now);
+    const auto why = static_cast<Status>(delivered.packet.marked);
+    if (sink.lost != nullptr) sink.lost(sink.self, delivered.packet, why, now);
     return;
   }
   if (sink.delivered != nullptr) sink.delivered(sink.self, delivered.packet, delivered.injected, now);
@@ -75,7 +79,7 @@ void deliver_packet(const PacketSink& sink, Packets& packets, std::uint32_t inde
 // The ends of a link that can go down (Network::set_link): whether the output there is, and of the input the times at
 // which came, or would have come, what stood on the line when the link last went down. Such packets are marked: what is
 // missing of them is filled up, so that they leave space behind them as whole ones do, and they are lost at their
-// destination. What an output that is down sends is gone at once.
+// destination. What an output that is down sends is gone at once. A mark is the number of a Status.
 struct Cut {
   bool down = false;
   Time from = Time::never(), until = Time::never();
@@ -103,6 +107,31 @@ void set_switch_loss(State& state, PortRef link, const LinkLoss& loss, Time now)
   const std::uint32_t port = state.first_port(link.node) + link.port, far = state.ports_[port].far;
   EXANET_CHECK(far != kNone, "no link at this port", now.ps(), link.node, link.port);
   for (const std::uint32_t end : {port, far}) state.cuts_[end].line.loss = loss;
+}
+
+// Network::set_rate() of switches, once parts have collected their mail.
+template <typename State>
+void set_switch_rate(State& state, PortRef link, std::uint32_t rate, Time now) {
+  EXANET_CHECK(!state.cuts_.empty(), "a link changes its rate where none was to", now.ps(), link.node, link.port);
+  const std::uint32_t port = state.first_port(link.node) + link.port, far = state.ports_[port].far;
+  EXANET_CHECK(far != kNone, "no link at this port", now.ps(), link.node, link.port);
+  for (const std::uint32_t end : {port, far})
+    state.ports_[end].link_class = kind_at_rate(state.ports_[end].link_class, rate, state.link_kinds_);
+}
+
+// Network::set_interface() of switches.
+template <typename State>
+void set_switch_interface(State& state, NodeId endpoint, bool up) {
+  state.silent_.resize(state.topology_.endpoint_count());
+  state.silent_[endpoint] = !up;
+}
+
+// Whether a packet on its way from `input` to `output` of this node goes to its interface, or comes from it, and that
+// has stopped.
+template <typename State>
+bool is_silenced(const State& state, NodeId node, std::uint32_t input, std::uint32_t output) {
+  return !state.silent_.empty() && node < state.silent_.size() && state.silent_[node] &&
+         (state.ports_[input].link_class == kIntraTile || state.ports_[output].link_class == kIntraTile);
 }
 
 // What a routing sees of a port whose link is down: more than any buffers hold.

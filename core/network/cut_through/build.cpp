@@ -126,6 +126,13 @@ void CutThroughNetwork::set_loss(PortRef link, const LinkLoss& loss, Time now) {
   set_switch_loss(*state_, link, loss, now);
 }
 
+void CutThroughNetwork::set_rate(PortRef link, std::uint32_t rate, Time now) {
+  collect_all();
+  set_switch_rate(*state_, link, rate, now);
+}
+
+void CutThroughNetwork::set_interface(NodeId endpoint, bool up, Time) { set_switch_interface(*state_, endpoint, up); }
+
 void CutThroughNetwork::set_link(PortRef link, bool up, Time now) {
   collect_all();
   set_switch_link(*state_, link, up, now);

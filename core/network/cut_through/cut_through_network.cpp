@@ -70,6 +70,7 @@ void Part::arrive(NodeId node, std::uint32_t port, std::uint32_t index) {
 
 void Part::enqueue(NodeId node, std::uint32_t port, std::uint32_t index) {
   Entry& entry = entries_[index];
+  entry.queue = entry.lane;
   choose_route(events_.now(), node, entry);
   if (!net_.cuts_.empty() && net_.cuts_[port].on_line(entry.tail_in)) [[unlikely]]
     packets_[entry.packet].packet.marked = 1;
@@ -77,7 +78,7 @@ void Part::enqueue(NodeId node, std::uint32_t port, std::uint32_t index) {
     return;
   entry.next = kNone;
   net_.queued_for(node, entry) += net_.timing_.router.payload_words(entry.payload_bytes);
-  Queue& queue = queue_of(node, port, entry.lane, entry.output);
+  Queue& queue = queue_of(node, port, entry.queue, entry.output);
   if (queue.front != kNone) {
     entries_[queue.last].next = index;
     queue.last = index;
@@ -108,8 +109,15 @@ bool Part::join(NodeId node, std::uint32_t port, std::uint32_t index) {
     if (sink_.lost != nullptr) sink_.lost(sink_.self, dropped, Status::kLost, events_.now());
     return false;
   }
-  if (verdict == QueueAction::Verdict::kTrim) {
+  if (verdict == QueueAction::Verdict::kTrimFirst) {
+    packet.priority = 1;
+    entry.tail_in = max(events_.now(), entry.request);  // the header alone is waited for
+    entry.queue = static_cast<std::uint8_t>((net_.classes_ - 1) * net_.channels_ + net_.lane_channel_[entry.lane]);
+  }
+  if (verdict != QueueAction::Verdict::kPass) {
     packet.notes |= Packet::kTrimmed;
+    const std::uint32_t far = net_.ports_[output].far;
+    if (far == kNone || net_.node_of_[far] == packet.dst) packet.notes |= Packet::kLastHop;
     entry.payload_bytes = 0;
     entry.trimmed = true;
   }
@@ -119,14 +127,14 @@ bool Part::join(NodeId node, std::uint32_t port, std::uint32_t index) {
 void Part::ask(NodeId node, std::uint32_t port, const Entry& front) {
   const std::uint32_t first = net_.nodes_[node].first_port;
   net_.nodes_[node].asked.add(front.output);
-  net_.waiting_[(first + front.output) * net_.classes_ + net_.lane_class_[front.lane]].add(
-      (port - first) * net_.channels_ + net_.lane_channel_[front.lane]);
+  net_.waiting_[(first + front.output) * net_.classes_ + net_.lane_class_[front.queue]].add(
+      (port - first) * net_.channels_ + net_.lane_channel_[front.queue]);
 }
 
 void Part::unask(NodeId node, std::uint32_t port, const Entry& front) {
   const std::uint32_t first = net_.nodes_[node].first_port;
   Slots* waiting = &net_.waiting_[(first + front.output) * net_.classes_];
-  waiting[net_.lane_class_[front.lane]].remove((port - first) * net_.channels_ + net_.lane_channel_[front.lane]);
+  waiting[net_.lane_class_[front.queue]].remove((port - first) * net_.channels_ + net_.lane_channel_[front.queue]);
   for (std::uint32_t c = 0; c < net_.classes_; ++c)
     if (!waiting[c].empty()) return;
   net_.nodes_[node].asked.remove(front.output);
@@ -157,14 +165,17 @@ void Part::grant(Time now, NodeId node, std::uint32_t output, const Choice& choi
   const Time left = max(now + net_.timing_.on_crossbar(entry.words), entry.tail_in);
   charge(first + output, choice.priority_class, entry.words);
   net_.in_free_[port] = left;
-  if (net_.ports_[first + output].link_class == kIntraTile) {
+  if (is_silenced(net_, node, port, first + output)) [[unlikely]] {
+    net_.out_free_[first + output] = left;
+    lose(entry.packet, Status::kNodeDown);
+  } else if (net_.ports_[first + output].link_class == kIntraTile) {
     net_.out_free_[first + output] = left;
     events_.schedule(left, deliver_event_, entry.packet);
   } else if (!net_.cuts_.empty() &&
              net_.cuts_[first + output].swallows(first + output, entry.words * (8u << net_.timing_.router.word_shift)))
       [[unlikely]] {
     net_.out_free_[first + output] = left;
-    lose(entry.packet);
+    lose(entry.packet, Status::kLinkDown);
   } else {
     entry.vc = emptiest_channel(first + output, choice.priority_class, entry.vc);
     cross_link(now, first + output, choice.priority_class, entry, left);
@@ -291,13 +302,13 @@ void Part::offer_credits(Time now, std::uint32_t port) {
 
 void Part::deliver(Time now, std::uint32_t packet_index) {
   --in_flight_;
-  lost_ += packets_[packet_index].packet.marked;
+  lost_ += packets_[packet_index].packet.marked != 0;
   deliver_packet(sink_, packets_, packet_index, now);
 }
 
-// The packet has been granted an output whose link is down.
-void Part::lose(std::uint32_t packet_index) {
-  packets_[packet_index].packet.marked = 1;
+// The packet has been granted an output whose link is down, or loses it, or an interface that has stopped.
+void Part::lose(std::uint32_t packet_index, Status why) {
+  packets_[packet_index].packet.marked = static_cast<std::uint8_t>(why);
   deliver(events_.now(), packet_index);
 }
 

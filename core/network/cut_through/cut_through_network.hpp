@@ -41,6 +41,8 @@ class CutThroughNetwork final : public PartitionedNetwork<cut_through_state::Sta
   std::uint64_t lost() const override;
   void set_link(PortRef link, bool up, Time now) override;
   void set_loss(PortRef link, const LinkLoss& loss, Time now) override;
+  void set_rate(PortRef link, std::uint32_t rate, Time now) override;
+  void set_interface(NodeId endpoint, bool up, Time now) override;
   std::uint64_t discarded(NodeId node) const override;  // packets that the machine's queue action dropped
   std::uint64_t memory_bytes() const override;
 

@@ -38,6 +38,7 @@ struct Entry {
   std::uint16_t output;  // of this switch
   std::uint8_t intra_port;
   std::uint8_t lane;  // whose space it takes
+  std::uint8_t queue;  // the lane in whose queue it is: that, or one of a higher class
   std::uint8_t vc;  // of the link beyond, as routing names it; once granted, the one that it gets
   bool rerouting;  // an event to choose its route again is under way
   bool trimmed;  // here: its header alone goes on
@@ -163,7 +164,7 @@ struct Part {
   void reclaim(CreditPool& pool, Time now);
   void offer_credits(Time now, std::uint32_t port);
   void deliver(Time now, std::uint32_t packet);
-  [[gnu::cold, gnu::noinline]] void lose(std::uint32_t packet);
+  [[gnu::cold, gnu::noinline]] void lose(std::uint32_t packet, Status why);
   void set_output(Time now, std::uint32_t port, bool up);
   void mark_on_line(Time now, std::uint32_t port);
   Queue& queue_of(NodeId node, std::uint32_t port, std::uint8_t lane, std::uint32_t output);

@@ -90,7 +90,7 @@ void Part::reroute(Time now, std::uint32_t port, std::uint32_t index) {
   const NodeId node = net_.node_of_[port];
   Entry& entry = entries_[index];
   if (!entry.rerouting || entry.output >= net_.nodes_[node].ports) return;
-  Queue& before = queue_of(node, port, entry.lane, entry.output);
+  Queue& before = queue_of(node, port, entry.queue, entry.output);
   if (before.front != index) return;
   entry.rerouting = false;
   unask(node, port, entry);
@@ -98,7 +98,7 @@ void Part::reroute(Time now, std::uint32_t port, std::uint32_t index) {
   before.front = entry.next;
   choose_route(now, node, entry);
   net_.queued_for(node, entry) += net_.timing_.router.payload_words(entry.payload_bytes);
-  Queue& after = queue_of(node, port, entry.lane, entry.output);
+  Queue& after = queue_of(node, port, entry.queue, entry.output);
   if (&after == &before) {
     after.front = index;
   } else {

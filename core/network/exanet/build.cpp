@@ -106,6 +106,8 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
   for (const RouterTiming& far : {router_, endpoint})
     for (const LinkConfig& link : config.links) links_.emplace_back(link, config.router, far);
   links_fail_ = config.links_fail;
+  link_kinds_ = config.link_kinds();
+  kinds_and_rates_ = config.links.size();
   down_ = static_cast<std::uint8_t>(links_.size());
   EXANET_CHECK(links_.size() < kIntraTile / 2, "more kinds of links than there are numbers", 0, links_.size(),
                kIntraTile);
@@ -136,6 +138,9 @@ Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t p
       numberings_(net.numberings_.data()),
       decisions_(net.decisions_.data()),
       decision_lists_(net.decision_lists_.data()),
+      blocked_(net.blocked_.data()),
+      blocked_lists_(net.blocked_lists_.data()),
+      coming_(net.coming_.data()),
       down_(net.down_),
       intra_ports_(net.intra_ports_),
       rail_ports_(plain_ ? net.rail_ports_ : 0),
@@ -216,6 +221,11 @@ void State::build_ports(const NetworkConfig& config) {
     decisions_.resize(inputs_.size());
     decision_lists_.resize(nodes);
     behind_.resize(inputs_.size());
+    if (topology_.routing()->may_reroute()) {
+      blocked_.resize(inputs_.size());
+      blocked_lists_.resize(nodes, kNone);
+      coming_.resize(outputs);
+    }
   }
   if (most > mask_words_ * 64) {
     mask_words_ = (most + 63) / 64;
@@ -341,13 +351,31 @@ void ExanetNetwork::set_loss(PortRef link, const LinkLoss& loss, Time now) {
   for (const std::uint32_t output : {index, far}) s.lossy_[output].loss = loss;
 }
 
+void ExanetNetwork::set_rate(PortRef link, std::uint32_t rate, Time now) {
+  State& s = *state_;
+  EXANET_CHECK(s.links_fail_, "a link changes its rate where none was to", now.ps(), link.node, link.port);
+  collect_all();
+  const std::uint32_t index = s.first_port(link.node) + link.port, far = s.far_outputs_[index];
+  EXANET_CHECK(s.outputs_[index].far_input != kNone, "no link at this port", now.ps(), link.node, link.port);
+  for (const std::uint32_t output : {index, far})
+    s.parts_[s.part_of(s.inputs_[s.outputs_[output].first_input].node)]->set_rate(now, output, rate);
+}
+
+void ExanetNetwork::set_interface(NodeId endpoint, bool up, Time now) {
+  State& s = *state_;
+  EXANET_CHECK(s.links_fail_ && endpoint < s.endpoints_, "an interface fails where none was to", now.ps(), endpoint, 0);
+  s.silent_.resize(s.endpoints_);
+  s.silent_[endpoint] = !up;
+}
+
 void ExanetNetwork::finish(std::size_t part, Time now) { state_->parts_[part]->finish(now); }
 
 std::uint64_t ExanetNetwork::memory_bytes() const {
   const State& s = *state_;
-  std::uint64_t sum = capacity_bytes(s.part_of_, s.first_output_, s.first_input_, s.outputs_, s.stats_, s.far_outputs_,
-                                     s.pools_, s.inputs_, s.injection_ports_, s.numberings_, s.wide_, s.decisions_,
-                                     s.decision_lists_, s.behind_, s.behind_words_);
+  std::uint64_t sum =
+      capacity_bytes(s.part_of_, s.first_output_, s.first_input_, s.outputs_, s.stats_, s.far_outputs_, s.pools_,
+                     s.inputs_, s.injection_ports_, s.numberings_, s.wide_, s.decisions_, s.decision_lists_, s.blocked_,
+                     s.blocked_lists_, s.coming_, s.behind_, s.behind_words_);
   for (const auto& part : s.parts_) {
     sum += capacity_bytes(part->packets_, part->returns_);
     part->mail_.each([&](const Mail& mail) { sum += capacity_bytes(mail.arrivals, mail.credits); });

@@ -75,6 +75,7 @@ void Part::queue_credit(Output& output, std::uint32_t return_index) {
   }
   returned.next = returns_[before].next;
   returns_[before].next = return_index;
+  if (may_reroute_ && !output.border) credit_comes(returned.pool, credit_arrival(output, returned.time));
 }
 
 // The oldest of the pending credits goes with the last control word that is settled.

@@ -89,6 +89,7 @@ Time Part::overtake(Time now, Input& bulk, Time end, Time span) {
     end = end - router_.cycle * router_.packet_words(router_.payload_words(packet.payload_bytes));
     packet.time += span;
     packet.tail_in += span;
+    if (may_reroute_) packet_behind(bulk, packet);
     if (p != bulk.front) continue;
     bulk.request = max(packet.time, bulk.idle_at);
     if (bulk.output == kDiscard) {
@@ -110,6 +111,7 @@ void Part::arrive(Input& input, std::uint32_t packet_index) {
   if (input.front != kNone) {
     packets_[input.last].next = packet_index;
     input.last = packet_index;
+    if (may_reroute_) packet_behind(input, packets_[packet_index]);
     return;
   }
   input.front = input.last = packet_index;
@@ -326,12 +328,15 @@ bool Part::has_credit_beyond(Time now, const Output& output, std::uint32_t outpu
 
 void Part::grant(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index) {
   Input& input = inputs_[input_index];
+  if (may_reroute_ && output.link_class != kIntraTile) port_granted(now, output_index, input.node);
   if (output.link_class >= down_ && output.link_class != kIntraTile) [[unlikely]]
     return lose_front(now, output, output_index, input_index, Status::kLinkDown);
   if (!net_.lossy_.empty() && output.link_class != kIntraTile) [[unlikely]]
     if (net_.lossy_[output_index].loses(output_index,
                                         router_.packet_words(input.front_words) * (8u << router_.word_shift)))
       return lose_front(now, output, output_index, input_index, Status::kLost);
+  if (!net_.silent_.empty() && is_silenced(output, input)) [[unlikely]]
+    return lose_front(now, output, output_index, input_index, Status::kNodeDown);
   if (input.multicast) return grant_copy(now, output, output_index, input_index);
   const std::uint32_t index = input.front, words = input.front_words;
   PacketInFlight& packet = packets_[index];
@@ -346,7 +351,7 @@ void Part::grant(Time now, Output& output, std::uint32_t output_index, std::uint
     act(now, output, output_index, input);
   const std::uint32_t next = packet.next;
   forget(output, output_index, input);
-  if (may_reroute_) cancel_decision(input_index);
+  if (may_reroute_) unblock(input_index);
   input.due = false;
   // The crossbar reads a word a cycle, the first in the cycle after the grant, and the last one not before it can be
   // read.
@@ -516,7 +521,9 @@ void Part::collect() {
     for (const Credit& c : mail.credits) {
       const bool starved = pools_[c.pool].starved();
       accept_credit(pools_[c.pool], events_.now(), add_return(c.time, c.pool, c.payload_words));
-      if (starved) wake(outputs_[c.pool / channels_], c.pool / channels_, c.time);
+      const std::uint32_t output = c.pool / channels_;
+      if (starved) wake(outputs_[output], output, c.time);
+      if (may_reroute_) credit_comes(c.pool, c.time);
     }
   });
 }

@@ -34,6 +34,8 @@ class ExanetNetwork final : public PartitionedNetwork<exanet_state::State> {
   bool may_lose() const override;
   void set_link(PortRef link, bool up, Time now) override;
   void set_loss(PortRef link, const LinkLoss& loss, Time now) override;
+  void set_rate(PortRef link, std::uint32_t rate, Time now) override;
+  void set_interface(NodeId endpoint, bool up, Time now) override;
   void finish(std::size_t part, Time now) override;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links that go down and come up again while packets are on their way.
+// Links that go down, come up again or change their rate while packets are on their way, and interfaces that stop.
 //
 // Problem: a packet's passage over a link is settled when it is granted, and it stands in the next buffer's list from
 // then on, so a link that goes down has to take packets back. Model: a link that is down is one of a class of its own
@@ -21,6 +21,7 @@ void Part::set_output(Time now, std::uint32_t output_index, bool up) {
   Output& output = outputs_[output_index];
   if (up == (output.link_class < down_)) return;
   send_credits(now, output);  // those that would be settled later, as of now
+  if (may_reroute_) links_change(inputs_[output.first_input].node, now);
   output.link_class = static_cast<std::uint8_t>(output.link_class + (up ? -down_ : down_));
   if (up)
     output.wire_free = max(output.wire_free, now);
@@ -31,8 +32,29 @@ void Part::set_output(Time now, std::uint32_t output_index, bool up) {
   if ((output.waiting[0] | output.waiting[1]) != 0) wake(output, output_index, max(now, output.free_at));
 }
 
+// Credits that are pending go as of now at the rate that was; what follows has the new one.
+void Part::set_rate(Time now, std::uint32_t output_index, std::uint32_t rate) {
+  Output& output = outputs_[output_index];
+  const std::size_t each = net_.kinds_and_rates_, group = output.link_class / each * each;
+  const auto changed = static_cast<std::uint8_t>(
+      group + kind_at_rate(static_cast<std::uint8_t>(output.link_class - group), rate, net_.link_kinds_));
+  if (changed == output.link_class) return;
+  send_credits(now, output);
+  output.link_class = changed;
+  for (std::uint32_t vc = 0; vc < channels_; ++vc)
+    if (CreditPool& pool = pools_[output_index * channels_ + vc]; pool.starved()) pool.last = kNone;
+  if ((output.waiting[0] | output.waiting[1]) != 0) wake(output, output_index, max(now, output.free_at));
+}
+
+// Whether a packet goes to the interface of its node, or comes from it, and that has stopped.
+bool Part::is_silenced(const Output& output, const Input& input) const {
+  const bool interface = output.link_class == kIntraTile || input.link_class == kIntraTile;
+  return interface && input.node < net_.endpoints_ && net_.silent_[input.node];
+}
+
 // Of the buffers behind a link: what has not come whole.
 void Part::lose_on_line(Time now, std::uint32_t far_input) {
+  if (may_reroute_) links_change(inputs_[far_input].node, now);
   for (std::uint32_t i = 0; i < channels_ * (priority_offset_ == 0 ? 1 : 2); ++i) {
     Input& input = inputs_[far_input + i % channels_ + i / channels_ * priority_offset_];
     std::uint32_t before = kNone, index = input.front;
@@ -60,6 +82,7 @@ void Part::lose_on_line(Time now, std::uint32_t far_input) {
 void Part::withdraw(Input& input) {
   if (input.output < kDiscard) forget(outputs_[input.output], input.output, input);
   if (adaptive_) cancel_decision(static_cast<std::uint32_t>(&input - inputs_));
+  if (may_reroute_) unblock(static_cast<std::uint32_t>(&input - inputs_));
   input.front = input.output = kNone;
   input.due = false;
 }
@@ -70,7 +93,7 @@ void Part::lose_front(Time now, Output& output, std::uint32_t output_index, std:
   const Time left = max(now + router_.cycle * router_.packet_words(input.front_words), packets_[input.front].tail_in);
   output.free_at = left + router_.output_gap;
   forget(output, output_index, input);
-  if (may_reroute_) cancel_decision(input_index);
+  if (may_reroute_) unblock(input_index);
   input.due = false;
   ++lost_;
   read_out(input, left, why);

@@ -188,6 +188,24 @@ struct DecisionList {  // of a router
   std::uint32_t first = kNone, last = kNone;
 };
 
+// What a decision saw, by the ports of its router, a bit each, modulo 64.
+struct Seen {
+  std::uint64_t credits = 0;  // there was space beyond
+  std::uint64_t none = 0;  // there was none
+  std::uint64_t queues = 0;  // how much is queued
+  Time until = Time::never();  // when it may change by itself: a credit, or a packet, is on its way
+};
+
+// The front of an input that has decided and has not been granted, where it may be rerouted. It decides again only when
+// what its last decision saw may have changed: see blocked_fronts.cpp.
+struct Blocked {
+  Time decided;  // the last decision: others are a multiple of the packet's time through the crossbar later
+  Seen seen;  // by that
+  std::uint32_t before = kNone, next = kNone;  // in the list of its router
+  bool listed = false;
+  bool settled = false;  // its next decision is scheduled, or it sleeps
+};
+
 struct Arrival {
   std::uint32_t input;
   PacketInFlight in_flight;
@@ -268,7 +286,10 @@ struct State {
   std::vector<Numbering> numberings_;  // of the injection ports, where routing may draw; else none
   std::vector<Decision> decisions_;  // of the inputs; empty where routing does not look
   std::vector<DecisionList> decision_lists_;  // of the nodes; the same
-  std::vector<Behind> behind_;  // of the inputs; the same
+  std::vector<Blocked> blocked_;  // of the inputs; empty where nobody is rerouted
+  std::vector<std::uint32_t> blocked_lists_;  // of the nodes: the first; the same
+  std::vector<Time> coming_;  // of the outputs: up to then packets are on their way that will stand before it; the same
+  std::vector<Behind> behind_;  // of the inputs; empty where routing does not look
   std::vector<std::uint32_t> behind_words_;  // of each input, by inter-tile port of its router
   std::uint32_t mask_words_ = 2;  // of waiting inputs of a class
   // Of a wide fabric, in which some router has more than kFewInputs: for each output a mask of so many words.
@@ -276,6 +297,8 @@ struct State {
   std::vector<std::uint64_t> wide_;
   std::vector<Slots> slots_;  // of the outputs; empty where they never run out
   LineFaults faults_;
+  std::size_t link_kinds_ = 0, kinds_and_rates_ = 0;  // of the machine; with those at the rates of slow links
+  std::vector<bool> silent_;  // endpoints whose interface has stopped; empty while none has
   std::vector<LossyLink> lossy_;  // of the outputs; empty while no link has lost single packets
   std::vector<FarEnd> far_ends_;  // of the outputs; empty without faults
   std::vector<std::uint64_t> discarded_;  // packets without a route, by node
@@ -349,6 +372,8 @@ struct Part {
   [[gnu::cold, gnu::noinline]] void discard(Time now, std::uint32_t input_index);
   // links_down.cpp
   [[gnu::cold, gnu::noinline]] void set_output(Time now, std::uint32_t output_index, bool up);
+  [[gnu::cold, gnu::noinline]] void set_rate(Time now, std::uint32_t output_index, std::uint32_t rate);
+  [[gnu::cold, gnu::noinline]] bool is_silenced(const Output& output, const Input& input) const;
   [[gnu::cold, gnu::noinline]] void lose_on_line(Time now, std::uint32_t far_input);
   void withdraw(Input& input);
   [[gnu::cold, gnu::noinline]] void lose_front(Time now, Output& output, std::uint32_t output_index,
@@ -366,7 +391,21 @@ struct Part {
   void schedule_decision(Time at, std::uint32_t input_index);
   void cancel_decision(std::uint32_t input_index);
   void decide_all(Time now, NodeId node);
-  void schedule_reroute(Time now, std::uint32_t input_index);
+  // blocked_fronts.cpp
+  void block(Time now, std::uint32_t input_index, const Seen& seen);
+  void unblock(std::uint32_t input_index);
+  void settle_blocked(std::uint32_t input_index);
+  void reconsider(std::uint32_t input_index, Time from);
+  template <typename Saw>
+  void reconsider_all(NodeId node, Time from, Saw saw);
+  void port_granted(Time now, std::uint32_t output_index, NodeId node);
+  void front_decided(Time now, std::uint32_t input_index, std::uint64_t ports);
+  void packet_behind(const Input& input, const PacketInFlight& packet);
+  void credit_comes(std::uint32_t pool_index, Time at);
+  std::uint64_t port_bit(NodeId node, std::uint32_t output_index) const {
+    return std::uint64_t{1} << ((output_index - net_.first_output_[node]) % 64);
+  }
+  [[gnu::cold, gnu::noinline]] void links_change(NodeId node, Time now);
   void reroute_those_left(Time now, const Output& output, std::uint32_t output_index);
   void arrive(Input& input, std::uint32_t packet_index);
   void return_credit(const Input& input, std::uint32_t payload_words, Time left);
@@ -442,6 +481,9 @@ struct Part {
   Numbering* const numberings_;
   Decision* const decisions_;
   DecisionList* const decision_lists_;
+  Blocked* const blocked_;
+  std::uint32_t* const blocked_lists_;
+  Time* const coming_;
   const std::uint8_t down_;  // as the network's
   const std::uint32_t intra_ports_;
   const std::uint32_t rail_ports_;  // 0 also where routing chooses the rail

@@ -4,7 +4,7 @@
 // as dimension order does.
 //
 // A packet that still stands there after the time that it takes through the crossbar decides again, if it may be
-// rerouted.
+// rerouted: see blocked_fronts.cpp.
 //
 // A decision depends on those of the router's other packets and on what has been granted. So in each instant all of a
 // router's decisions come first, in the order of its inputs, and then its grants: the order of events within an instant
@@ -14,6 +14,7 @@
 
 #include "core/engine/random.hpp"
 #include "core/network/exanet/state.hpp"
+#include "core/units/check.hpp"
 
 namespace exanet {
 
@@ -25,34 +26,42 @@ class Part::View final : public CongestionView {
   View(Part& part, Time now, std::uint8_t priority) : part_(part), now_(now), priority_(priority) {}
 
   std::uint32_t queued_words(NodeId node, std::uint16_t port) const override {
+    seen_.queues |= bit(port);
     if (is_down(node, port)) return kFull;
     return waiting_words(node, port, kAnyChannel) + taken_words(node, {port, 0}, 1);
   }
 
   std::uint32_t channel_words(NodeId node, Hop hop) const override {
+    seen_.queues |= bit(hop.port);
     if (is_down(node, hop.port)) return kFull;
     return waiting_words(node, hop.port, hop.vc) + taken_words(node, hop, part_.channel_step_);
   }
 
   // For the largest packet of its class: else an output would not grant it.
   bool has_credit(NodeId node, Hop hop) const override {
-    if (is_down(node, hop.port)) return false;
-    const std::uint32_t index = part_.net_.first_output_[node] + hop.port;
-    part_.receive_credits(now_, part_.outputs_[index]);
-    for (std::uint32_t vc = hop.vc; vc < part_.channels_; vc += part_.channel_step_) {
-      CreditPool& pool = part_.pools_[index * part_.channels_ + vc];
-      part_.reclaim(pool, now_);
-      if (part_.has_credit(pool, priority_)) return true;
-    }
-    return false;
+    const bool credit = !is_down(node, hop.port) && find_credit(part_.net_.first_output_[node] + hop.port, hop.vc);
+    (credit ? seen_.credits : seen_.none) |= bit(hop.port);
+    return credit;
   }
+
+  const Seen& seen() const { return seen_; }
 
  private:
   static constexpr std::uint8_t kAnyChannel = 0xff;
   static constexpr std::uint32_t kFull = 1 << 24;  // words; more than any buffers hold
 
+  static std::uint64_t bit(std::uint16_t port) { return std::uint64_t{1} << (port % 64); }
+
   bool is_down(NodeId node, std::uint16_t port) const {
     return part_.outputs_[part_.net_.first_output_[node] + port].link_class >= part_.down_;
+  }
+
+  bool find_credit(std::uint32_t index, std::uint8_t first) const {
+    part_.receive_credits(now_, part_.outputs_[index]);
+    for (std::uint32_t vc = first; vc < part_.channels_; vc += part_.channel_step_)
+      if (part_.has_credit(space(index, vc), priority_)) return true;
+    for (std::uint32_t vc = first; vc < part_.channels_; vc += part_.channel_step_) await_credit(index, vc);
+    return false;
   }
 
   // Of the buffers beyond a port: its channel's, and those's that are `step`, two, ... further.
@@ -61,11 +70,24 @@ class Part::View final : public CongestionView {
     part_.receive_credits(now_, part_.outputs_[index]);
     std::uint32_t words = 0;
     for (std::uint32_t vc = hop.vc; vc < part_.channels_; vc += step) {
-      CreditPool& pool = part_.pools_[index * part_.channels_ + vc];
-      part_.reclaim(pool, now_);
-      words += static_cast<std::uint32_t>(part_.net_.words_each_ - pool.free_words);
+      words += static_cast<std::uint32_t>(part_.net_.words_each_ - space(index, vc).free_words);
+      await_credit(index, vc);
     }
     return words;
+  }
+
+  const CreditPool& space(std::uint32_t index, std::uint32_t vc) const {
+    CreditPool& pool = part_.pools_[index * part_.channels_ + vc];
+    part_.reclaim(pool, now_);
+    return pool;
+  }
+
+  // Notes when the next credit of a channel comes at the earliest.
+  void await_credit(std::uint32_t index, std::uint32_t vc) const {
+    if (!part_.may_reroute_) return;
+    const Output& output = part_.outputs_[index];
+    if (output.far_input != kNone)
+      seen_.until = min(seen_.until, part_.next_credit(output, index * part_.channels_ + vc));
   }
 
   // In the FIFOs whose fronts ask for a port: the fronts, and those behind them whom the topology's own way leads there
@@ -73,6 +95,7 @@ class Part::View final : public CongestionView {
   std::uint32_t waiting_words(NodeId node, std::uint16_t port, std::uint8_t vc) const {
     const std::uint32_t index = part_.net_.first_output_[node] + port;
     const Output& output = part_.outputs_[index];
+    if (part_.may_reroute_ && part_.coming_[index] > now_) seen_.until = now_;
     std::uint32_t words = 0;
     const auto count = [&](std::uint32_t input_index) {
       const Input& input = part_.inputs_[input_index];
@@ -89,6 +112,7 @@ class Part::View final : public CongestionView {
   Part& part_;
   Time now_;
   std::uint8_t priority_;
+  mutable Seen seen_;
 };
 
 // Of the packets behind the front those whose own way leads to the port. Each is counted once.
@@ -111,9 +135,12 @@ void Part::uncount_front(const Input& input) {
   Behind& behind = net_.behind_[static_cast<std::size_t>(&input - inputs_)];
   if (behind.counted == kNone) return;
   const PacketInFlight& front = packets_[input.front];
-  if (front.dst != input.node)
-    net_.behind_words_[behind.words + topology_.next_hop(input.node, front.dst).port] -=
-        router_.payload_words(front.payload_bytes);
+  if (front.dst != input.node) {
+    std::uint32_t& words = net_.behind_words_[behind.words + topology_.next_hop(input.node, front.dst).port];
+    EXANET_DCHECK(words >= router_.payload_words(front.payload_bytes), "a packet leaves a count that it is not in",
+                  events_.now().ps(), input.node, words);
+    words -= router_.payload_words(front.payload_bytes);
+  }
   if (behind.counted == input.front) behind.counted = kNone;
 }
 
@@ -136,7 +163,9 @@ void Part::decide(Time now, Input& input) {
   PacketInFlight& in_flight = packets_[input.front];
   const RouteRequest request{input.node, in_flight.dst, input.front_words,
                              draw_of(in_flight.src, in_flight.dst, in_flight.injected, in_flight.number)};
-  const Hop hop = routing_->choose(request, in_flight.route, View(*this, now, input.priority));
+  const View view(*this, now, input.priority);
+  const Hop hop = routing_->choose(request, in_flight.route, view);
+  if (may_reroute_) block(now, static_cast<std::uint32_t>(&input - inputs_), view.seen());
   ask(input, input.first_output + hop.port, hop.vc, max(now, input.request));
 }
 
@@ -179,24 +208,26 @@ void Part::decide_all(Time now, NodeId node) {
     Input& input = inputs_[index];
     const std::uint32_t before = input.output;
     if (before != kNone) forget(outputs_[before], before, input);
+    const std::uint8_t vc = input.front_vc;
     decide(now, input);
     if (input.output != before) input.due = false;
-    if (may_reroute_ && outputs_[input.output].free_at > now) schedule_reroute(now, index);
+    if (!may_reroute_) continue;
+    if (input.output != before || input.front_vc != vc) {
+      const std::uint64_t left = before != kNone ? port_bit(node, before) : 0;
+      front_decided(now, index, left | port_bit(node, input.output));
+    }
+    if (outputs_[input.output].free_at > now) settle_blocked(index);
   }
 }
 
-void Part::schedule_reroute(Time now, std::uint32_t input_index) {
-  schedule_decision(now + router_.cycle * router_.packet_words(inputs_[input_index].front_words), input_index);
-}
-
-// Schedules another decision for the inputs that decided in this instant and have not been granted; all others that
-// wait here have one already.
+// For the inputs that decided in this instant and have not been granted; of all others that wait here the next decision
+// is settled already.
 void Part::reroute_those_left(Time now, const Output& output, std::uint32_t output_index) {
   if (output.link_class == kIntraTile) return;
   for (std::uint8_t priority = kBulk; priority <= (priority_offset_ == 0 ? kBulk : kPriority); ++priority)
     each_waiting(output, output_index, priority, [&](std::uint32_t waiting) {
       const std::uint32_t index = output.first_input + priority * priority_offset_ + waiting;
-      if (decisions_[index].at == kNotScheduled) schedule_reroute(now, index);
+      if (!blocked_[index].settled) settle_blocked(index);
     });
 }
 

@@ -2,6 +2,7 @@
 // Accurate Congestion Control (ACC) in routers: a contention point (contention_point.hpp) in front of each output, to
 // links and to network interfaces. It sees flow-rate packets alone; data pass. The sources' part is
 // core/nic/pacing/acc.cpp.
+#include <string>
 #include <unordered_map>
 
 #include "core/config/error.hpp"
@@ -16,7 +17,7 @@ namespace {
 class Acc final : public QueueAction {
  public:
   Acc(const QueueActionSetup& setup, std::uint32_t margin_percent)
-      : rates_(setup.config, setup.topology), margin_(margin_percent), period_(setup.config.router.acc_period) {}
+      : rates_(setup.config, setup.topology), margin_(margin_percent), clock_(acc_clock(setup.config.router)) {}
 
   Verdict join(const OutputQueue& queue, Packet& packet) override {
     if (packet.payload_bytes > 0 || !FlowRatePacket::is(packet.stamp)) return Verdict::kPass;
@@ -24,7 +25,7 @@ class Acc final : public QueueAction {
     auto found = points_.find(output);
     if (found == points_.end()) {
       const std::uint64_t rate = rates_.payload_bits_per_second(queue.node, queue.port);
-      found = points_.emplace(output, ContentionPoint(rate, margin_, period_)).first;
+      found = points_.emplace(output, ContentionPoint(rate, margin_, clock_)).first;
     }
     FlowRatePacket carried = FlowRatePacket::of(packet.stamp);
     found->second.pass(carried, queue.now);
@@ -35,7 +36,7 @@ class Acc final : public QueueAction {
  private:
   OutputRates rates_;
   std::uint32_t margin_;
-  Time period_;
+  ContentionPoint::Clock clock_;
   std::unordered_map<std::uint64_t, ContentionPoint> points_;
 };
 
@@ -50,7 +51,9 @@ QueueActionKind acc() {
           {RouterConfig()},
           [](const QueueActionSetup& setup) -> std::unique_ptr<QueueAction> {
             const RouterConfig& router = setup.config.router;
-            require(router.acc_period > Time(), "router.acc_period_ps", "acc_period must be more than 0");
+            require(router.acc_period > acc_clock(router).evaluation, "router.acc_period_ps",
+                    "acc_period must be longer than the " + std::to_string(FairShare::kEvaluationCycles) +
+                        " cycles of the router's clock in which a contention point works out its share");
             return std::make_unique<Acc>(
                 setup, require_in_range(router.acc_margin_percent, 0, 50, "router.acc_margin_percent", "acc_margin"));
           }};

@@ -22,6 +22,7 @@ RouterConfig with_sizes(const RouterConfig& sample) {
   router.queue_threshold_words = sample.queue_threshold_words;
   router.queue_threshold_max_words = sample.queue_threshold_max_words;
   router.marking_probability_percent = sample.marking_probability_percent;
+  router.queue_limit_words = sample.queue_limit_words;
   router.hpcc_round_trip = sample.hpcc_round_trip;
   return router;
 }

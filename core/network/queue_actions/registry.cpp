@@ -5,8 +5,9 @@
 namespace exanet {
 
 // A new action is one line here: the function at the end of its file that describes it.
-#define EXANET_QUEUE_ACTIONS(entry) \
-  entry(none) entry(ecn) entry(ecn_ramp) entry(trim) entry(drop) entry(depth) entry(hpcc) entry(acc)
+#define EXANET_QUEUE_ACTIONS(entry)                                                                           \
+  entry(none) entry(ecn) entry(ecn_ramp) entry(ecn_trim) entry(ecn_drop) entry(trim) entry(drop) entry(depth) \
+      entry(hpcc) entry(acc)
 
 namespace queue_actions {
 #define EXANET_DECLARE(name) QueueActionKind name();

@@ -72,6 +72,13 @@ void WormholeNetwork::set_loss(PortRef link, const LinkLoss& loss, Time now) {
   set_switch_loss(*state_, link, loss, now);
 }
 
+void WormholeNetwork::set_rate(PortRef link, std::uint32_t rate, Time now) {
+  collect_all();
+  set_switch_rate(*state_, link, rate, now);
+}
+
+void WormholeNetwork::set_interface(NodeId endpoint, bool up, Time) { set_switch_interface(*state_, endpoint, up); }
+
 void WormholeNetwork::set_link(PortRef link, bool up, Time now) {
   collect_all();
   set_switch_link(*state_, link, up, now);

@@ -170,7 +170,7 @@ struct Part {
   void await_credits(std::uint32_t port, std::uint32_t priority_class);
   void offer_credits(Time now, std::uint32_t port, std::uint32_t priority_class);
   void deliver(Time now, std::uint32_t packet);
-  [[gnu::cold, gnu::noinline]] bool is_swallowed(std::uint32_t output, Worm& worm) const;
+  [[gnu::cold, gnu::noinline]] bool is_swallowed(std::uint32_t output, Worm& worm);
   void set_output(Time now, std::uint32_t port, bool up);
   void mark_on_line(Time now, std::uint32_t port);
   void collect();

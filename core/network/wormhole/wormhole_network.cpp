@@ -132,12 +132,11 @@ void Part::send(Time now, std::uint32_t output, std::uint8_t lane) {
   charge(output, lane);
   if (net_.enters_in_time_) --net_.queued_flits_[output * net_.lanes_ + worm.want];
   const bool tail = worm.sent + 1 == worm.words;
-  if (net_.ports_[output].link_class == kIntraTile) {
+  if (!net_.cuts_.empty() && is_swallowed(output, worm)) [[unlikely]] {
     net_.out_free_[output] = left;
     if (tail) events_.schedule(left, deliver_event_, worm.packet);
-  } else if (!net_.cuts_.empty() && is_swallowed(output, worm)) [[unlikely]] {
+  } else if (net_.ports_[output].link_class == kIntraTile) {
     net_.out_free_[output] = left;
-    packets_[worm.packet].packet.marked = 1;
     if (tail) events_.schedule(left, deliver_event_, worm.packet);
   } else {
     --channel.credits;
@@ -254,14 +253,17 @@ void Part::offer_credits(Time now, std::uint32_t port, std::uint32_t priority_cl
 
 void Part::deliver(Time now, std::uint32_t packet_index) {
   --in_flight_;
-  lost_ += packets_[packet_index].packet.marked;
+  lost_ += packets_[packet_index].packet.marked != 0;
   deliver_packet(sink_, packets_, packet_index, now);
 }
 
 // Flits of a packet go all over the link, or none does.
-bool Part::is_swallowed(std::uint32_t output, Worm& worm) const {
-  if (worm.sent == 0)
-    worm.swallowed = net_.cuts_[output].swallows(output, worm.words * (8u << net_.timing_.router.word_shift));
+bool Part::is_swallowed(std::uint32_t output, Worm& worm) {
+  if (worm.sent > 0) return worm.swallowed;
+  const bool silenced = is_silenced(net_, net_.node_of_[output], worm.input, output);
+  worm.swallowed = silenced || net_.cuts_[output].swallows(output, worm.words * (8u << net_.timing_.router.word_shift));
+  if (worm.swallowed)
+    packets_[worm.packet].packet.marked = static_cast<std::uint8_t>(silenced ? Status::kNodeDown : Status::kLinkDown);
   return worm.swallowed;
 }
 

@@ -41,6 +41,8 @@ class WormholeNetwork final : public PartitionedNetwork<wormhole_state::State> {
   std::uint64_t lost() const override;
   void set_link(PortRef link, bool up, Time now) override;
   void set_loss(PortRef link, const LinkLoss& loss, Time now) override;
+  void set_rate(PortRef link, std::uint32_t rate, Time now) override;
+  void set_interface(NodeId endpoint, bool up, Time now) override;
   // Who waits for whom in a cycle, when packets are in flight and no event is left; empty if nobody does.
   std::string deadlock() const override;
 };

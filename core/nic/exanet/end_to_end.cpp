@@ -139,6 +139,7 @@ void EndToEnd::timed_out(std::uint32_t index, Time now) {
 }
 
 void EndToEnd::delivered(const Packet& packet, Time injected, Time now) {
+  statistics_.corrupted += packet.marked != 0;
   if ((packet.notes & Packet::kTrimmed) != 0 || packet.marked != 0) return;  // as if it had not come
   if ((packet.user & kAnswer) != 0) {
     context_.listener.packet_delivered(packet, injected, now);

@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "core/config/error.hpp"
+#include "core/engine/random.hpp"
 #include "core/network/exanet/exanet_harness.hpp"
 #include "core/network/lossy_harness.hpp"
 #include "core/nic/exanet/exanet_nic.hpp"
 #include "core/routing/make_topology.hpp"
+#include "core/units/size_harness.hpp"
 
 using namespace exanet;
 
@@ -40,6 +42,19 @@ struct EndToEndBench final : NicListener {
   explicit EndToEndBench(testing::Loses loses, const NiConfig& ni = that_retransmits())
       : topology(make_topology({"mesh", {4}})),
         nic({queue, *topology, testing::published_fabric(), ni, *this, testing::lossy(std::move(loses))}) {}
+
+  // The same, and packets to each node are impaired.
+  EndToEndBench(testing::Loses loses, const Impairment& impairment, const NiConfig& ni)
+      : topology(make_topology({"mesh", {4}})),
+        nic({queue, *topology, impairing(), ni, *this, testing::lossy(std::move(loses))}) {
+    for (NodeId node = 0; node < topology->endpoint_count(); ++node)
+      nic.links().set_impairment(node, impairment, Time());
+  }
+  static NetworkConfig impairing() {
+    NetworkConfig fabric = testing::published_fabric();
+    fabric.impairs = true;
+    return fabric;
+  }
 
   void message_completed(std::uint64_t user, Status status, Time now) override {
     messages[user].push_back(status);
@@ -116,6 +131,40 @@ TEST_CASE("end to end: losses of any packet are hidden, and all comes once and i
     REQUIRE(b.reductions.size() == 50);
     for (std::uint64_t user = 0; user < 50; ++user) CHECK(b.reductions[user] == std::pair{user, Status::kOk});
   }
+}
+
+TEST_CASE("end to end: 1 % each lost, corrupted, doubled and overtaken are hidden, and all comes once and in order") {
+  const std::uint64_t messages = testing::in_full() ? 100'000 : 2000, transfers = testing::in_full() ? 100'000 : 500;
+  Random losses(3, 1);
+  EndToEndBench b([&](const Packet&) { return losses.below(100) == 0; }, {0.01, 0.01, 0.01, Time::us(2), 7},
+                  that_retransmits(Time(), 15));
+  for (std::uint64_t user = 0; user < messages; ++user) b.message(3, user);
+  for (std::uint64_t user = 0; user < transfers; ++user) b.write(1 + user % 3, user % 3000, 1'000'000 + user);
+  b.run();
+  const ReliabilityStatistics counted = b.nic.reliability();
+  CHECK(counted.given_up == 0);
+  CHECK(counted.corrupted > messages / 200);
+  CHECK(counted.duplicates > messages / 200);
+  CHECK(counted.retransmissions >= counted.corrupted);
+  REQUIRE(b.order.size() == messages);
+  std::uint64_t wrong = 0;
+  for (std::uint64_t user = 0; user < messages; ++user) wrong += b.order[user] != user || b.messages[user] != kAllWhole;
+  for (std::uint64_t user = 1'000'000; user < 1'000'000 + transfers; ++user)
+    wrong += b.transfers[user] != kAllWhole || b.acknowledged[user] != kAllWhole;
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("impairments: what interfaces that do not check are not to get is refused, and corrupted packets are lost") {
+  NiConfig ni = that_retransmits();
+  ni.reliability = NiConfig::Reliability::kNone;
+  const testing::Loses never = [](const Packet&) { return false; };
+  CHECK_THROWS_AS(EndToEndBench(never, {0, 0.1, 0, Time(), 1}, ni), ConfigError);
+  CHECK_THROWS_AS(EndToEndBench(never, {0, 0, 0.1, Time::us(1), 1}, ni), ConfigError);
+  EndToEndBench b(never, {1, 0, 0, Time(), 1}, ni);
+  b.message(3, 1);
+  b.run();
+  CHECK(b.messages[1] == Statuses{Status::kCorrupted});
+  CHECK(b.nic.network().lost() == 1);
 }
 
 TEST_CASE("end to end: nothing is sent twice where nothing is lost") {

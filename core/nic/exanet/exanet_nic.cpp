@@ -5,6 +5,7 @@
 #include "core/nic/exanet/exanet_nic.hpp"
 
 #include "core/config/error.hpp"
+#include "core/network/impaired_network.hpp"
 #include "core/network/model.hpp"
 #include "core/network/queue_actions/queue_action.hpp"
 #include "core/network/timing.hpp"
@@ -79,7 +80,7 @@ void check_congestion_control(const NiConfig& ni, const RouterConfig& router) {
   require_its_action(pacing, router.queue_action);
   PacingSetup setup = pacing.samples.front();  // its maker rejects its own constants
   setup.parameters = ni.pacing;
-  setup.round_trip = router.hpcc_round_trip;
+  if (pacing.blocks || router.hpcc_round_trip > Time()) setup.round_trip = router.hpcc_round_trip;
   pacing.make(setup, 0);
 }
 
@@ -195,10 +196,19 @@ void ExanetNic::make_reliable(const NicSetup& setup, PacketSink& sink) {
   sink = reliable_->sink();
 }
 
+// Where packets are to be impaired, the network is one that does so.
+std::unique_ptr<Network> ExanetNic::make_network_below(const NicSetup& setup) {
+  const NetworkConfig config = with_interface(setup.network, setup.config);
+  if (!config.impairs) return setup.make_network(setup.events, setup.topology, config, sink(setup));
+  const bool end_to_end = setup.config.reliability == NiConfig::Reliability::kEndToEnd;
+  const Checks checks{end_to_end || setup.config.transfers == NiConfig::Costs::kGateware, end_to_end};
+  return std::make_unique<ImpairedNetwork>(setup.events, setup.topology, config, sink(setup), setup.make_network,
+                                           checks);
+}
+
 ExanetNic::ExanetNic(const NicSetup& setup)
     : context_{setup.events, setup.listener, checked(setup.config, setup.network.router), setup.network.router},
-      network_(
-          setup.make_network(setup.events, setup.topology, with_interface(setup.network, setup.config), sink(setup))),
+      network_(make_network_below(setup)),
       packetizer_(context_, interfaces_of(setup.topology)),
       reductions_(context_, interfaces_of(setup.topology)),
       mailbox_(context_, interfaces_of(setup.topology)),
@@ -212,6 +222,9 @@ ExanetNic::ExanetNic(const NicSetup& setup)
   context_.rails = setup.topology.rails();
   context_.keeps_order =
       context_.network->keeps_order() && !context_.network->may_lose() && !(rails_ && policy.spreads);
+  require_served(pacing_kind(setup.config.congestion_control), &PacingKind::blocks, "exanet");
+  require(setup.config.load_balancing == "none", "ni.load_balancing",
+          "load_balancing is of ultra-ethernet interfaces: take --nic ultra-ethernet, or say none");
   if (pacing_kind(setup.config.congestion_control).make != nullptr) set_pacing(setup);
   on_reduction_ = setup.events.add_handler(
       [](void* self, Time now, std::uint32_t status, std::uint64_t user) {
@@ -260,7 +273,7 @@ void ExanetNic::set_pacing(const NicSetup& setup) {
        .parameters = setup.config.pacing,
        .payload_bits_per_second = std::uint64_t{largest} * 8'000'000'000'000 / static_cast<std::uint64_t>(entry.ps()),
        .round_trip = router.hpcc_round_trip,
-       .acc_period = router.acc_period,
+       .acc_clock = acc_clock(router),
        .acc_margin_percent = static_cast<std::uint32_t>(router.acc_margin_percent)});
 }
 

@@ -65,6 +65,7 @@ class ExanetNic final : public Nic, GatewareListener {
     bool operator==(const Message&) const = default;
   };
   PacketSink sink(const NicSetup& setup);
+  std::unique_ptr<Network> make_network_below(const NicSetup& setup);
   void make_reliable(const NicSetup& setup, PacketSink& sink);
   void set_pacing(const NicSetup& setup);
   RdmaTransfer by_its_rail(const RdmaTransfer& transfer);

@@ -181,7 +181,11 @@ void RdmaEngine::inject(NodeId node_id, Time now) {
     took(node_id, t, packet, now);
     if (t.sent == t.bytes) {
       if (is_multicast(t.dst)) context_.events.schedule(now, on_sent_, 0, t.user);
-      if (leave(node, node.turn)) continue;
+      if (leave(node, node.turn)) {
+        if (paced_ && !is_multicast(packet.dst)) [[unlikely]]
+          paced_->ended(node_id, packet.dst, now);
+        continue;
+      }
     }
     ++node.turn;
   }
@@ -269,7 +273,7 @@ void RdmaEngine::give_up(std::uint32_t id, Status why) {
   t.bytes = t.sent;
   for (std::size_t i = 0; i < node.channels.size(); ++i) {
     if (node.channels[i].dst != t.dst) continue;
-    leave(node, i);
+    if (leave(node, i) && paced_) paced_->ended(t.src, t.dst, context_.events.now());
     break;
   }
   port_.request(t.src, context_.events.now());

@@ -31,6 +31,16 @@ void FlowLinks::set_link(PortRef link, bool up, Time now) {
   changed_(now);
 }
 
+void FlowLinks::set_rate(PortRef link, std::uint32_t rate, Time now) {
+  network_.set_rate(link, rate);
+  changed_(now);
+}
+
+void FlowLinks::set_interface(NodeId endpoint, bool up, Time now) {
+  network_.set_endpoint(endpoint, up);
+  changed_(now);
+}
+
 void FlowLinks::carry(NodeId src, NodeId dst, std::uint64_t packets, std::uint64_t bytes) {
   network_.route(src, dst, route_);
   count(packets, bytes);

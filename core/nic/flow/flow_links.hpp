@@ -34,6 +34,8 @@ class FlowLinks final : public Network {
   // Who owns the flows over these links is called after each change.
   void on_change(std::function<void(Time now)> changed) { changed_ = std::move(changed); }
   void set_link(PortRef link, bool up, Time now) override;
+  void set_rate(PortRef link, std::uint32_t rate, Time now) override;
+  void set_interface(NodeId endpoint, bool up, Time now) override;
   std::uint64_t lost() const override { return lost_; }  // without those of flows
   const LinkStats& link_stats(NodeId node, std::uint16_t port) const override {
     return stats_[network_.link(node, port)];

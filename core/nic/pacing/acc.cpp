@@ -3,20 +3,25 @@
 // of a flow.
 //
 // Source: RED-SEA's report, section 8.1. A flow begins at full speed with an FRP at once (FRP-init); as long as it has
-// something to send, one follows with each pulse of the global clock, `acc_period`. Contention points
-// (core/network/queue_actions/acc.cpp) lower its explicit rate; the receiver returns it, and the limiter takes it. The
-// flows of an interface share its port to the router by a contention point of its own. With `acc_start: feedback`, the
-// report's Wait-for-feedback, a flow sends a packet a period until an answer comes to an FRP that a pulse has come
-// before.
+// something to send, one follows with each period of the global clock, `acc_period`, once the contention points have
+// worked out their shares. Contention points (core/network/queue_actions/acc.cpp) lower its explicit rate; the receiver
+// returns it, and the limiter takes it (rate_limiter.hpp). The flows of an interface share its port to the router by a
+// contention point of its own. Options: with `acc_start: feedback`, the report's Wait-for-feedback, a flow sends a
+// packet a period until an answer comes to an FRP that a pulse has come before. `acc_messages: frp-only` is without the
+// first FRP; with `frp-init-end` (ours) a flow that has nothing left to send takes its FRP of the period back.
+// `acc_rise`, Wait-to-rise: a rate grows by increments that double with each answer.
 //
-// Limits: the options Mind-the-gap and Wait-to-rise are not built; a flow is all that goes from one interface to
-// another. A flow that asks for nothing in a period has ended.
+// Limits: a flow is all that goes from one interface to another. One that has nothing left to send ends with the
+// next period.
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "core/network/queue_actions/contention_point.hpp"
 #include "core/nic/pacing/pacing.hpp"
+#include "core/nic/pacing/rate_limiter.hpp"
 
 namespace exanet {
 
@@ -25,23 +30,35 @@ namespace {
 class Acc final : public Pacing {
  public:
   explicit Acc(const PacingSetup& setup)
-      : period_(setup.acc_period),
-        waits_(setup.parameters.acc_start == PacingParameters::AccStart::kFeedback),
-        first_(std::max<std::uint64_t>(std::uint64_t{setup.packet_bytes} * 8'000'000'000'000 /
-                                           static_cast<std::uint64_t>(setup.acc_period.ps()) / FlowRatePacket::kStep,
-                                       1)),
-        full_(std::min(setup.payload_bits_per_second / FlowRatePacket::kStep, FlowRatePacket::kMost)),
-        port_(setup.payload_bits_per_second, setup.acc_margin_percent, setup.acc_period) {}
+      : clock_(setup.acc_clock),
+        messages_(setup.parameters.acc_messages),
+        flow_setup_(flow_setup(setup)),
+        port_(setup.payload_bits_per_second, setup.acc_margin_percent, setup.acc_clock) {}
 
   Allowance allowance(NodeId peer, Time now) override {
-    const auto [found, first] = flows_.try_emplace(peer, Flow{full_, now, waits_});
-    found->second.asked = now;
-    if (first) {
-      ask(peer, found->second, now, true);
-      if (pulse_ == Time::never()) pulse_ = next_pulse(now);
+    const auto [found, first] = flows_.try_emplace(peer, Flow{AccRate(flow_setup_)});
+    Flow& flow = found->second;
+    if (pulse_ == Time::never()) pulse_ = next_pulse(now);
+    if (first || flow.ended) {
+      flow.ended = false;
+      // Between a pulse and its share the FRP of the period is still to come.
+      if (messages_ != PacingParameters::AccMessages::kPeriods && now >= start(now) + clock_.evaluation)
+        ask(peer, flow, now);
     }
-    const Flow& flow = found->second;
-    return {.bits_per_second = (flow.waits ? std::min(first_, flow.rate) : flow.rate) * FlowRatePacket::kStep};
+    return {.bits_per_second = flow.rate.paid_rate() * FlowRatePacket::kStep, .acts_at_once = true};
+  }
+
+  void ended(NodeId peer, Time now) override {
+    const auto found = flows_.find(peer);
+    if (found == flows_.end()) return;
+    Flow& flow = found->second;
+    flow.ended = true;
+    if (messages_ != PacingParameters::AccMessages::kBeginsAndEnds) return;
+    if (!flow.counted || flow.counted->first != start(now)) return;
+    FlowRatePacket packet = flow.counted->second;
+    packet.ends = true;
+    send(peer, packet, now);
+    flow.counted.reset();
   }
 
   std::optional<ControlPacket> control(Time now) override {
@@ -54,45 +71,64 @@ class Acc final : public Pacing {
 
   void heard(const ControlPacket& packet, Time) override {
     if (!FlowRatePacket::is(packet.stamp)) return;
+    const FlowRatePacket its = FlowRatePacket::of(packet.stamp);
+    if (its.ends) return;
     if (!packet.report) return to_send_.push_back({packet.peer, true, packet.stamp});
     const auto found = flows_.find(packet.peer);
-    if (found == flows_.end()) return;
-    const FlowRatePacket answer = FlowRatePacket::of(packet.stamp);
-    if (found->second.waits && answer.init) return;
-    found->second.waits = false;
-    found->second.rate = std::clamp<std::uint64_t>(answer.explicit_rate, 1, full_);
+    if (found != flows_.end()) found->second.rate.answered(its);
   }
 
   Time wake() const override { return pulse_; }
 
  private:
   struct Flow {
-    std::uint64_t rate;  // in steps of the grid
-    Time asked;  // last
-    bool waits;  // for the first valid answer; it asks for full speed meanwhile
+    AccRate rate;
+    bool fresh = true, ended = false;  // no FRP has been; has nothing to send
+    std::optional<std::pair<Time, FlowRatePacket>> counted = {};  // the last FRP, and its period's start
   };
 
-  Time next_pulse(Time now) const { return period_ * (now.ps() / period_.ps() + 1); }
+  static AccRate::Setup flow_setup(const PacingSetup& setup) {
+    const std::uint64_t full =
+        std::clamp<std::uint64_t>(setup.payload_bits_per_second / FlowRatePacket::kStep, 1, FlowRatePacket::kMost);
+    const std::uint64_t packet_a_period = std::uint64_t{setup.packet_bytes} * 8'000'000'000'000 /
+                                          static_cast<std::uint64_t>(setup.acc_clock.period.ps()) /
+                                          FlowRatePacket::kStep;
+    return {full, std::clamp<std::uint64_t>(packet_a_period, 1, full),
+            setup.parameters.acc_start == PacingParameters::AccStart::kFeedback,
+            full * setup.parameters.acc_rise_percent / 100};
+  }
 
-  void ask(NodeId peer, const Flow& flow, Time now, bool init) {
-    FlowRatePacket packet{flow.rate, FlowRatePacket::kMost, init};
+  Time start(Time now) const { return clock_.period * (now.ps() / clock_.period.ps()); }
+  Time next_pulse(Time now) const {
+    const Time sends = start(now) + clock_.evaluation;
+    return now < sends ? sends : sends + clock_.period;
+  }
+
+  void ask(NodeId peer, Flow& flow, Time now) {
+    const bool odd = (now.ps() / clock_.period.ps()) % 2 != 0;
+    const FlowRatePacket packet{flow.rate.rate(), FlowRatePacket::kMost, flow.fresh, false, odd};
+    flow.fresh = false;
+    flow.counted = {start(now), packet};
+    send(peer, packet, now);
+  }
+  void send(NodeId peer, FlowRatePacket packet, Time now) {
     port_.pass(packet, now);
     to_send_.push_back({peer, false, packet.stamp()});
   }
 
   void pulse(Time now) {
-    std::erase_if(flows_, [&](const auto& flow) { return flow.second.asked + period_ < now; });
-    for (const auto& [peer, flow] : flows_) ask(peer, flow, now, false);
+    std::erase_if(flows_, [&](const auto& f) { return f.second.ended; });
+    for (auto& [peer, flow] : flows_) ask(peer, flow, now);
     pulse_ = flows_.empty() ? Time::never() : next_pulse(now);
   }
 
-  Time period_;
-  bool waits_;
-  std::uint64_t first_, full_;  // rates of new flows
+  ContentionPoint::Clock clock_;
+  PacingParameters::AccMessages messages_;
+  AccRate::Setup flow_setup_;  // of new flows
   ContentionPoint port_;
   std::map<NodeId, Flow> flows_;  // by destination, in order
   std::deque<ControlPacket> to_send_;
-  Time pulse_ = Time::never();  // the next one, while there are flows
+  Time pulse_ = Time::never();  // when the next FRPs go, while there are flows
 };
 
 }  // namespace

@@ -13,6 +13,8 @@ namespace exanet {
 struct PacingParameters {
   // Of a flow of ACC until the first valid answer: the link's rate, or a packet a period (Wait-for-feedback).
   enum class AccStart : std::uint8_t { kFullSpeed, kFeedback };
+  // ACC's flow-rate packets: with each period alone; also when a flow begins; also when it ends.
+  enum class AccMessages : std::uint8_t { kPeriods, kBegins, kBeginsAndEnds };
 
   // Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015: section 3.1 and table 14.
   Time dcqcn_cnp_interval = Time::us(50);
@@ -35,11 +37,19 @@ struct PacingParameters {
   std::uint32_t hpcc_stages = 5;  // maxStage
   std::uint32_t hpcc_flows = 100;  // N: flows of a link for which the additive step leaves it below eta
   AccStart acc_start = AccStart::kFullSpeed;  // RED-SEA report, section 8.1
+  AccMessages acc_messages = AccMessages::kBegins;  // FRP-init of the same report
+  std::uint32_t acc_rise_percent = 0;  // Wait-to-rise: the first increment, of the port's rate; 0: none
 };
 
 template <>
 inline constexpr auto kChoices<PacingParameters::AccStart> = choices<PacingParameters::AccStart>(
     {{"full-speed", PacingParameters::AccStart::kFullSpeed}, {"feedback", PacingParameters::AccStart::kFeedback}});
+
+template <>
+inline constexpr auto kChoices<PacingParameters::AccMessages> =
+    choices<PacingParameters::AccMessages>({{"frp-only", PacingParameters::AccMessages::kPeriods},
+                                            {"frp-init", PacingParameters::AccMessages::kBegins},
+                                            {"frp-init-end", PacingParameters::AccMessages::kBeginsAndEnds}});
 
 template <typename V>
 void each_parameter(PacingParameters& c, V& v) {
@@ -60,6 +70,8 @@ void each_parameter(PacingParameters& c, V& v) {
   v("hpcc_stages", c.hpcc_stages, kOptional);
   v("hpcc_flows", c.hpcc_flows, kOptional);
   v("acc_start", c.acc_start, kOptional);
+  v("acc_messages", c.acc_messages, kOptional);
+  v("acc_rise_percent", c.acc_rise_percent, kOptional);
 }
 
 }  // namespace exanet

@@ -5,13 +5,16 @@
 namespace exanet {
 
 // A new rate control is one line here: the function at the end of its file that describes it.
-#define EXANET_PACINGS(entry) entry(none) entry(dcqcn) entry(swift) entry(hpcc) entry(acc)
+#define EXANET_PACINGS(entry) \
+  entry(none) entry(dcqcn) entry(swift) entry(hpcc) entry(acc) entry(nscc) entry(rccc) entry(nscc_rccc)
 
 namespace pacings {
 #define EXANET_DECLARE(name) PacingKind name();
 EXANET_PACINGS(EXANET_DECLARE)
 
-PacingKind none() { return {"none", "as fast as the port takes packets", {}, nullptr}; }
+PacingKind none() {
+  return {.name = "none", .help = "as fast as the port takes packets", .samples = {}, .make = nullptr, .packets = true};
+}
 }  // namespace pacings
 
 const std::vector<PacingKind>& pacing_kinds() {
@@ -38,6 +41,15 @@ void require_its_action(const PacingKind& kind, const std::string& queue_action)
   }
   throw ConfigError("router.queue_action", "queue_action is '" + queue_action + "': with 'congestion_control: " +
                                                kind.name + "', which reacts to what routers note, say " + known);
+}
+
+void require_served(const PacingKind& kind, bool PacingKind::* served, const std::string& nic) {
+  if (kind.*served) return;
+  std::string known;
+  for (const PacingKind& other : pacing_kinds())
+    if (other.*served) known.append(known.empty() ? "" : ", ").append(other.name);
+  throw ConfigError("ni.congestion_control", "congestion_control is '" + std::string(kind.name) + "', which " + nic +
+                                                 " interfaces do not serve: say one of " + known);
 }
 
 }  // namespace exanet

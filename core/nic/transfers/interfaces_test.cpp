@@ -199,6 +199,7 @@ Shares shares(const SeveralTargets& c) {
 TEST_CASE("transfers to several neighbours at a time fill all their links, or the port, and all are served alike") {
   for (const SeveralTargets& c :
        {SeveralTargets{1, 1, 64}, {2, 1, 256}, {2, 16, 32}, {3, 1, 128}, {3, 16, 16}, {8, 28, 4}}) {
+    if (!testing::in_full() && (c.targets == 2 || c.each == 128)) continue;
     CAPTURE(c.targets);
     CAPTURE(c.each);
     const auto [use, fairness] = shares(c);

@@ -43,11 +43,14 @@ def command(
 ) -> None:
     """Simulate single packets at offered loads: accepted load, latency, link use and fairness."""
     with lightly.imports():
+        from exanet.errors import InputError
         from exanet.faults import add as failing
         from exanet.machine.variant import variant
-        from exanet.sim import run, tables
+        from exanet.sim import matrix, run, tables
         from exanet.sim.spec import TrafficSpec
 
+    if matrix.lists_flows(traffic):
+        raise InputError(f"--traffic {traffic}: a list of flows is of whole messages: take exanet sim messages")
     described = failing(variant(machine, topology, routing, failed or [], rails=rails), faults)
     window = time_ps("--measure", measure)
     spec = TrafficSpec(

@@ -44,8 +44,8 @@ _Nic = Annotated[
     str | None,
     typer.Option(
         "--nic",
-        help=f"Packet level: network interfaces: {registries.nics()}. By default exanet where the machine has a congestion control, "
-        "otherwise ideal.",
+        help=f"Packet level: network interfaces: {registries.nics()}. By default those that serve the machine's congestion control, "
+        "if it has one, otherwise ideal.",
     ),
 ]
 _Control = Annotated[
@@ -112,14 +112,15 @@ def command(
         from exanet import level as levels
         from exanet.faults import add as failing
         from exanet.machine.variant import variant
-        from exanet.sim import run, tables
+        from exanet.sim import matrix, run, tables
         from exanet.sim.spec import DEFAULT_BYTES, TrafficSpec, distributions
 
     levels.check(level)
     described = failing(variant(machine, topology, routing, failed or [], rails=rails, control=control, packets=level == "packet"), faults)
     sizes = message if message in distributions() else None
     if message is None:
-        size = DEFAULT_BYTES if level == "packet" else None  # at flow level they need no size to be messages
+        # at flow level they need no size to be messages, and in a list of flows each has its own
+        size = DEFAULT_BYTES if level == "packet" and not matrix.lists_flows(traffic) else None
     else:
         size = None if sizes is not None else size_bytes("--message", message)
     spec = TrafficSpec(

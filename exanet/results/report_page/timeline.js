@@ -40,11 +40,14 @@ function timelineSection(data) {
   const round = new Map(roundSteps(t.end_ps[t.end_ps.length - 1] / scale).map((value) => [t.start_ps.findIndex((ps) => ps >= value * scale * (1 - 1e-9)), value]));
   let measure = "wait";
   // A mark above the bin in which something failed or came back.
-  const states = [["down", "lossy"], ["up", "lossy no more"]];
+  const states = {
+    state: ["down", "up"], lossy: ["lossy", "lossy no more"], slow: ["slow", "at its rate again"],
+    interface: ["interface stops", "interface works again"], impaired: ["impaired", "impaired no more"],
+  };
   const binOf = (ps) => Math.min(t.end_ps.filter((end) => end <= ps).length, t.end_ps.length - 1);
-  const faults = (data.faults || []).map(([ps, what, up, lossy]) => ({
+  const faults = (data.faults || []).map(([ps, what, up, kind]) => ({
     value: [binOf(ps), 0], symbol: up ? "emptyTriangle" : "triangle", symbolRotate: 180,
-    ps, said: `${what} ${states[Number(up)][Number(lossy)]}`,
+    ps, said: `${what} ${states[kind][Number(up)]}`,
   }));
   const hoverFault = ({ ps, said }) => tip(said, [["at", `${(ps / scale).toFixed(decimals)} ${unit}`]]);
 

@@ -42,13 +42,13 @@ class Format:
     or OSError. `found` says by its content whether a file or folder is of the format, and what it is opened by.
     """
 
-    suffix: str
+    suffix: str  # of a target; "" where the format is only read
     name: str
     title: str  # in the sentence that begins "Convert a trace, to and from ..."
     read_by: str  # programs that the file is for, as the help's example says
-    becomes: str  # what a trace becomes, for the page of formats
-    cannot_hold: str  # what is left out or refused, for the same page
-    write: Callable[[Trace, Path, Choices], LeftOut]
+    becomes: str = ""  # what a trace becomes, for the page of formats
+    cannot_hold: str = ""  # what is left out or refused, for the same page
+    write: Callable[[Trace, Path, Choices], LeftOut] | None = None
     remark: str = ""  # behind the suffix in the help
     is_folder: bool = False
     is_schedule: bool = False  # collectives are messages of their algorithms, so that the recording must be whole
@@ -68,9 +68,14 @@ def formats() -> dict[str, Format]:
     return {name.replace("_", "-"): import_module(f"{__name__}.{name}").FORMAT for name in names}
 
 
+def written() -> list[Format]:
+    """Those that a trace is converted to."""
+    return [each for each in formats().values() if each.write is not None]
+
+
 def of_target(target: Path) -> Format | None:
     """The format that a target's suffix asks for."""
-    return next((each for each in formats().values() if each.suffix == target.suffix), None)
+    return next((each for each in written() if each.suffix == target.suffix), None)
 
 
 def of_source(source: Path) -> tuple[Format, Path] | None:
@@ -100,7 +105,7 @@ def schedules(last: str = "or") -> str:
 
 def targets() -> tuple[str, str]:
     """The suffixes of files and of folders, with what is to be said of them."""
-    said = [(each.is_folder, each.suffix + (f" ({each.remark})" if each.remark else "")) for each in formats().values()]
+    said = [(each.is_folder, each.suffix + (f" ({each.remark})" if each.remark else "")) for each in written()]
     return joined(text for is_folder, text in said if not is_folder), joined(text for is_folder, text in said if is_folder)
 
 
@@ -111,9 +116,12 @@ def sources() -> str:
 
 def help_text() -> str:
     """The help of `exanet trace convert`."""
-    both, to = ("; ".join(dict.fromkeys(e.title for e in formats().values() if bool(e.read) is reads)) for reads in (True, False))
-    whole = wrap(f"Convert a trace, to and from {both}; and to {to}.", 130)
-    examples = [(f"trace trace{each.suffix}", each.read_by) for each in formats().values()]
+    both, to, source = (
+        "; ".join(dict.fromkeys(e.title for e in formats().values() if (bool(e.read), bool(e.write)) == can))
+        for can in ((True, True), (False, True), (True, False))
+    )
+    whole = wrap(f"Convert a trace, to and from {both}; to {to}; and from {source}.", 130)
+    examples = [(f"trace trace{each.suffix}", each.read_by) for each in written()]
     examples += [(f"{each.read_example} trace", "exanet replay") for each in formats().values() if each.read_example]
     width = max(len(words) for words, _ in examples)
     lines = [f"exanet trace convert {words:<{width}}  # for {whom}" for words, whom in examples]
@@ -131,7 +139,8 @@ def page() -> str:
     out.append("|---|---|---|")
     for each in formats().values():
         name = f"`{'FOLDER' if each.is_folder else 'FILE'}{each.suffix}`"
-        out.append(f"| trace | {name} | {each.becomes} {each.cannot_hold} |")
+        if each.write:
+            out.append(f"| trace | {name} | {each.becomes} {each.cannot_hold} |")
         if each.read_from:
             out.append(f"| {each.source} | trace | {each.read_from} |")
     return "\n".join([*out, ""])

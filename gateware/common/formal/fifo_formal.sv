@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both FIFOs, fed by a sender that counts credits: never written when full nor read when empty (their own assertions),
+// The FIFOs, fed by a sender that counts credits: never written when full nor read when empty (their own assertions),
 // and what goes in comes out once, in order. Data takes no part in control, so one bit stands for any width: at most
 // one word, any one, is marked, and the words before it are counted.
 module fifo_formal #(
-  parameter bit          Block = 1'b0,
+  parameter bit          Block = 1'b0,   // exanet_fifo_block
+  parameter bit          Bypass = 1'b0,  // exanet_fifo_bypass
   parameter int unsigned Depth = 4
 ) (
   input logic clk_i,
@@ -12,7 +13,7 @@ module fifo_formal #(
   input logic mark_i
 );
   logic rst_n = 1'b0;
-  logic [3:0] space = 4'(Depth), ahead = '0;
+  logic [3:0] space = 4'(Depth), ahead = '0, held;
   logic marked = 1'b0, late = 1'b0;
   logic write, read, valid, data, mark;
 
@@ -24,13 +25,18 @@ module fifo_formal #(
     exanet_fifo_block #(.Width(1), .Depth(Depth)) dut (
       .keep_i(1'b0), .rewind_i(1'b0),
       .clk_i, .rst_ni(rst_n), .write_i(write), .data_i(mark), .read_i(read), .valid_o(valid), .data_o(data));
+  end else if (Bypass) begin : gen_bypass
+    logic more;
+    exanet_fifo_bypass #(.Width(1), .Depth(Depth)) dut (
+      .back_i(1'b0), .more_o(more),
+      .clk_i, .rst_ni(rst_n), .write_i(write), .data_i(mark), .read_i(read), .valid_o(valid), .data_o(data));
+    always_ff @(posedge clk_i) if (rst_n) More : assert (!valid || more == (held > 4'd1));
   end else begin : gen_registers
     exanet_fifo #(.Width(1), .Depth(Depth)) dut (
       .clk_i, .rst_ni(rst_n), .write_i(write), .data_i(mark), .read_i(read), .valid_o(valid), .data_o(data));
   end
 
   // Words before the marked one; until there is one, words altogether.
-  logic [3:0] held;
   assign held = 4'(Depth) - space;
   always_ff @(posedge clk_i) begin
     rst_n <= 1'b1;

@@ -163,7 +163,10 @@ module framing_formal #(
       end
     end
   end
-  // Marks beside the words in the buffer say which of their halves equal Magic.
+  // The buffer shows its front, and marks beside its words say which of their halves equal Magic.
+  always_ff @(posedge clk_i) begin
+    if (rst_n) Front: assert (held == '0 || tx.u_buffer.data_o == tx.u_buffer.memory[tx.u_buffer.read_q[Bits-2:0]]);
+  end
   for (genvar k = 0; k < Depth; k++) begin : gen_entry
     logic [131:0] entry;
     logic [Bits-2:0] age;

@@ -75,9 +75,9 @@ module link_tx #(
   // Compares the halves of a word with Magic on the way into the buffer, not behind its memory.
   logic [1:0] magic_in, magic;
   assign magic_in = {flit_i.data[127:64] == MagicWord, flit_i.data[63:0] == MagicWord};
-  exanet_fifo #(.Width(132), .Depth(Depth)) u_buffer (
+  exanet_fifo_bypass #(.Width(132), .Depth(Depth)) u_buffer (
     .clk_i, .rst_ni, .write_i(flit_i.valid), .data_i({magic_in, flit_i.vc, flit_i.tail, flit_i.data}),
-    .read_i(buffer_read), .valid_o(buffer_valid), .data_o({magic, vc, tail, word}));
+    .read_i(buffer_read), .back_i(1'b0), .valid_o(buffer_valid), .more_o(), .data_o({magic, vc, tail, word}));
 
   logic [11:0] back_words;
   logic [7:0] back_headers;

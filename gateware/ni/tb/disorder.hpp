@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What may become of packets between a router and a network interface: lost, damaged, handed over twice, or late,
-// behind others that came after them; and a node that is cut off, for a while or for good. All of it is drawn from a
+// behind others that came after them; acknowledgements that another node has forged; and a node that is cut off, for a
+// while or for good. All of it is drawn from a
 // seed and from the packet's number at its port, so the model of the same packets meets the same.
 #pragma once
 
@@ -16,6 +17,7 @@ namespace exanet::gateware {
 
 struct DisorderConfig {
   unsigned lost_one_in = 0, damaged_one_in = 0, twice_one_in = 0, late_one_in = 0;  // packets; 0: none
+  unsigned forged_one_in = 0;  // acknowledgements before which one comes that is the same but for its node; 0: none
   unsigned most_late = 500;  // cycles, of those that are late and of second copies
   // Between these cycles nothing goes between this node and others.
   std::size_t cut_node = 0;
@@ -23,15 +25,16 @@ struct DisorderConfig {
   std::uint64_t seed = 1;
 
   bool any() const {
-    return lost_one_in != 0 || damaged_one_in != 0 || twice_one_in != 0 || late_one_in != 0 || cut_until != 0;
+    return lost_one_in != 0 || damaged_one_in != 0 || twice_one_in != 0 || late_one_in != 0 || forged_one_in != 0 ||
+           cut_until != 0;
   }
 };
 
 struct DisorderCounts {
-  std::uint64_t packets = 0, lost = 0, damaged = 0, twice = 0, late = 0, overtaken = 0, cut = 0;
+  std::uint64_t packets = 0, lost = 0, damaged = 0, twice = 0, late = 0, overtaken = 0, cut = 0, forged = 0;
   DisorderCounts& operator+=(const DisorderCounts& o) {
     packets += o.packets, lost += o.lost, damaged += o.damaged, twice += o.twice, late += o.late;
-    overtaken += o.overtaken, cut += o.cut;
+    overtaken += o.overtaken, cut += o.cut, forged += o.forged;
     return *this;
   }
 };
@@ -49,21 +52,28 @@ class Disorder {
 
   Disorder(const DisorderConfig& config, std::size_t node, unsigned port) : config_(config), node_(node), port_(port) {}
 
-  // Its last word has been there in this cycle. Returns the cycles from which on copies of it may go.
-  std::vector<std::uint64_t> came(What what, unsigned words, std::size_t from, std::uint64_t cycle) {
+  // Its last word has been there in this cycle. `forge` makes it another node's. Returns the cycles from which on copies
+  // of it may go.
+  template <typename Forge>
+  std::vector<std::uint64_t> came(What what, unsigned words, std::size_t from, std::uint64_t cycle, Forge forge) {
     const std::uint64_t number = counts.packets++;
     const bool cut = cycle >= config_.cut_from && cycle < config_.cut_until &&
                      (from == config_.cut_node) != (node_ == config_.cut_node);
     counts.cut += cut;
     if (cut) return {};
+    std::vector<std::uint64_t> from_cycles;
+    if (port_ == kAnswers && hits(config_.forged_one_in, number, 5)) {
+      ++counts.forged;
+      waiting_.push_back({cycle + 1, entries_++, {forge(what), words, false, 0}});
+      from_cycles.push_back(cycle + 1);
+    }
     if (hits(config_.lost_one_in, number, 1)) {
       ++counts.lost;
-      return {};
+      return from_cycles;
     }
     const bool damaged = hits(config_.damaged_one_in, number, 2), twice = hits(config_.twice_one_in, number, 3),
                late = hits(config_.late_one_in, number, 4);
     counts.damaged += damaged, counts.twice += twice, counts.late += late;
-    std::vector<std::uint64_t> from_cycles;
     for (unsigned copy = 0; copy < 1u + twice; ++copy) {
       const bool waits = copy != 0 || late;
       const std::uint64_t draw = drawn(number, 8 + copy),
@@ -95,7 +105,7 @@ class Disorder {
   DisorderCounts counts;
 
  private:
-  static constexpr unsigned kSlots = 8;
+  static constexpr unsigned kSlots = 8, kAnswers = 1;  // kAnswers: the port of acknowledgements
   struct Waiting {
     std::uint64_t from, number;
     Going going;
@@ -125,15 +135,17 @@ class DisorderedPort {
  public:
   DisorderedPort(const DisorderConfig& config, std::size_t node, unsigned port) : disorder_(config, node, port) {}
 
-  // A word out of the router. `node_at` says whose address a packet has.
-  template <typename NodeAt>
-  void accept(const spec::Flit& flit, std::uint64_t cycle, NodeAt node_at) {
+  // A word out of the router. `node_at` says whose address a packet has, `address_of` the address of a node.
+  template <typename NodeAt, typename AddressOf>
+  void accept(const spec::Flit& flit, std::uint64_t cycle, NodeAt node_at, AddressOf address_of) {
     coming_.push_back(flit);
     if (!flit.tail()) return;
     spec::Header header;
     header.raw = coming_.front().data();
     const auto words = static_cast<unsigned>(coming_.size());
-    disorder_.came(std::exchange(coming_, {}), words, node_at(static_cast<std::uint32_t>(header.source_dcid())), cycle);
+    const std::size_t from = node_at(static_cast<std::uint32_t>(header.source_dcid()));
+    disorder_.came(std::exchange(coming_, {}), words, from, cycle,
+                   [&](Words forged) { return sent_by(std::move(forged), address_of(from + 1)); });
     releases_ = true;
   }
   void given_back() { disorder_.given_back(); }
@@ -154,6 +166,18 @@ class DisorderedPort {
  private:
   using Words = std::vector<spec::Flit>;
 
+  // The packet as if the node of this address had sent it, with codes that are right.
+  static Words sent_by(Words words, std::uint32_t address) {
+    Receiver receiver;
+    for (const spec::Flit& word : words) receiver.accept(word, 0);
+    Packet packet = receiver.arrivals.front().packet;
+    packet.header.set_source_dcid(address);
+    spec::protect(packet.header);
+    packet.footer.set_crc32(spec::packet_crc(packet.header, packet.payload, packet.footer));
+    words.front().set_data(packet.header.raw);
+    words.back().set_data(packet.footer.raw);
+    return words;
+  }
   // One bit of a packet is another one; or, where its codes do not cover that, a link has marked it.
   static Words damaged(Words words, std::uint64_t draw) {
     spec::Flit& flit = words[draw % words.size()];

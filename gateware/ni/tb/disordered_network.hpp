@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network of the model behind which packets are lost, damaged, doubled and late, as Disorder does it to those of
+// A network of the model behind which packets are lost, damaged, doubled, late and forged, as Disorder does it to those of
 // Verilated nodes.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace exanet::gateware {
 class DisorderedNetwork final : public Network {
  public:
   DisorderedNetwork(EventQueue& events, Time cycle, const DisorderConfig& config, std::size_t nodes, PacketSink above)
-      : events_(events), cycle_(cycle), above_(above) {
+      : events_(events), cycle_(cycle), nodes_(nodes), above_(above) {
     for (std::size_t n = 0; n < nodes; ++n)
       for (unsigned p = 0; p < kPorts; ++p) ports_.emplace_back(config, n, p);
     on_pump_ = events.add_handler(
@@ -75,7 +75,11 @@ class DisorderedNetwork final : public Network {
     below_->give_back(packet.dst, packet.intra_port, tail);
     const std::uint32_t at = packet.dst * kPorts + packet.intra_port;
     const unsigned words = (packet.payload_bytes + 15u) / 16 + 2;
-    for (const std::uint64_t from : ports_[at].came({packet, injected}, words, packet.src, now() - 1))
+    const auto forge = [this](Under under) {
+      under.packet.src = static_cast<NodeId>((under.packet.src + 1) % nodes_);
+      return under;
+    };
+    for (const std::uint64_t from : ports_[at].came({packet, injected}, words, packet.src, now() - 1, forge))
       events_.schedule(cycle_ * static_cast<std::int64_t>(from), on_pump_, at);
   }
   void pump(std::uint32_t at) {
@@ -90,6 +94,7 @@ class DisorderedNetwork final : public Network {
 
   EventQueue& events_;
   Time cycle_;
+  std::size_t nodes_;
   PacketSink above_;
   void (*seen_)(void* self, const exanet::Packet& packet, Time injected, Time tail) = nullptr;
   std::unique_ptr<Network> below_;

@@ -145,9 +145,9 @@ TEST_CASE(
 }
 
 TEST_CASE("a node that is dead: silent after all tries, and others go on; when it is back, so do messages to it") {
-  for (const unsigned tries : {1u, 2u, 15u})
+  for (const unsigned tries : tried({1u, 2u, 15u}, {1u, 15u}))
     for (const unsigned timeout : {0u, 1u, 3u}) {
-      if (tries == 15 && timeout == 3 && !in_full()) continue;
+      if (tries == 15 && timeout != 0 && !in_full()) continue;
       CAPTURE(tries);
       CAPTURE(timeout);
       Bench bench(4, {.timeout = timeout, .tries = tries});

@@ -317,7 +317,7 @@ TEST_CASE("messages equality: one message") {
 // Loads from one message at a time to more than the network carries, beside slots that are never free.
 TEST_CASE("messages equality: traffic") {
   std::uint64_t seed = 1000;
-  for (const double gap : {300.0, 40.0, 8.0, 1.0})
+  for (const double gap : tried({300.0, 40.0, 8.0, 1.0}, {40.0, 1.0}))
     for (const unsigned memory : {1u, 200u})
       for (const bool square : {false, true})
         compare({.square = square,
@@ -335,7 +335,7 @@ TEST_CASE("messages equality: refused, repeated and given up") {
   std::uint64_t seed = 2000;
   for (const unsigned log_entries : {0u, 5u})
     for (const unsigned timeout : tried({0u, 1u, 3u, 63u}, {0u, 63u}))
-      for (const unsigned tries : {0u, 1u, 15u})
+      for (const unsigned tries : tried({0u, 1u, 15u}, {0u, 1u}))
         compare({.nodes = seed % 3 == 0 ? 2u : 4u,
                  .memory_cycles = seed % 2 == 0 ? 20u : 150u,
                  .timeout = timeout,
@@ -375,7 +375,7 @@ TEST_CASE("messages equality: answers lost again and again") {
 // A message that was sent again is answered by its first packet while the second waits for its port: its slot takes no
 // store until that has gone.
 TEST_CASE("messages equality: stores to slots whose frames wait") {
-  for (const std::uint64_t seed : {18300023u, 5000u, 5001u, 5002u})
+  for (const std::uint64_t seed : tried({18300023u, 5000u, 5001u, 5002u}, {18300023u, 5000u}))
     compare_whole({.nodes = 8,
                    .line_cycles = 7,
                    .memory_cycles = 10,

@@ -351,7 +351,10 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
       if (in.valid()) node.in[p].accept(in, cycle_);
       if (out.valid()) node.out[p].accept(out, cycle_);
       if (node.between.empty()) continue;
-      if (out.valid()) node.between[p].accept(out, cycle_, [this](std::uint32_t dcid) { return node_at(dcid); });
+      if (out.valid())
+        node.between[p].accept(
+            out, cycle_, [this](std::uint32_t dcid) { return node_at(dcid); },
+            [this](std::size_t n) { return nodes_[n % nodes_.size()].dcid; });
       if ((m.release_o >> p & 1u) != 0) node.between[p].given_back();
     }
     if (m.freed_o || m.refused_o) node.slot_events.push_back({cycle_, m.slot_o, m.freed_o != 0, m.reason_o});

@@ -352,6 +352,7 @@ TEST_CASE(
     "pages: of a read that memory refuses nothing comes behind its end, though a block of it waits for its page") {
   for (const bool refused_first : {false, true}) {
     for (const bool gives_up : {false, true}) {
+      if (refused_first == gives_up && !in_full()) continue;
       CAPTURE(refused_first);
       CAPTURE(gives_up);
       Pages pages(2, {.tries = 0,
@@ -387,7 +388,7 @@ TEST_CASE(
 
 TEST_CASE("pages: when an invalidation is over nothing reads or writes by what the tables said before") {
   for (const unsigned latency : {0u, 20u, 300u}) {
-    for (unsigned pause = 0; pause < (in_full() ? 200 : 20); ++pause) {
+    for (unsigned pause = 0; pause < (in_full() ? 200 : 20); pause += in_full() ? 1 : 4) {
       CAPTURE(latency);
       CAPTURE(pause);
       Pages pages(2, {.memory = {.latency_cycles = latency}, .block_timeout = 63});

@@ -214,7 +214,7 @@ class Protection {
 
 // EXANET_PROTECTION operations, for a campaign, on seeds from EXANET_PROTECTION_SEED on.
 TEST_CASE("pages: no transfer reads or writes what its domain may not, and each reports what has become of it") {
-  const std::uint64_t operations = given("EXANET_PROTECTION", 600);
+  const std::uint64_t operations = given("EXANET_PROTECTION", in_full() ? 600 : 200);
   std::uint64_t seed = given("EXANET_PROTECTION_SEED", 1), done = 0, whole = 0, refused = 0, revocations = 0, read = 0,
                 written = 0, longest = 0;
   for (; done < operations; done += 200, ++seed) {

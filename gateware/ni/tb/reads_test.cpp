@@ -93,6 +93,7 @@ TEST_CASE("transfers: a read of which a packet or an answer is lost") {
   // Request; its answer; data with the end; their answers.
   for (const Way& way : {Way{1, 2, 1}, {0, 1, 1}, {0, 2, 13}, {1, 1, 3}}) {
     for (std::size_t lost = 0; lost < way.packets; ++lost) {
+      if (lost > 1 && lost + 2 < way.packets && !in_full()) continue;
       CAPTURE(way.node);
       CAPTURE(way.port);
       CAPTURE(lost);
@@ -153,7 +154,7 @@ TEST_CASE("transfers: of a read that memory refuses the end comes behind all els
   for (const bool own : {false, true}) {
     for (const std::uint64_t refused : {0u, 5000u, 19'999u}) {
       for (const unsigned memory_cycles : {1u, 20u, 300u}) {
-        if (memory_cycles == 20 && !in_full()) continue;
+        if (!in_full() && (memory_cycles == 20 || (memory_cycles == 1) != (refused == 5000))) continue;
         CAPTURE(own);
         CAPTURE(refused);
         CAPTURE(memory_cycles);
@@ -187,6 +188,7 @@ TEST_CASE("transfers: a read from a node that is dead or dies is given up, and b
   // Cycles from the store to the death: before the request, amid the data.
   for (const unsigned after : {0u, 700u}) {
     for (const bool reset : {false, true}) {
+      if (reset != (after == 0) && !in_full()) continue;
       CAPTURE(after);
       CAPTURE(reset);
       NiNetwork network(2, {.tries = 1, .block_timeout = 1, .read_timeout = 4});

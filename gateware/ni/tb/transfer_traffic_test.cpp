@@ -21,9 +21,9 @@ TEST_CASE("transfers: many channels at once, between all nodes, with slow memory
       NiNetwork network(nodes, {.memory = {.latency_cycles = 40, .stalls = stalls}, .block_timeout = 63},
                         two_dimensions);
       TransferTraffic traffic(network,
-                              {.seed = nodes, .transfers = in_full() ? 400u : 60u, .rate = 0.05, .reads_of_ten = 3});
+                              {.seed = nodes, .transfers = in_full() ? 400u : 24u, .rate = 0.05, .reads_of_ten = 3});
       traffic.run(3'000'000);
-      CHECK(traffic.whole == (in_full() ? 400u : 60u) * nodes);
+      CHECK(traffic.whole == (in_full() ? 400u : 24u) * nodes);
       CHECK(traffic.fences > traffic.whole / 5);
       CHECK(traffic.reads > traffic.whole / 5);
       std::uint32_t repeated = 0;
@@ -89,7 +89,7 @@ std::uint32_t bad_lines(const BadLines& b) {
 
 TEST_CASE("transfers: lines that lose and damage words: all bytes come, once, or it is said that nobody answered") {
   if (in_full()) CHECK(bad_lines({1, 0, 1, 3e-5, 60}) > 20);
-  CHECK(bad_lines({2, 1, 1, 1e-4, 60}) > 20);
+  CHECK(bad_lines({2, 1, 1, 1e-4, in_full() ? 60u : 30u}) > 20);
   if (in_full())
     CHECK(bad_lines({3, 0, 0, 1e-5, 60}) > 20);  // a timeout of 0: blocks are repeated while they are answered
   // Many windows of small blocks, some of which are lost whole: what comes behind them begins later numbers.
@@ -97,7 +97,7 @@ TEST_CASE("transfers: lines that lose and damage words: all bytes come, once, or
                    .tries = 0,
                    .timeout = 1,
                    .bit_error_rate = 2e-4,
-                   .transfers = in_full() ? 250u : 120u,
+                   .transfers = in_full() ? 250u : 80u,
                    .nodes = 2,
                    .most_bytes = 600}) > 20);
 }

@@ -65,8 +65,9 @@ struct Case {
         << ", read-only " << read_only_one_in << ", late " << late << ", revoked " << revoked;
     if (disorder.any())
       s << ", lost " << disorder.lost_one_in << ", damaged " << disorder.damaged_one_in << ", twice "
-        << disorder.twice_one_in << ", late " << disorder.late_one_in << " by " << disorder.most_late << ", node "
-        << disorder.cut_node << " cut off from " << disorder.cut_from << " to " << disorder.cut_until;
+        << disorder.twice_one_in << ", late " << disorder.late_one_in << " by " << disorder.most_late << ", forged "
+        << disorder.forged_one_in << ", node " << disorder.cut_node << " cut off from " << disorder.cut_from << " to "
+        << disorder.cut_until;
     s << ", seed " << seed;
     return s.str();
   }

@@ -14,7 +14,7 @@ namespace {
 
 std::uint64_t total_transfers = 0, total_packets = 0, total_repeated = 0, total_silent = 0, total_messages = 0,
               total_fences = 0, total_dropped = 0, total_reads = 0, total_busy = 0, total_walks = 0, total_faults = 0,
-              total_invalidations = 0, total_whole = 0, total_reported = 0;
+              total_invalidations = 0, total_whole = 0, total_reported = 0, total_unexpected = 0;
 DisorderCounts total_disorder;
 
 void compare_whole(const Case& c) {
@@ -24,6 +24,7 @@ void compare_whole(const Case& c) {
   total_transfers += c.transfers;
   total_packets += gateware.result.counts[0];
   total_repeated += gateware.result.counts[2];
+  total_unexpected += gateware.result.counts[3];
   total_messages += gateware.result.counts[9];
   total_dropped += gateware.result.counts[6];
   total_busy += gateware.result.busy;
@@ -71,7 +72,7 @@ TEST_CASE("transfers equality: one transfer") {
 // Loads from one transfer at a time to more than channels, links and memory carry.
 TEST_CASE("transfers equality: traffic") {
   std::uint64_t seed = 1000;
-  for (const double gap : {3000.0, 300.0, 30.0, 2.0})
+  for (const double gap : tried({3000.0, 300.0, 30.0, 2.0}, {300.0, 2.0}))
     for (const unsigned memory : tried({1u, 200u}, {200u}))
       for (const unsigned bytes : {64u, 1000u, 10'000u})
         compare({.square = seed % 2 == 0,
@@ -121,7 +122,7 @@ TEST_CASE("transfers equality: repeated and given up") {
 // run.
 TEST_CASE("transfers equality: pages") {
   std::uint64_t seed = 3000;
-  for (const unsigned unmapped : {0u, 20u, 3u})
+  for (const unsigned unmapped : tried({0u, 20u, 3u}, {20u, 3u}))
     for (const double revoked : {0.0, 700.0})
       for (const unsigned memory : tried({1u, 20u, 400u}, {20u}))
         compare({.nodes = seed % 2 == 0 ? 2u : 4u,
@@ -208,7 +209,7 @@ TEST_CASE("transfers equality: drawn cases") {
 
 // Requests that are refused as busy go by fences that are late, and take the places of the blocks that these name.
 TEST_CASE("transfers equality: fences that later blocks overtake") {
-  for (const std::uint64_t seed : {4003u, 4004u}) {
+  for (const std::uint64_t seed : tried({4003u, 4004u}, {4003u})) {
     Case c{.nodes = 2,
            .memory_cycles = 1,
            .timeout = 1,
@@ -226,14 +227,30 @@ TEST_CASE("transfers equality: fences that later blocks overtake") {
   CHECK(total_reported == 0);
 }
 
+// An acknowledgement comes from another node before the one that it copies, which may be lost. If one of them freed a
+// block, fewer would be counted as unexpected than were forged.
+TEST_CASE("transfers equality: acknowledgements that another node has forged free no block") {
+  for (const std::size_t nodes : {2u, 4u}) {
+    Case c{.nodes = nodes, .timeout = 1, .transfers = 150, .most_bytes = 3000, .fences_of_ten = 2, .reads_of_ten = 2};
+    c.disorder = {.lost_one_in = 8, .forged_one_in = 2, .seed = nodes};
+    c.seed = 7000 + nodes;
+    total_disorder = {};
+    total_unexpected = total_reported = 0;
+    compare_whole(c);
+    CHECK(total_disorder.forged > 100);
+    CHECK(total_unexpected >= total_disorder.forged);
+    CHECK(total_reported == 0);
+  }
+}
+
 TEST_CASE("transfers equality: messages that stay behind transfers, and go with them") {
   total_messages = total_reported = 0;
-  for (std::uint64_t seed = 900; seed < (in_full() ? 912 : 906); ++seed) {
+  for (std::uint64_t seed = 900; seed < (in_full() ? 912 : 904); ++seed) {
     Case c{.nodes = 2 + 2 * (seed % 2),
            .line_cycles = 1 + 19 * static_cast<unsigned>(seed % 3 != 0),
            .memory_cycles = 20,
            .seed = seed};
-    c.transfers = 600;
+    c.transfers = in_full() ? 600 : 300;
     c.gap = seed % 2 == 0 ? 12 : 60;
     c.most_bytes = 600;
     c.messages_of_ten = 5;
@@ -271,7 +288,7 @@ TEST_CASE("transfers equality: packets that come when their blocks have long bee
          .memory_cycles = 100,
          .timeout = 0,
          .tries = 3,
-         .transfers = 1800,
+         .transfers = in_full() ? 1800u : 900u,
          .gap = 100,
          .most_bytes = 3000};
   c.fences_of_ten = 5;
@@ -350,7 +367,7 @@ Case disordered_case(std::uint64_t seed, bool few) {
 // EXANET_DISORDER transfers and messages from EXANET_DISORDER_SEED on.
 TEST_CASE("transfers equality: every transfer ends once, whole or reported, whatever becomes of packets") {
   constexpr std::uint64_t kFew = 600;
-  const std::uint64_t transfers = given("EXANET_DISORDER", kFew);
+  const std::uint64_t transfers = given("EXANET_DISORDER", in_full() ? kFew : kFew / 2);
   std::uint64_t seed = given("EXANET_DISORDER_SEED", 2'000'000), compared = 0, cuts = 0, dead = 0;
   total_whole = total_reported = total_packets = total_repeated = total_messages = total_reads = 0;
   total_fences = total_faults = total_dropped = 0;

@@ -201,7 +201,7 @@ TEST_CASE(
 TEST_CASE("transfers: a node that is dead for a while, or for good: as often as was asked, and not for ever") {
   for (const unsigned tries : {0u, 1u, 3u, 15u}) {
     for (const unsigned timeout : {0u, 1u}) {
-      if (tries == 15 && timeout == 1 && !in_full()) continue;
+      if (!in_full() && (tries == 3 || timeout != (tries == 1))) continue;
       CAPTURE(tries);
       CAPTURE(timeout);
       NiNetwork network(2, {.tries = tries, .block_timeout = timeout});

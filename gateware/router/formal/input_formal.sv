@@ -109,13 +109,15 @@ module input_formal #(
   // they are what makes the proof short.
   logic [1:0] state;
   assign state = 2'(dut.state_q);
-  logic [3:0] in_headers, in_payload, in_footers, packets, read_words;
-  logic popped;  // the front's header
-  assign in_headers = 4'(HeaderBits'(dut.u_headers.write_q - dut.u_headers.read_q));
-  assign in_footers = 4'(HeaderBits'(dut.u_footers.write_q - dut.u_footers.read_q));
+  logic [3:0] in_headers, in_payload, in_ends, in_footers, packets, read_words;
+  logic popped, read;  // the front's header, for good; in this passage
+  assign in_headers = 4'(HeaderBits'(dut.u_routes.write_q - dut.u_routes.read_q));
+  assign in_ends = 4'((HeaderBits + 1)'(dut.u_ends.write_q - dut.u_ends.read_q));  // headers and footers
+  assign read = state == Payload || state == Footer;
+  assign in_footers = in_ends - (packets - 4'(read));
   assign in_payload = 4'(PayloadBits'(dut.u_payload.write_q - dut.u_payload.read_q)) + 4'(dut.u_payload.valid_o);
   assign packets = held_headers - 4'(credit.headers);
-  assign popped = (state == Payload || state == Footer) && dut.final_q;
+  assign popped = read && dut.final_q;
   assign read_words = state == Payload ? 4'(dut.words_q) - 4'(dut.left_q) : state == Footer ? 4'(dut.words_q) : '0;
 
   // Cycles before this one in which a packet was there that nobody has been granted, or in which the granted one was
@@ -131,7 +133,8 @@ module input_formal #(
       Asks:    assert (!(waited && state == Idle) || asks != '0 || dut.discard);
       KeepsOn: assert (!(granted && whole) || word.valid);
       Headers: assert (in_headers == packets - 4'(popped));
-      Footers: assert (in_footers == packets - 4'(open));
+      Ends:    assert (in_ends == packets + packets - 4'(open) - 4'(read));
+      Front:   assert (in_ends == '0 || dut.ends == dut.u_ends.memory[dut.u_ends.read_q[HeaderBits-1:0]]);
       Words:   assert (in_payload == held_words - 4'(credit.words) - (open ? 4'(left) : '0) - read_words);
       States:  assert (granted == (state != Idle && !dut.discarding_q));
       Left:    assert (!granted || state == Header || due == (state == Payload ? dut.left_q[1:0] : '0));

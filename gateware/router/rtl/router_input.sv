@@ -2,8 +2,9 @@
 // One queue of the router: takes the words of one class in one virtual channel of a port, asks for the front packet's
 // output, and hands its words out.
 //
-// Headers, payloads and footers have their own memories, so the next header is seen while the packet before it is still
-// leaving, and its grant falls into the cycle of that packet's last word: packets follow each other without a gap. Once
+// Routes have a memory of their own, so the next packet's is seen while the one before it is still leaving, and its
+// grant falls into the cycle of that packet's last word: packets follow each other without a gap. Payloads have another
+// one, and headers with footers, which leave in turn, a third. Once
 // granted a packet leaves at a word a cycle, as fast as its words are in; the output reserved space for all of it, so
 // it is never stopped.
 //
@@ -32,8 +33,8 @@ module router_input #(
   typedef enum logic [1:0] { Idle, Header, Payload, Footer } state_e;
   state_e state_q, state_d;
   logic [5:0] left_q, left_d, words_q;
-  logic head_valid, data_valid, foot_valid, head_read, data_read, foot_read, known, discard, discarding_q;
-  logic [127:0] head, data, foot;
+  logic head_valid, data_valid, end_valid, end_more, foot_valid, head_read, data_read, foot_read, known, discard, discarding_q;
+  logic [127:0] data, ends;  // ends: header or footer
   logic final_d, final_q;  // final: this passage is the packet's last one
   logic last_q, turn_q;  // the word in this cycle is the packet's last; the front's turn to ask
   router_pkg::request_t front;
@@ -54,15 +55,15 @@ module router_input #(
   end
   assign {known, front.words} = kept[RouteBits-1-:7];
 
-  exanet_fifo #(.Width(128 + RouteBits), .Depth(HeaderDepth)) u_headers (
-    .clk_i, .rst_ni, .write_i(write_i && flit_i.head), .data_i({stored, flit_i.data}),
-    .read_i(head_read && final_d), .valid_o(head_valid), .data_o({kept, head}));
+  exanet_fifo #(.Width(RouteBits), .Depth(HeaderDepth)) u_routes (
+    .clk_i, .rst_ni, .write_i(write_i && flit_i.head), .data_i(stored),
+    .read_i(head_read && final_d), .valid_o(head_valid), .data_o(kept));
   exanet_fifo_block #(.Width(128), .Depth(PayloadDepth), .Rewind(Multicast)) u_payload (
     .clk_i, .rst_ni, .write_i(write_i && !flit_i.head && !flit_i.tail), .data_i(flit_i.data),
     .read_i(data_read), .keep_i(last_q && final_q), .rewind_i(last_q && !final_q), .valid_o(data_valid), .data_o(data));
-  exanet_fifo #(.Width(128), .Depth(HeaderDepth)) u_footers (
-    .clk_i, .rst_ni, .write_i(write_i && flit_i.tail), .data_i(flit_i.data),
-    .read_i(foot_read && final_q), .valid_o(foot_valid), .data_o(foot));
+  exanet_fifo_bypass #(.Width(128), .Depth(2 * HeaderDepth)) u_ends (
+    .clk_i, .rst_ni, .write_i(write_i && (flit_i.head || flit_i.tail)), .data_i(flit_i.data),
+    .read_i(head_read || (foot_read && final_q)), .back_i(foot_read && !final_q), .valid_o(end_valid), .more_o(end_more), .data_o(ends));
 
   assign head_read = state_q == Header;
   assign data_read = state_q == Payload && data_valid;
@@ -102,11 +103,7 @@ module router_input #(
     word_o.valid = !discarding_q && (head_read || data_read || foot_read);
     word_o.head = state_q == Header;
     word_o.tail = state_q == Footer;
-    case (state_q)
-      Header:  word_o.data = head;
-      Footer:  word_o.data = foot;
-      default: word_o.data = data;
-    endcase
+    word_o.data = state_q == Payload ? data : ends;
   end
 
   always_comb begin
@@ -132,6 +129,7 @@ module router_input #(
   // that says that it will be.
   logic footer_next;
   assign footer_next = (state_q == Header && front.words == '0) || (data_read && left_q == 6'd1) || (state_q == Footer && !last_q);
+  assign foot_valid = state_q == Header ? end_more : end_valid;
   assign ends_o = footer_next && (foot_valid || (write_i && flit_i.tail));
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tutorial's programs and commands, as they stand on the page: do they print what the page prints?"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from exanet import results
+
+from .conftest import Stack
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
+PROGRAM, _, COMPARISON = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.fixture
+def shell(mpich: Stack, tmp_path: Path) -> Callable[[str], str]:
+    """Runs a line of the page in a folder with its program; answers with the standard output."""
+    (tmp_path / "ring.py").write_text(PROGRAM, encoding="utf-8")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{Path(mpich.python).parent}:{os.environ['PATH']}"}
+
+    def run(line: str) -> str:
+        done = subprocess.run(["sh", "-c", line], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+def command(part: str) -> str:
+    """The one command of the page that has this part."""
+    (line,) = [line.strip() for line in PAGE.splitlines() if line.startswith("    ") and part in line]
+    return line
+
+
+def printed(after: str) -> str:
+    """The indented lines that follow this text, as a program prints them."""
+    block = PAGE.partition(after)[2].lstrip("\n")
+    return "".join(line.removeprefix("    ") + "\n" for line in block.partition("\n\n")[0].splitlines())
+
+
+def test_the_first_run_and_the_placements(shell: Callable[[str], str], tmp_path: Path) -> None:
+    assert shell(command("-o ring ")) == printed("The program prints\n")
+    (tmp_path / "linear").symlink_to("ring")  # the same command but for its folder
+    assert command("-o linear ").replace("--map linear      -o linear", "-o ring") == command("-o ring ")
+    for name in ("spread", "random"):
+        shell(command(f"-o {name} "))
+    (tmp_path / "compare.py").write_text(COMPARISON, encoding="utf-8")
+    assert shell("python compare.py") == printed(COMPARISON + "```\n")
+
+
+def test_the_faster_links(shell: Callable[[str], str], tmp_path: Path) -> None:
+    machine = (ROOT / "machines/exanest.yaml").read_text(encoding="utf-8")
+    assert machine.count("{value: 10 Gb/s") == 2
+    (tmp_path / "what-if.yaml").write_text(machine.replace("{value: 10 Gb/s", "{value: 20 Gb/s"), encoding="utf-8")
+    step = re.search(r"65536 bytes: *([0-9.]+) us", shell(command("-o what-if ")))
+    said = re.search(r"The run takes ([0-9.]+) ms instead of [0-9.]+ ms: 65536 bytes take ([0-9.]+) µs", PAGE)
+    assert step and said
+    took = results.load(tmp_path / "what-if").summary["virtual_ps"] / 1e9
+    assert (f"{took:.2f}", step.group(1)) == said.groups()
+
+
+def test_the_program_without_mpi(shell: Callable[[str], str], tmp_path: Path) -> None:
+    installed = Path(sysconfig.get_path("platlib")) / "exanet"
+    shell(f"D={installed}; {command('cc -I$D/include')}")
+    line = command("--mpi none").replace("exanet run ", "exanet run -o pingpong-run ")
+    (said,) = re.findall(r"The program prints `(.*)`", PAGE)
+    assert shell(line) == f"{said}\n"
+    assert results.load(tmp_path / "pingpong-run").summary["after_last_call_percent"] == 0  # there are no MPI calls
