@@ -164,7 +164,7 @@ bool LiveRank::satisfied() {
     done += activities_.done(requests_[call_->requests[i]].activity);
   if (takes_all(call_->code) ? done == call_->request_count : done > 0 || call_->request_count == 0) return true;
   if (!tests(call_->code)) return false;
-  // A test in vain takes a step, and then looks once more.
+  // An empty test takes a step, and then looks once more.
   if (until_ == Time::never()) until_ = library_.clock(rank_) + test_step_;
   return library_.clock(rank_) >= until_;
 }

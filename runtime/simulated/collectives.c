@@ -28,8 +28,8 @@ struct collective {
 
 static struct exanet_live_part *parts_for(uint32_t count) {
   static struct exanet_live_part *parts;
-  static uint32_t room;
-  if (count > room) parts = exanet_simulated_memory(realloc(parts, sizeof *parts * (room = 2 * count)));
+  static uint32_t capacity;
+  if (count > capacity) parts = exanet_simulated_memory(realloc(parts, sizeof *parts * (capacity = 2 * count)));
   return parts;
 }
 

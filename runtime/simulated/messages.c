@@ -246,19 +246,19 @@ static bool find_requests(struct asked *q) {
   const long *a = q->s->a;
   static uint32_t *lists;
   static struct exanet_live_status *statuses;
-  static uint32_t room;
+  static uint32_t capacity_of_lists;
   const int count = q->at.count < 0 ? 1 : (int)a[q->at.count];
   if (count < 0 || (count > 0 && a[q->at.requests] == 0)) return false;
   q->count = (uint32_t)count;
-  if (q->count > room) {
-    room = 2 * q->count + 64;
-    lists = exanet_simulated_memory(realloc(lists, sizeof *lists * 3 * room));
-    statuses = exanet_simulated_memory(realloc(statuses, sizeof *statuses * room));
+  if (q->count > capacity_of_lists) {
+    capacity_of_lists = 2 * q->count + 64;
+    lists = exanet_simulated_memory(realloc(lists, sizeof *lists * 3 * capacity_of_lists));
+    statuses = exanet_simulated_memory(realloc(statuses, sizeof *statuses * capacity_of_lists));
   }
   q->handles = (uint32_t *)a[q->at.requests];
   q->numbers = lists;
-  q->where = lists + room;
-  q->done = lists + 2 * (size_t)room;
+  q->where = lists + capacity_of_lists;
+  q->done = lists + 2 * (size_t)capacity_of_lists;
   q->statuses = statuses;
   for (uint32_t i = 0; i < q->count; i++) {
     const uint32_t handle = q->handles[i], number = handle - FIRST_REQUEST;

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from exanet import replay
+from exanet import api
 
 from .conftest import PROGRAMS, Finished, Runner, Stack
 
@@ -59,11 +59,11 @@ def test_times_are_the_librarys(exanet_run: Runner, mpich: Stack, programs: dict
 
 
 def test_times_of_messages_by_rendezvous_are_a_replays(exanet_run: Runner, mpich: Stack, programs: dict[str, Path], tmp_path: Path) -> None:
-    """Neighbours' messages of 1 KB meet in the network; MPICH looks for them at other points, and may differ by more."""
+    """Neighbours' messages of 1 KB meet in the network; MPICH looks for them at other points."""
     command = [programs["patterns"], "halo", "2", "10"]
     exanet_run(mpich, 16, command, options=("--compute", "off", "--record", str(tmp_path / "trace")))
     simulated = exanet_run(mpich, 16, command, options=options("simulated"))
-    replayed = replay([tmp_path / "trace"], "exanest")
+    replayed = api.replay([tmp_path / "trace"], "exanest")
     for column in ("virtual_ps", "messages", "packets"):
         assert simulated.summary[column] == replayed.summary[column]
 
