@@ -64,8 +64,7 @@ std::uint32_t Activities::send(RankId to, std::uint64_t tag, std::uint64_t bytes
     library_.receive(rank_, to, kAcknowledgementTag | activity, 0, activity);
     ++a.outstanding;
   }
-  a.outstanding += !library_.send(rank_, to, tag, bytes, synchronous ? kSynchronous | activity : 0, activity,
-                                  address);
+  a.outstanding += !library_.send(rank_, to, tag, bytes, synchronous ? kSynchronous | activity : 0, activity, address);
   return activity;
 }
 

@@ -30,7 +30,8 @@ Library::Library(const Setup& s)
       contents_(s.interface.eager_max_bytes),
       statistics_(s.placement.size()),
       own_(std::make_unique<MessageEngine>(s.queue, s.topology, s.network, s.interface, s.placement,
-                                           static_cast<Host&>(*this), s.flow_level ? flow_interface() : nic_kind("exanet"))),
+                                           static_cast<Host&>(*this),
+                                           s.flow_level ? flow_interface() : nic_kind("exanet"))),
       engine_(*own_) {
   engine_.set_zero_cost(false);
   engine_.on_packet(
@@ -231,6 +232,9 @@ void Library::complete(RankId rank, const Completion& completion, Payload payloa
     if (!failure_) failure_ = {rank, queue_.now(), std::move(what)};
     return;
   }
+  const std::int32_t status = std::visit([](const auto& c) { return c.status; }, completion);
+  if (memory_ != nullptr && status == -EFAULT && !failure_)
+    failure_ = {rank, queue_.now(), "a message's buffer is not all in its rank's memory"};
   Arrival a;
   std::visit(
       [&a](const auto& c) {

@@ -83,8 +83,8 @@ std::string LiveRank::begin(exanet_live_call& call) {
 
 std::uint32_t LiveRank::begin(const exanet_live_message& m, bool sends) {
   if (m.peer == EXANET_LIVE_NOBODY) return activities_.nothing();
-  const std::uint64_t tag = std::uint64_t{communicators_.find(rank_, call_->comm)->context} << 32 |
-                            (m.tag == EXANET_LIVE_ANY ? 0 : m.tag);
+  const std::uint64_t tag =
+      std::uint64_t{communicators_.find(rank_, call_->comm)->context} << 32 | (m.tag == EXANET_LIVE_ANY ? 0 : m.tag);
   if (sends) return activities_.send(m.peer, tag, m.bytes, is_synchronous(call_->code), m.address);
   return activities_.receive(m.peer == EXANET_LIVE_ANY ? kAnyRank : m.peer, tag,
                              m.tag == EXANET_LIVE_ANY ? 0xffffffffu : 0, {m.address, m.bytes});
@@ -132,10 +132,9 @@ std::string LiveRank::begin_collective() {
   part.data.resize(call_->sent.bytes);
   if (call_->sent.bytes > 0 && !memory_.read(rank_, call_->sent.address, part.data.data(), part.data.size()))
     return "contents that are not all in its memory";
-  const bool scatters =
-      call_->code == EXANET_TRACE_Scatter || call_->code == EXANET_TRACE_Scatterv ||
-      call_->code == EXANET_TRACE_Alltoall || call_->code == EXANET_TRACE_Alltoallv ||
-      call_->code == EXANET_TRACE_Alltoallw;
+  const bool scatters = call_->code == EXANET_TRACE_Scatter || call_->code == EXANET_TRACE_Scatterv ||
+                        call_->code == EXANET_TRACE_Alltoall || call_->code == EXANET_TRACE_Alltoallv ||
+                        call_->code == EXANET_TRACE_Alltoallw;
   const TraceRecord record = record_of(*call_, comm->ranks);
   if (scatters && !record.first.empty()) part.by_rank = record.first;
   if (scatters && record.first.empty()) part.by_rank.assign(comm->ranks, call_->sent.bytes / comm->ranks);
@@ -165,7 +164,7 @@ bool LiveRank::satisfied() {
     done += activities_.done(requests_[call_->requests[i]].activity);
   if (takes_all(call_->code) ? done == call_->request_count : done > 0 || call_->request_count == 0) return true;
   if (!tests(call_->code)) return false;
-  // A test in vain takes a step, and then looks once more.
+  // An empty test takes a step, and then looks once more.
   if (until_ == Time::never()) until_ = library_.clock(rank_) + test_step_;
   return library_.clock(rank_) >= until_;
 }
@@ -250,11 +249,13 @@ std::string LiveRank::where() const {
 
 LiveRanks::LiveRanks(const Library::Beside& setup, LiveHost& host)
     : host_(host),
-      library_([&] {
-        Library::Beside own = setup;
-        own.endpoint = kEndpoint;
-        return own;
-      }(), *this),
+      library_(
+          [&] {
+            Library::Beside own = setup;
+            own.endpoint = kEndpoint;
+            return own;
+          }(),
+          *this),
       communicators_(static_cast<std::uint32_t>(setup.ranks)) {
   for (RankId rank = 0; rank < setup.ranks; ++rank)
     ranks_.push_back(

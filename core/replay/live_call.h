@@ -47,7 +47,7 @@ struct exanet_live_call {
   /* requests that are waited for, or tested; members of a communicator that has been made, NULL: those of the world */
   const uint32_t *requests, *members;
   uint32_t request_count, member_count;
-  /* answers: of a receive or probe one status; of requests one for each that has completed, and its place in the list */
+  /* answers: of a receive or probe one status; of requests one for each that has completed, and its place there */
   struct exanet_live_status *statuses;
   uint32_t *places;
   uint32_t completed;

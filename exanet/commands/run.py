@@ -30,7 +30,7 @@ MpiCalls = Annotated[
     str,
     typer.Option(
         "--mpi-calls",
-        help="What carries out the program's MPI calls: its MPI library, or the simulator itself (simulated: faster; docs/mpi-simulated.md).",
+        help="What carries out the program's MPI calls: its MPI library (library), or the simulator itself, faster (simulated).",
     ),
 ]
 QuietWithTables = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no tables.")]

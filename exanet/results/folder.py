@@ -68,6 +68,7 @@ _ASKED = (
     "trace",
     "collectives",
     "offload",
+    "mpi_calls",
     "recorded",
     "jobs",
 )

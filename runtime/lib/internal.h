@@ -130,7 +130,7 @@ struct exanet_awaited {
 struct exanet_live_call;
 bool exanet_simulates_mpi(const struct exanet_ni *ni);
 void exanet_live_call(struct exanet_ni *ni, struct exanet_live_call *call, bool waits);
-/* One that waits for nobody, which is kept until the rank next sleeps; charged if it sends. False: there are too many. */
+/* One that waits for nobody, kept until the rank next sleeps; charged if it sends. False: there are too many. */
 bool exanet_live_post(struct exanet_ni *ni, const struct exanet_live_call *call, bool sends);
 _Noreturn void exanet_end_run(struct exanet_ni *ni, const char *reason);
 

@@ -10,7 +10,18 @@
 #include "runtime/simulated/engine.h"
 #include "runtime/simulated/simulated.h"
 
-enum class_of_call { REFUSED, MESSAGE_SENT, MESSAGE_RECEIVED, EXCHANGE, REQUESTS, COLLECTIVE, CREATES, FREES, LIBRARY };
+enum class_of_call {
+  REFUSED,
+  MESSAGE_SENT,
+  MESSAGE_RECEIVED,
+  EXCHANGE,
+  REQUESTS,
+  COLLECTIVE,
+  LISTS,
+  CREATES,
+  FREES,
+  LIBRARY
+};
 
 struct known {
   uint8_t class, code, made; /* made: the argument that is the address of the communicator */
@@ -45,6 +56,10 @@ static const struct known known[EXANET_MPI_CALL_COUNT] = {
     KNOWN(Scatter, COLLECTIVE),
     KNOWN(Allgather, COLLECTIVE),
     KNOWN(Alltoall, COLLECTIVE),
+    KNOWN(Gatherv, LISTS),
+    KNOWN(Scatterv, LISTS),
+    KNOWN(Allgatherv, LISTS),
+    KNOWN(Alltoallv, LISTS),
     KNOWN(Reduce, COLLECTIVE),
     KNOWN(Allreduce, COLLECTIVE),
     MADE(Comm_dup, 1),
@@ -82,7 +97,8 @@ bool exanet_simulated_open(struct exanet_ni *ni, void *(*find)(const char *name)
   if (why == NULL && !open_library(find)) why = "its MPI library lacks functions";
   if (why == NULL) return true;
   char text[256];
-  snprintf(text, sizeof text, "the program cannot be run with --mpi-calls simulated: %s; take --mpi-calls library", why);
+  snprintf(text, sizeof text, "the program cannot be run with --mpi-calls simulated: %s; take --mpi-calls library",
+           why);
   exanet_end_run(ni, text);
 }
 
@@ -96,7 +112,7 @@ static void check_thread(const struct exanet_simulated *s) {
 }
 
 long exanet_simulated_call(struct exanet_ni *ni, uint32_t call, exanet_mpi_function real, bool large, const long *a) {
-  struct exanet_simulated s = {ni, call, real, large, a};
+  struct exanet_simulated s = {ni, call, real, large, a, 0};
   const struct known *is = &known[call];
   check_thread(&s);
   switch ((enum class_of_call)is->class) {
@@ -105,6 +121,7 @@ long exanet_simulated_call(struct exanet_ni *ni, uint32_t call, exanet_mpi_funct
     case EXCHANGE: return exanet_simulated_exchange(&s, is->code);
     case REQUESTS: return exanet_simulated_requests(&s, is->code);
     case COLLECTIVE: return exanet_simulated_collective(&s, is->code);
+    case LISTS: return exanet_simulated_list(&s, is->code);
     case LIBRARY: return exanet_simulated_real(&s);
     case CREATES: {
       const long result = exanet_simulated_real(&s);

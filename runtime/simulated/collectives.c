@@ -5,10 +5,11 @@
 // own algorithm. Once the algorithm has come to its end at this rank, what it needs of the others' lies in the
 // simulator's memory, and it takes it from there. Reductions are computed by the rank (reductions.c). Limits: blocking
 // collectives with one count for all; a reduction's type has no gaps.
+#include "runtime/record/collectives.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/record/collectives.h"
 #include "runtime/simulated/engine.h"
 
 static bool is_in_place(long buffer) { return buffer == exanet_mpi.in_place; }
@@ -27,8 +28,8 @@ struct collective {
 
 static struct exanet_live_part *parts_for(uint32_t count) {
   static struct exanet_live_part *parts;
-  static uint32_t room;
-  if (count > room) parts = exanet_simulated_memory(realloc(parts, sizeof *parts * (room = 2 * count)));
+  static uint32_t capacity;
+  if (count > capacity) parts = exanet_simulated_memory(realloc(parts, sizeof *parts * (capacity = 2 * count)));
   return parts;
 }
 
@@ -78,7 +79,8 @@ static long begin_reduction(struct collective *c) {
   if ((uint32_t)a[3] >> 30 != 1 && (exanet_mpi.type_extent(a[3], &lower, &extent) != 0 || lower != 0 ||
                                     (uint64_t)extent != exanet_element_bytes(a[3])))
     exanet_simulated_refuse(c->s, "of a datatype with gaps");
-  c->sent = (struct exanet_bytes){.data = (void *)from, .count = count, .bytes = (uint64_t)count * exanet_element_bytes(a[3])};
+  c->sent = (struct exanet_bytes){
+      .data = (void *)from, .count = count, .bytes = (uint64_t)count * exanet_element_bytes(a[3])};
   c->received = c->sent;
   c->received.data = (void *)a[1];
   int commutes = 1;
@@ -134,7 +136,7 @@ static long moved(long buffer, long elements, long type) {
   return buffer + elements * extent;
 }
 
-/* -1: the library is to say what is wrong. */
+/* -1: the library is to say what is wrong; or an error that it has reported. */
 static long begin_move(struct collective *c) {
   const long *a = c->s->a;
   const struct shape shape = shape_of(c);
@@ -149,15 +151,18 @@ static long begin_move(struct collective *c) {
   if (shape.receives && !keeps_received && !exanet_bytes_valid(receive_buffer, receive_count, receive_type)) return -1;
   if (keeps_sent && !shape.receives) return -1;
   c->call.flags = keeps_sent ? EXANET_TRACE_IN_PLACE : 0;
+  int error = 0;
   if (shape.receives && !keeps_received)
-    exanet_bytes_begin(c->s, &c->received, receive_buffer, receive_count * shape.receive_blocks, receive_type);
+    error = exanet_bytes_begin(c->s, &c->received, receive_buffer, receive_count * shape.receive_blocks, receive_type);
+  if (error != 0) return error;
   if (shape.sends && !keeps_sent)
-    exanet_bytes_begin(c->s, &c->sent, send_buffer, send_count * shape.send_blocks, send_type);
+    error = exanet_bytes_begin(c->s, &c->sent, send_buffer, send_count * shape.send_blocks, send_type);
   else if (shape.sends && c->code == EXANET_TRACE_Alltoall)
-    exanet_bytes_begin(c->s, &c->sent, receive_buffer, receive_count * shape.send_blocks, receive_type);
+    error = exanet_bytes_begin(c->s, &c->sent, receive_buffer, receive_count * shape.send_blocks, receive_type);
   else if (shape.sends)
-    exanet_bytes_begin(c->s, &c->sent, moved(receive_buffer, receive_count * c->comm->rank, receive_type), receive_count,
-                       receive_type);
+    error = exanet_bytes_begin(c->s, &c->sent, moved(receive_buffer, receive_count * c->comm->rank, receive_type),
+                               receive_count, receive_type);
+  if (error != 0) return exanet_bytes_end(&c->received, false), error;
   const bool sends = alone || (shape.sends && !keeps_sent);
   c->call.bytes = sends ? (uint64_t)send_count * exanet_element_bytes(send_type) : 0;
   c->call.receive_bytes =
@@ -203,7 +208,7 @@ long exanet_simulated_collective(struct exanet_simulated *s, uint8_t code) {
   c.is_root = at->root >= 0 && c.root == c.comm->rank;
   const bool reduces = code == EXANET_TRACE_Reduce || code == EXANET_TRACE_Allreduce;
   const long wrong = code == EXANET_TRACE_Barrier ? 0 : reduces ? begin_reduction(&c) : begin_move(&c);
-  if (wrong != 0) return exanet_simulated_real(s);
+  if (wrong != 0) return wrong < 0 ? exanet_simulated_real(s) : wrong;
   c.call.code = code;
   c.call.comm = c.comm->number;
   c.call.root = (uint32_t)c.root;

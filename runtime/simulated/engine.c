@@ -38,9 +38,8 @@ int exanet_simulated_error(long comm, int code) {
   return code;
 }
 
-const struct exanet_communicator *exanet_simulated_comm(const struct exanet_simulated *s, long handle) {
-  static const struct exanet_communicator *world;
-  if (exanet_handle_of(handle) == exanet_mpi.world && world != NULL) return world;
+const struct exanet_communicator *exanet_simulated_comm(struct exanet_simulated *s, long handle) {
+  s->comm = handle;
   const struct exanet_communicator *comm = exanet_communicator_find(handle);
   int size;
   if (comm == NULL && exanet_mpi.comm_size(handle, &size) == 0)
@@ -61,7 +60,7 @@ void exanet_simulated_made(const struct exanet_simulated *s, long handle) {
 }
 
 bool exanet_bytes_valid(long buffer, long count, long type) {
-  if (count < 0 || exanet_handle_of(type) == exanet_mpi.no_type) return false;
+  if (count < 0 || exanet_handle_of(type) == exanet_mpi.no_type || buffer == exanet_mpi.in_place) return false;
   return buffer != 0 || count == 0 || (uint32_t)type >> 30 != BUILT_IN;
 }
 
@@ -69,22 +68,23 @@ uint64_t exanet_element_bytes(long type) {
   return (uint32_t)type >> 30 == BUILT_IN ? (uint32_t)type >> 8 & 0xff : exanet_type_bytes_of(type);
 }
 
-static void pack(struct exanet_bytes *b, bool packs) {
+static int pack(struct exanet_bytes *b, bool packs) {
   int at = 0;
-  if (packs)
-    exanet_own.pack(b->buffer, (int)b->count, b->type, b->data, (int)b->bytes, &at, (long)exanet_mpi.self);
-  else
-    exanet_own.unpack(b->data, (int)b->bytes, &at, b->buffer, (int)b->count, b->type, (long)exanet_mpi.self);
+  return packs ? exanet_own.pack(b->buffer, (int)b->count, b->type, b->data, (int)b->bytes, &at, b->comm)
+               : exanet_own.unpack(b->data, (int)b->bytes, &at, b->buffer, (int)b->count, b->type, b->comm);
 }
 
-void exanet_bytes_begin(const struct exanet_simulated *s, struct exanet_bytes *b, long buffer, long count, long type) {
-  *b = (struct exanet_bytes){.buffer = (void *)buffer, .data = (void *)buffer, .count = count, .type = type};
+int exanet_bytes_begin(const struct exanet_simulated *s, struct exanet_bytes *b, long buffer, long count, long type) {
+  *b = (struct exanet_bytes){
+      .buffer = (void *)buffer, .data = (void *)buffer, .count = count, .type = type, .comm = s->comm};
   b->bytes = (uint64_t)count * exanet_element_bytes(type);
-  if ((uint32_t)type >> 30 == BUILT_IN || b->bytes == 0) return;
+  if ((uint32_t)type >> 30 == BUILT_IN || b->bytes == 0) return 0;
   if (b->bytes > INT_MAX || count > INT_MAX) exanet_simulated_refuse(s, "of 2 GiB or more of a derived datatype");
   b->copied = true;
   b->data = exanet_simulated_memory(malloc(b->bytes));
-  pack(b, true); /* what a shorter message leaves stays as it is */
+  const int error = pack(b, true); /* what a shorter message leaves stays as it is */
+  if (error != 0) exanet_bytes_end(b, false);
+  return error;
 }
 
 void exanet_bytes_keep(struct exanet_bytes *b) {

@@ -44,11 +44,12 @@ struct exanet_simulated {
   exanet_mpi_function real;
   bool large;
   const long *a;
+  long comm; /* that it is on, once it is known */
 };
 
-/* NULL or the communicator; that of an argument that is none, NULL with `*wrong`: the library says what is wrong.
-   Ends the run on one that calls that are simulated cannot use. */
-const struct exanet_communicator *exanet_simulated_comm(const struct exanet_simulated *s, long handle);
+/* The communicator; NULL: the argument is none, and the library says what is wrong. Ends the run on one that cannot be
+   used by calls that are simulated. Valid until the next one is made. */
+const struct exanet_communicator *exanet_simulated_comm(struct exanet_simulated *s, long handle);
 /* Notes one that the library has made. */
 void exanet_simulated_made(const struct exanet_simulated *s, long handle);
 /* The library's own call: of what is local, and of arguments that it is to find wrong. */
@@ -64,24 +65,26 @@ void *exanet_simulated_memory(void *memory); /* what calloc() gave: the process 
 /* A buffer of the program, and its bytes one after the other: the buffer itself where it has no gaps, else a copy. */
 struct exanet_bytes {
   void *buffer, *data;
-  long count, type;
+  long count, type, comm;
   uint64_t bytes;
   bool copied, kept_type;
 };
 /* Whether a type can be: a handle that is none, or a count below zero, is for the library to find. */
 bool exanet_bytes_valid(long buffer, long count, long type);
 uint64_t exanet_element_bytes(long type);
-void exanet_bytes_begin(const struct exanet_simulated *s, struct exanet_bytes *b, long buffer, long count, long type);
+/* An error, which the library has reported; 0 for none. */
+int exanet_bytes_begin(const struct exanet_simulated *s, struct exanet_bytes *b, long buffer, long count, long type);
 /* Beyond the call: keeps the type, which the program may free. */
 void exanet_bytes_keep(struct exanet_bytes *b);
 void exanet_bytes_end(struct exanet_bytes *b, bool received);
 
-/* messages.c, collectives.c: a call's result. */
+/* messages.c, collectives.c, lists.c: a call's result. */
 long exanet_simulated_send(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_receive(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_exchange(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_requests(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_collective(struct exanet_simulated *s, uint8_t code);
+long exanet_simulated_list(struct exanet_simulated *s, uint8_t code);
 /* reductions.c: what rank `me` of `n` gets, by the algorithm, of the members' parts. False: its order is unknown. */
 struct exanet_reduction {
   const struct exanet_live_part *parts;

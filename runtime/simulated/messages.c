@@ -23,8 +23,8 @@ struct status { /* of MPICH */
 
 struct request {
   struct exanet_bytes bytes;
-  const struct exanet_communicator *comm;
-  long handle; /* of the communicator */
+  uint32_t comm; /* its number */
+  long handle; /* its handle */
   bool receives, in_use;
   bool done; /* an eager send, of which the simulator keeps no request */
 };
@@ -97,6 +97,8 @@ static int take_status(struct status *to, const struct exanet_live_status *from,
                        bool receives, uint64_t space) {
   if (to != NULL && !receives)
     fill_empty(to), to->count_high_and_cancelled = from->cancelled ? 1 : 0;
+  else if (to != NULL && from->cancelled)
+    fill(to, 0, true, exanet_mpi.any_source, exanet_mpi.any_tag);
   else if (to != NULL && from->source == EXANET_LIVE_NOBODY)
     fill(to, 0, false, exanet_mpi.process_null, exanet_mpi.any_tag);
   else if (to != NULL)
@@ -134,7 +136,7 @@ static void begin_request(struct exanet_simulated *s, struct exanet_live_call *c
     exanet_bytes_end(b, false);
   else
     exanet_bytes_keep(b);
-  requests[number] = (struct request){*b, comm, s->a[5], receives, true, done};
+  requests[number] = (struct request){*b, comm->number, s->a[5], receives, true, done};
   *(uint32_t *)s->a[6] = FIRST_REQUEST + number;
   const bool elsewhere = call->sent.peer != exanet_rank(s->ni) && call->sent.peer != EXANET_LIVE_NOBODY;
   if (done || (receives && exanet_live_post(s->ni, call, false))) return;
@@ -148,7 +150,8 @@ long exanet_simulated_send(struct exanet_simulated *s, uint8_t code) {
   if (!are_valid(comm, a[0], count, a[2], (int)a[3], (int)a[4], true) || (returns_at_once(code) && a[6] == 0))
     return exanet_simulated_real(s);
   struct exanet_bytes bytes;
-  exanet_bytes_begin(s, &bytes, a[0], count, a[2]);
+  const int unpacked = exanet_bytes_begin(s, &bytes, a[0], count, a[2]);
+  if (unpacked != 0) return unpacked;
   struct exanet_live_call call = {
       .code = code, .comm = comm->number, .sent = message_of(comm, &bytes, (int)a[3], (int)a[4])};
   if (returns_at_once(code)) return begin_request(s, &call, &bytes, comm, false), 0;
@@ -163,7 +166,8 @@ long exanet_simulated_receive(struct exanet_simulated *s, uint8_t code) {
   const struct exanet_communicator *comm = exanet_simulated_comm(s, a[5]);
   if (!are_valid(comm, a[0], count, a[2], (int)a[3], (int)a[4], false) || a[6] == 0) return exanet_simulated_real(s);
   struct exanet_bytes bytes;
-  exanet_bytes_begin(s, &bytes, a[0], count, a[2]);
+  const int unpacked = exanet_bytes_begin(s, &bytes, a[0], count, a[2]);
+  if (unpacked != 0) return unpacked;
   struct exanet_live_status status = {0};
   struct exanet_live_call call = {.code = code,
                                   .comm = comm->number,
@@ -184,8 +188,10 @@ long exanet_simulated_exchange(struct exanet_simulated *s, uint8_t code) {
       !are_valid(comm, a[5], received, a[7], (int)a[8], (int)a[9], false) || a[11] == 0)
     return exanet_simulated_real(s);
   struct exanet_bytes out, in;
-  exanet_bytes_begin(s, &out, a[0], sent, a[2]);
-  exanet_bytes_begin(s, &in, a[5], received, a[7]);
+  const int unsent = exanet_bytes_begin(s, &out, a[0], sent, a[2]);
+  if (unsent != 0) return unsent;
+  const int unreceived = exanet_bytes_begin(s, &in, a[5], received, a[7]);
+  if (unreceived != 0) return exanet_bytes_end(&out, false), unreceived;
   struct exanet_live_status status = {0};
   struct exanet_live_call call = {.code = code,
                                   .comm = comm->number,
@@ -240,19 +246,19 @@ static bool find_requests(struct asked *q) {
   const long *a = q->s->a;
   static uint32_t *lists;
   static struct exanet_live_status *statuses;
-  static uint32_t room;
+  static uint32_t capacity_of_lists;
   const int count = q->at.count < 0 ? 1 : (int)a[q->at.count];
   if (count < 0 || (count > 0 && a[q->at.requests] == 0)) return false;
   q->count = (uint32_t)count;
-  if (q->count > room) {
-    room = 2 * q->count + 64;
-    lists = exanet_simulated_memory(realloc(lists, sizeof *lists * 3 * room));
-    statuses = exanet_simulated_memory(realloc(statuses, sizeof *statuses * room));
+  if (q->count > capacity_of_lists) {
+    capacity_of_lists = 2 * q->count + 64;
+    lists = exanet_simulated_memory(realloc(lists, sizeof *lists * 3 * capacity_of_lists));
+    statuses = exanet_simulated_memory(realloc(statuses, sizeof *statuses * capacity_of_lists));
   }
   q->handles = (uint32_t *)a[q->at.requests];
   q->numbers = lists;
-  q->where = lists + room;
-  q->done = lists + 2 * (size_t)room;
+  q->where = lists + capacity_of_lists;
+  q->done = lists + 2 * (size_t)capacity_of_lists;
   q->statuses = statuses;
   for (uint32_t i = 0; i < q->count; i++) {
     const uint32_t handle = q->handles[i], number = handle - FIRST_REQUEST;
@@ -286,7 +292,7 @@ static int take_completed(struct asked *q, long *comm) {
     const uint32_t mine = q->done[i], number = q->numbers[mine];
     struct request *r = &requests[number];
     struct status *status = status_at(q, in_order ? (long)q->where[mine] : (long)i);
-    const int own = take_status(status, &q->statuses[i], r->comm, r->receives, r->bytes.bytes);
+    const int own = take_status(status, &q->statuses[i], exanet_communicator_of(r->comm), r->receives, r->bytes.bytes);
     if (own != 0 && error == 0) *comm = r->handle;
     if (status != NULL && q->at.statuses >= 0) status->error = own;
     if (own != 0 && error == 0) error = q->at.statuses >= 0 ? EXANET_ERR_IN_STATUS : own;
