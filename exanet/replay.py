@@ -109,7 +109,7 @@ def loaded(program: Program) -> folder.Trace | None:
     """Its trace, if it is one that can be replayed. Raises InputError."""
     if program.trace is None:
         return None
-    trace = folder.load(program.trace)
+    trace = folder.load(program.trace).verify()
     if not trace.about.complete:
         raise InputError(f"{program.trace}: the recording is incomplete and cannot be replayed: {trace.about.reason}")
     if trace.about.unrecorded:

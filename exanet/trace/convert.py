@@ -62,7 +62,7 @@ def _checked(target: Path, wanted: Format | None) -> Format:
 
 def _write(source: Path, target: Path, wanted: Format, collectives: Mapping[str, str], rules: str | None) -> LeftOut:
     """Writes a trace in the format `wanted`."""
-    trace = folder.load(source)
+    trace = folder.load(source).verify()
     if wanted.is_schedule and (not trace.about.complete or trace.about.unrecorded):
         why = trace.about.reason or f"it calls {', '.join(trace.about.unrecorded)}, which is not recorded"
         raise InputError(f"{source}: the recording is incomplete and cannot be converted to a schedule: {why}")

@@ -7,7 +7,9 @@ outlive a recording that comes to nothing. Model: a folder is locked for the pro
 all streams, writes the table of calls, and trace.json last, whose presence says that the folder is whole. Where an
 earlier trace is, the new one is made in `.new` within the folder and takes its place when it is whole: the earlier
 files move to `.earlier`, the new ones come, and `.earlier` goes. Whoever finds `.earlier` completes that. A trace that
-nobody could finish is finished when it is first read. Limit: a folder holds one trace, and nothing else.
+nobody could finish is finished when it is first read. trace.json has a checksum
+of each block of a stream, which whoever reads the calls again compares (`Trace.verify`). Limit: a folder holds one
+trace, and nothing else.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import json
 import os
 import shutil
 import struct
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -36,6 +39,9 @@ FORMAT = 1
 """Raised when a file or column changes its meaning or goes away."""
 
 MOST_RANKS = 1 << 22
+
+BLOCK_BYTES = 1 << 20
+"""Of a stream, that have a checksum."""
 
 T = TypeVar("T")
 _held: dict[Path, int] = {}  # folders that this process writes, and their locks
@@ -56,6 +62,8 @@ class About(BaseModel):
     mpi: str
     unrecorded: list[str]
     run: dict[str, Any]
+    checksums: list[str] = []
+    """By rank, those of its stream's blocks: CRC-32 in eight digits each. A trace of an earlier version has none."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +76,22 @@ class Trace:
     @property
     def streams(self) -> list[Path]:
         return [stream(self.folder, rank) for rank in range(self.about.ranks)]
+
+    def verify(self) -> Trace:
+        """This trace, if its streams are as they were when it was finished. Raises InputError."""
+        for rank, said in enumerate(self.about.checksums[: self.about.ranks]):
+            path = stream(self.folder, rank)
+            try:
+                found = checksum(path)
+            except OSError as error:
+                raise InputError(f"{path}: {error.strerror}; copy the trace again, or record the program anew") from None
+            if found != said:
+                block = next(at for at in range(0, max(len(found), len(said)), 8) if found[at : at + 8] != said[at : at + 8]) // 8
+                raise InputError(
+                    f"{path}: from byte {block * BLOCK_BYTES} on it is not as it was recorded: the file is damaged; "
+                    "copy the trace again, or record the program anew"
+                )
+        return self
 
     def rules(self, asked: str | None = None) -> str:
         """The rules that are asked for, or those of the MPI that recorded it: MPICH's unless that is Open MPI."""
@@ -88,6 +112,15 @@ class Trace:
 def stream(folder: Path, rank: int) -> Path:
     """The file that a rank writes."""
     return folder / f"rank-{rank:06d}.calls"
+
+
+def checksum(file: Path) -> str:
+    """Of its blocks. Raises OSError."""
+    found = []
+    with file.open("rb") as opened:
+        while block := opened.read(BLOCK_BYTES):
+            found.append(f"{zlib.crc32(block):08x}")
+    return "".join(found)
 
 
 def ranks(folder: Path) -> int:
@@ -311,6 +344,7 @@ def _finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str, optio
         mpi=MPI.get(mpi, ""),
         unrecorded=sorted(unrecorded),
         run=dict(run),
+        checksums=[checksum(stream(folder, rank)) for rank in range(ranks)],
     )
     write_whole(folder / "trace.json", json_bytes(about.model_dump()), option)
     return about

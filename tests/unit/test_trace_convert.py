@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from earlier_trace import without_checksums
 from typer.testing import CliRunner
 
 from exanet import cli, replay
@@ -173,7 +174,7 @@ def test_a_request_that_is_started_and_was_never_made_is_reported(name: str, tmp
 
 
 def test_text_of_a_stream_that_changed_is_refused_and_of_one_that_is_cut_goes_as_far(tmp_path: Path) -> None:
-    trace = mixed(tmp_path / "trace")
+    trace = without_checksums(mixed(tmp_path / "trace"))
     stream = folder.stream(trace, 3)
     whole = stream.read_bytes()
     stream.write_bytes(whole[:-3])

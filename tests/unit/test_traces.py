@@ -16,11 +16,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 from browser import charts, in_browser, needs_browser
+from earlier_trace import without_checksums
 from typer.testing import CliRunner
 
+import exanet
 from exanet import cli
 from exanet.errors import InputError
-from exanet.trace import folder, statistics
+from exanet.trace import convert, folder, parts, statistics
 from exanet.trace.rules import choices
 from exanet.trace.write import Writer
 
@@ -217,7 +219,7 @@ def test_wrong_bytes_are_read_or_refused(tmp_path: Path) -> None:
     generator = random.Random(11)
     trace = write(tmp_path / "fuzz", PING)
     folder.finish(trace, 2, {})
-    file = folder.stream(trace, 0)
+    file = folder.stream(without_checksums(trace), 0)
     whole = file.read_bytes()
     outcomes = set()
     for number in range(150):
@@ -403,3 +405,36 @@ def test_persistent_sends_count_each_time_they_are_started(tmp_path: Path) -> No
     by_call = {row[0]: row[1:3] for row in found["by_call"].iter_rows()}
     assert by_call["MPI_Startall"] == (6, 9300) and by_call["MPI_Start"] == (2, 100)
     assert {row[0]: row[2] for row in found["by_rank"].iter_rows()} == {0: 9400, 1: 0}
+
+
+@pytest.mark.parametrize("damage", ["flipped", "last block missing", "bytes behind the end", "another rank's"])
+def test_a_damaged_stream_is_refused_by_whoever_reads_the_calls(damage: str, tmp_path: Path) -> None:
+    """A flipped bit of a size, and an end that is cut off between two calls, were replayed as they stood."""
+    place = tmp_path / "trace"
+    with Writer(place, 2, {}) as streams:
+        for rank, stream in enumerate(streams):
+            for _ in range(150_000):
+                stream.message("Send" if rank == 0 else "Recv", 1 - rank, 1000, tag=3)
+            stream.end()
+    file = folder.stream(place, 1)
+    assert file.stat().st_size > folder.BLOCK_BYTES
+    exanet.replay(place, "torus-2x2x2", mapping="round-robin")
+    data = bytearray(file.read_bytes())
+    if damage == "flipped":
+        data[folder.BLOCK_BYTES + 100] ^= 1
+    elif damage == "last block missing":
+        data = data[: folder.BLOCK_BYTES]
+    elif damage == "bytes behind the end":
+        data += b"\0more"
+    else:
+        data = bytearray(folder.stream(place, 0).read_bytes())
+    file.write_bytes(data)
+    at = 0 if damage == "another rank's" else folder.BLOCK_BYTES
+    what = rf"rank-000001\.calls: from byte {at} on it is not as it was recorded: the file is damaged; copy the trace again"
+    with pytest.raises(InputError, match=what):
+        convert.convert(place, tmp_path / "out.goal", {})
+    with pytest.raises(InputError, match=what):
+        exanet.replay(place, "torus-2x2x2", mapping="round-robin")
+    with pytest.raises(InputError, match=what):
+        parts.cut(place, tmp_path / "part", after=1, until=3)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["trace"]
