@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads lists of flows as text. Limits: a flow follows flows of any place but its own; a cycle of such waits is refused.
+// Reads lists of flows as text. Limits: a flow follows flows of any place but its own; a cycle of such waits is
+// refused.
 #include "core/workload/flow_list.hpp"
 
 #include <charconv>

@@ -3,8 +3,8 @@
 //
 // In a burst each sender of a traffic pattern sends `rounds` messages, each as soon as the one before has arrived; in
 // an open loop each sender sends messages at a given load in a Poisson process, whatever the network makes of them.
-// They are of one size, or of sizes drawn from a distribution. A list of flows (flow_list.hpp) has them one by one. An interface sends its messages together, a packet of
-// each in turn.
+// They are of one size, or of sizes drawn from a distribution. A list of flows (flow_list.hpp) has them one by one. An
+// interface sends its messages together, a packet of each in turn.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +62,8 @@ struct MessagePlan {
     Time start;  // at the earliest
   };
   std::vector<Message> messages;
-  // A message starts when an earlier one has arrived, or, where it waits for what was `sent`, when its source knows that.
+  // A message starts when an earlier one has arrived, or, where it waits for what was `sent`, when its source knows
+  // that.
   struct After {
     std::uint32_t message, earlier;
     bool sent = false;

@@ -84,8 +84,9 @@ nb::list pacings() {
 // By registry, its entries in their order: each has a `name` as machine files and options call it, and a `help`, a
 // clause. Topologies have besides `shape` (what its numbers count), `links` (the kinds, by class), `ordered` (whether
 // dimensions have an order) and `switched`; routings `own` (whether the topology brings it); pacings `actions` (queue
-// actions of which they need one), `blocks` and `packets` (whether interfaces that acknowledge these serve them); patterns `figure` (what stands behind the colon, "" where nothing does) and `text`
-// (whether that is a text that must be given).
+// actions of which they need one), `blocks` and `packets` (whether interfaces that acknowledge these serve them);
+// patterns `figure` (what stands behind the colon, "" where nothing does) and `text` (whether that is a text that must
+// be given).
 nb::dict registries() {
   nb::dict d;
   d["topologies"] = topologies();

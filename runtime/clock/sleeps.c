@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Sleeping. In virtual time a sleep is one of the rank's clock (runtime/lib/timed_sleeps.c) and takes no real time.
  * Before and after, where the program may wait for something of the real world, it takes its time, and the program's
- * time goes on by it. A program that sleeps in a loop until it sees a file or a value in shared memory waits for another
- * rank, so a sleep outside MPI lets all go first whose time is earlier.
+ * time goes on by it. A program that sleeps in a loop until it sees a file or a value in shared memory waits for
+ * another rank, so a sleep outside MPI lets all go first whose time is earlier.
  *
  * Limit: signals do not cut a sleep in virtual time short. */
 #define _GNU_SOURCE

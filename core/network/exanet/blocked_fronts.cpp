@@ -8,8 +8,8 @@
 // front that decides, or by a packet that comes. Then it decides at the first multiple at which it sees the change, so
 // that results are those of fronts that never sleep. A front that found no space does not care for what is queued.
 //
-// Limits: ports are distinguished modulo 64. While a packet is on its way to a FIFO, and the topology's own route takes it
-// to a port, fronts that saw that port's queue decide at every multiple.
+// Limits: ports are distinguished modulo 64. While a packet is on its way to a FIFO, and the topology's own route takes
+// it to a port, fronts that saw that port's queue decide at every multiple.
 #include "core/network/exanet/state.hpp"
 
 namespace exanet {

@@ -5,8 +5,9 @@
 // up to `queue_threshold`, Kmin; then a probability that grows in proportion up to `marking_probability`, Pmax, at
 // `queue_threshold_max`, Kmax; all packets beyond. Where the queue also has a limit, data packets that would join one
 // as long are dropped, or cut to their headers, which then go before data (Handley et al., Re-architecting datacenter
-// networks and stacks for low latency and high performance (NDP), SIGCOMM 2017). A draw is a hash of the seed, the output and the number of the
-// packet there, so that it is the same whatever runs beside it and on however many threads.
+// networks and stacks for low latency and high performance (NDP), SIGCOMM 2017). A draw is a hash of the seed, the
+// output and the number of the packet there, so that it is the same whatever runs beside it and on however many
+// threads.
 #include <unordered_map>
 
 #include "core/config/error.hpp"

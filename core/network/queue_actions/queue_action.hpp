@@ -10,7 +10,8 @@
 // - The routers' models call it when a packet is due in the queue: input-queued switches when its header is there, the
 //   ExaNet router, whose queues are at its inputs, when the packet is granted the output and leaves the others behind.
 // - Only an action whose kind `discards` returns another verdict than kPass; models of switches of whole packets carry
-//   that out, others refuse it. With kTrimFirst the header goes on in the highest class that there is, before data. A dropped packet is lost (PacketSink::lost); of a trimmed one the header arrives, which
+//   that out, others refuse it. With kTrimFirst the header goes on in the highest class that there is, before data. A
+//   dropped packet is lost (PacketSink::lost); of a trimmed one the header arrives, which
 //   is to an interface that keeps no data to send again a loss, too.
 // - No action costs nothing: a model then has none to call.
 #pragma once

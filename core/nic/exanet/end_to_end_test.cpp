@@ -154,7 +154,7 @@ TEST_CASE("end to end: 1 % each lost, corrupted, doubled and overtaken are hidde
   CHECK(wrong == 0);
 }
 
-TEST_CASE("impairments: what interfaces that do not check are not to get is refused, and corrupted packets are lost") {
+TEST_CASE("impairments: what interfaces that do not check are not to get is rejected, and corrupted packets are lost") {
   NiConfig ni = that_retransmits();
   ni.reliability = NiConfig::Reliability::kNone;
   const testing::Loses never = [](const Packet&) { return false; };

@@ -13,7 +13,8 @@
 // - Calls come in the order of virtual time, at the present time. The same calls lead to the same answers.
 // - allowance() may advance timers of its own. Whenever allowance() or control() changes without a call of the
 //   engine's, wake() names the time.
-// - A window counts as a block of the interface at least (NiConfig::dma_block_bytes), or packet, for less is not acknowledged.
+// - A window counts as a block of the interface at least (NiConfig::dma_block_bytes), or packet, for less is not
+//   acknowledged.
 //   Rates count payload.
 // - control() returns the next control packet that is due; it is asked until there is none. A packet that is a `report`
 //   passes routers unchanged.
@@ -75,8 +76,8 @@ class Pacing {
   virtual void ended(NodeId /*peer*/, Time /*now*/) {}  // nothing that is known of is left to send
   virtual void acknowledged(NodeId /*peer*/, const Feedback&, Time /*now*/) {}
   virtual void lost(NodeId /*peer*/, const Loss&, Time /*now*/) {}  // of interfaces that acknowledge each packet
-  // What a data packet of so many bytes reports to its receiver, in its stamp, of `backlog` bytes that are left to send behind
-  // it, while the interface sends to so many peers. Of interfaces that acknowledge each packet.
+  // What a data packet of so many bytes reports to its receiver, in its stamp, of `backlog` bytes that are left to send
+  // behind it, while the interface sends to so many peers. Of interfaces that acknowledge each packet.
   virtual std::uint64_t demand(NodeId /*peer*/, std::uint64_t /*backlog*/, std::uint32_t /*bytes*/,
                                std::uint32_t /*peers*/) {
     return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The destination's side of interfaces that acknowledge packets: what has come, what is said of it, completions, and the
-// credits that a receiver grants. Model and limits: ultra_ethernet_nic.hpp.
+// The destination's side of interfaces that acknowledge packets: what has come, what is said of it, completions, and
+// the credits that a receiver grants. Model and limits: ultra_ethernet_nic.hpp.
 #include <algorithm>
 
 #include "core/nic/ultra_ethernet/packet_words.hpp"

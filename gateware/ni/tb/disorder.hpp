@@ -52,8 +52,8 @@ class Disorder {
 
   Disorder(const DisorderConfig& config, std::size_t node, unsigned port) : config_(config), node_(node), port_(port) {}
 
-  // Its last word has been there in this cycle. `forge` makes it another node's. Returns the cycles from which on copies
-  // of it may go.
+  // Its last word has been there in this cycle. `forge` makes it another node's. Returns the cycles from which on
+  // copies of it may go.
   template <typename Forge>
   std::vector<std::uint64_t> came(What what, unsigned words, std::size_t from, std::uint64_t cycle, Forge forge) {
     const std::uint64_t number = counts.packets++;

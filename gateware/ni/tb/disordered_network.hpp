@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network of the model behind which packets are lost, damaged, doubled, late and forged, as Disorder does it to those of
-// Verilated nodes.
+// A network of the model behind which packets are lost, damaged, doubled, late and forged, as Disorder does it to those
+// of Verilated nodes.
 #pragma once
 
 #include <memory>
