@@ -26,8 +26,8 @@ class FaultTarget {
         "faults", "no link loses single packets at flow level: take 'lossy' out, or simulate packets (--level packet)");
   }
 
-  // From `now` on packets leave by the link, in both directions, at one of the rates of NetworkConfig::slow_rates, 1 the
-  // first of them; 0: its own. What is on the line goes on as it was.
+  // From `now` on packets leave by the link, in both directions, at one of the rates of NetworkConfig::slow_rates, 1
+  // the first of them; 0: its own. What is on the line goes on as it was.
   virtual void set_rate(PortRef /*link*/, std::uint32_t /*rate*/, Time /*now*/) {
     throw ConfigError("faults", "no link of this network slows down in a run: take 'slow' out");
   }

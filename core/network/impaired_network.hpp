@@ -5,8 +5,8 @@
 // besides. Model: a layer between the interfaces and a network in one part. It draws the fate of each packet where it
 // leaves its last router (core/faults/impairment.hpp). A corrupted packet is marked, as the last link's check does; or,
 // where no interface checks, it is lost as corrupted. A copy comes at the same time, right behind the packet. A
-// reordered packet comes after its delay. Limits: only interfaces that retransmit end to end drop copies and put packets
-// into order, so others take corrupted packets alone.
+// reordered packet comes after its delay. Limits: only interfaces that retransmit end to end drop copies and put
+// packets into order, so others take corrupted packets alone.
 #pragma once
 
 #include <cstdint>

@@ -75,7 +75,7 @@ struct EndToEndBench final : NicListener {
   }
   void packet_delivered(const Packet&, Time, Time) override {}
 
-  static constexpr std::uint64_t kReads = 1000;
+  static constexpr std::uint64_t kReads = 1'000'000;
   void message(NodeId dst, std::uint64_t user) { nic.post(PacketizerMessage{0, dst, 32, user}); }
   void write(NodeId dst, std::uint64_t bytes, std::uint64_t user, bool acknowledged = true) {
     nic.post(RdmaTransfer{0, dst, bytes, acknowledged, true, user});
@@ -139,7 +139,7 @@ TEST_CASE("end to end: 1 % each lost, corrupted, doubled and overtaken are hidde
   EndToEndBench b([&](const Packet&) { return losses.below(100) == 0; }, {0.01, 0.01, 0.01, Time::us(2), 7},
                   that_retransmits(Time(), 15));
   for (std::uint64_t user = 0; user < messages; ++user) b.message(3, user);
-  for (std::uint64_t user = 0; user < transfers; ++user) b.write(1 + user % 3, user % 3000, 1'000'000 + user);
+  for (std::uint64_t user = 0; user < transfers; ++user) b.write(1 + user % 3, user % 3000, user);
   b.run();
   const ReliabilityStatistics counted = b.nic.reliability();
   CHECK(counted.given_up == 0);
@@ -149,12 +149,12 @@ TEST_CASE("end to end: 1 % each lost, corrupted, doubled and overtaken are hidde
   REQUIRE(b.order.size() == messages);
   std::uint64_t wrong = 0;
   for (std::uint64_t user = 0; user < messages; ++user) wrong += b.order[user] != user || b.messages[user] != kAllWhole;
-  for (std::uint64_t user = 1'000'000; user < 1'000'000 + transfers; ++user)
+  for (std::uint64_t user = 0; user < transfers; ++user)
     wrong += b.transfers[user] != kAllWhole || b.acknowledged[user] != kAllWhole;
   CHECK(wrong == 0);
 }
 
-TEST_CASE("impairments: what interfaces that do not check are not to get is refused, and corrupted packets are lost") {
+TEST_CASE("impairments: what interfaces that do not check are not to get is rejected, and corrupted packets are lost") {
   NiConfig ni = that_retransmits();
   ni.reliability = NiConfig::Reliability::kNone;
   const testing::Loses never = [](const Packet&) { return false; };
