@@ -74,7 +74,7 @@ class Event(Strict):
     )
     slow: Text | None = Field(
         default=None,
-        description="The link that carries data at a share of its rate (lanes are lost), in both directions; for a node, each of its links.",
+        description="The link that has a share of its rate left (lanes are lost), in both directions; for a node, each of its links.",
     )
     interface: Text | None = Field(
         default=None,

@@ -318,6 +318,7 @@ def _simulate(
             mpirun=mpi.kind == "openmpi",
             waits_for_progress=settings.waits_for_progress(mpi),
             python=any(python.is_interpreter(word) or word.endswith(".py") for word in options.command),
+            faults=str(options.faults or ""),
         )
         began = time.monotonic()
         outcome = supervisor.run(meanwhile=lambda: _import_results(options))

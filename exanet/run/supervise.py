@@ -76,6 +76,7 @@ class Supervisor:
         mpirun: bool,
         waits_for_progress: bool = False,
         python: bool = False,
+        faults: str = "",
     ) -> None:
         self._simulator = simulator
         self._session = session
@@ -83,7 +84,7 @@ class Supervisor:
         self._program = program
         self._progress = progress
         self._watchdog = Watchdog(progress.note)
-        self._deadlock = DeadlockWatch(progress.note)
+        self._deadlock = DeadlockWatch(progress.note, faults=faults)
         self._mpirun = mpirun
         self._waits_for_progress = waits_for_progress  # its library does, in passive-target communication
         self._python = python  # an interpreter runs the program

@@ -56,9 +56,11 @@ class DeadlockWatch:
     Ranks of which a thread sleeps meanwhile may yet go on: of these it warns, once.
     """
 
-    def __init__(self, warn: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, warn: Callable[[str], None], clock: Callable[[], float] = time.monotonic, *, faults: str = "") -> None:
+        """`faults`: the file of --faults, where there is one."""
         self._warn = warn
         self._warned = False
+        self._faults = faults
         self._clock = clock
         self._traffic = (-1, -1)
         self._since = self._last_look = clock()
@@ -86,7 +88,7 @@ class DeadlockWatch:
         if now - self._since < QUIET_S or waited_ps <= (_SLEEPS_VIRTUAL_PS if self._sleeping else _DEADLOCK_VIRTUAL_PS):
             return ""
         if not self._sleeping:
-            return f"deadlock: every rank waits and no message is under way: {by_call(calls)}"
+            return f"deadlock: every rank waits and {self._why()}: {by_call(calls)}"
         if not self._warned:
             self._warned = True
             self._warn(
@@ -95,6 +97,14 @@ class DeadlockWatch:
                 "this is a deadlock; end it with Ctrl-C"
             )
         return ""
+
+    def _why(self) -> str:
+        if not self._faults:
+            return "no message is under way"
+        return (
+            f"no message arrives any more, with --faults {self._faults}; interfaces in the gateware's cycles retransmit for ever where "
+            "the machine does not say ni.tries"
+        )
 
     def _begin(self, now: float, progress: Mapping[str, Any], calls: list[str]) -> None:
         self._since, self._virtual_ps, self._calls = now, int(progress["virtual_ps"]), calls

@@ -110,6 +110,18 @@ def test_all_ranks_wait_for_nothing() -> None:
     assert deadlock(["MPI_Recv", "MPI_Barrier", "MPI_Barrier"]).endswith("rank 0 in MPI_Recv; ranks 1, 2 in MPI_Barrier")
 
 
+def test_a_deadlock_with_faults_names_their_file_and_what_bounds_retransmission() -> None:
+    clock = Clock()
+    watch = DeadlockWatch(list[str]().append, clock, faults="cut.yaml")
+    states = [rank(1, rank=number, mpi_call="MPI_Recv") for number in range(2)]
+    said = ""
+    for look in range(int(2 * QUIET_S / 0.5)):
+        clock.now += 0.5
+        said = said or watch.look(progress(virtual_ps=look * 10**12), lambda: states)
+    assert said.startswith("deadlock: every rank waits and no message arrives any more, with --faults cut.yaml; ")
+    assert said.endswith("where the machine does not say ni.tries: ranks 0, 1 in MPI_Recv")
+
+
 def test_not_a_deadlock() -> None:
     assert deadlock(["MPI_Recv", "MPI_Barrier"], seconds=QUIET_S - 0.5) == ""
     assert deadlock(["MPI_Recv", ""]) == "", "a rank computes, or sleeps"

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Do real programs under drawn plans of faults give the right answer, or a clear error, within bounded virtual time,
+and leave nothing behind?
+
+Each run draws a program, interfaces and a plan from its number. `make test` has a dozen of the runs, `make test-long`
+all of them.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from host import LONG
+
+from .conftest import PROGRAMS, Runner, Stack
+from .test_failures import left_behind
+
+MACHINES = {
+    "exanest": "",
+    "gateware": "extends: exanest-ni\nname: exanest-ni-bounded\ndescription: interfaces in cycles that give up\nni: {tries: 4}\n",
+    "end-to-end": "extends: exanest\nname: exanest-end-to-end\ndescription: interfaces that retransmit\nni: {reliability: end-to-end}\n",
+}
+ANSWERS = {"cut": "wrong 0", "ring": "ok 4", "collectives": "ok 4", "two_sided": "ok 4"}
+LONGEST_PS = 10 * 10**12
+"""A run ends before 10 s of virtual time: a program takes less than 10 ms. What is given up has taken some 50 ms end to
+end, and 31 rounds of timeouts of 7 ms in the gateware's cycles."""
+
+NODES = [f"qfdb({x},{y},0).F{part}" for x in range(2) for y in range(2) for part in range(1, 5)]
+CLEAR = re.compile(r"what had failed first on the network: rank \d+ on node \d+(, in MPI_\w+)? at [\d.]+ us: .* failed: ")
+
+
+def plan(draw: random.Random, machine: str) -> str:
+    """From one to three events in the first half of a millisecond."""
+    events = []
+    for _ in range(draw.randint(1, 3)):
+        kinds = ["cut", "cut", "flapping", "lossy", "slow", "node", "interface", "corrupted"]
+        kinds += ["impaired"] * 4 if machine == "end-to-end" else []
+        events.append(event(draw, draw.choice(kinds)))
+    return f"reaction: {draw.choice([0, 10, 1000])} us\nevents:\n" + "".join(f"  - {{{text}}}\n" for text in events)
+
+
+def event(draw: random.Random, kind: str) -> str:
+    at = f"at: {draw.randint(0, 500)} us"
+    node = draw.choice(NODES[:4])
+    return (
+        f"{at}, "
+        + {
+            "cut": f"down: 'links:{draw.randint(1, 30)}:{draw.randint(1, 99)}', for: 1 ms",
+            "flapping": f"down: '{node}', for: 3 us, period: 40 us, count: 20",
+            "lossy": f"lossy: '{node}', lost_packets: {draw.choice([0.001, 0.01])}, seed: {draw.randint(1, 99)}",
+            "slow": f"slow: '{node}', rate: {draw.choice([0.01, 0.25, 0.5])}",
+            "node": f"down: '{node}'",
+            "interface": f"interface: '{node}', for: {draw.choice([20, 1000])} us",
+            "corrupted": f"impaired: all, corrupted_packets: 0.01, seed: {draw.randint(1, 99)}",
+            "impaired": (
+                f"impaired: all, corrupted_packets: 0.01, duplicated_packets: 0.01, reordered_packets: 0.01, "
+                f"delay: {draw.randint(1, 20)} us, seed: {draw.randint(1, 99)}"
+            ),
+        }[kind]
+    )
+
+
+@pytest.mark.parametrize("number", range(200 if LONG else 12))
+def test_drawn_faults_end_in_the_right_answer_or_a_clear_error(
+    exanet_run: Runner, stack: Stack, compiled: Callable[..., Path], tmp_path: Path, number: int
+) -> None:
+    draw = random.Random(number)
+    machine, program = draw.choice(list(MACHINES)), draw.choice(list(ANSWERS) if LONG else ["cut", "ring"])
+    ranks = 2 if program == "cut" else 4
+    faults = tmp_path / "faults.yaml"
+    faults.write_text(plan(draw, machine))
+    if MACHINES[machine]:
+        (tmp_path / "machine.yaml").write_text(MACHINES[machine])
+    command = [stack.python, PROGRAMS / f"{program}.py"] if (PROGRAMS / f"{program}.py").exists() else [compiled(program)]
+    options = ("--compute", "off", "--map", "round-robin", "--faults", str(faults))
+    given = machine if not MACHINES[machine] else str(tmp_path / "machine.yaml")
+    done = exanet_run(stack, ranks, command, machine=given, options=options, code=None, timeout=300)
+    said = f"{machine}, {program}, exit {done.code}:\n{faults.read_text()}{done.errors[-3000:]}"
+    summary = json.loads((done.folder / "summary.json").read_text())
+    assert summary["virtual_ps"] < LONGEST_PS, said
+    if done.code == 0:
+        assert ANSWERS[program] in done.output, said
+    else:
+        assert done.code != 9, said
+        assert CLEAR.search(done.errors), said
+        assert summary["failed_operations"] > 0, said
+    assert not left_behind(str(command[-1])), said
