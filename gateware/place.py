@@ -57,8 +57,8 @@ def narrowed(floor_mhz: float, inter: int, intra: int, dimensions: int, **more: 
 
 
 PARTS = {
-    "link": Placed("exanet_link", 115.0),
-    "router": narrowed(105.0, 1, 1, 1),
+    "link": Placed("exanet_link", 98.0),
+    "router": narrowed(98.0, 1, 1, 1),
     "router-2x3": narrowed(80.0, 2, 3, 3, device="LFE5U-85F", long=True),
     # Its wires are more than the router that goes one by one finds a way for.
     "router-6x1": narrowed(60.0, 6, 1, 3, device="LFE5U-85F", long=True, options=("--router", "router2")),

@@ -66,6 +66,7 @@ struct OpenLoop::State {
   // Counts packets that sources have created but the network has not taken, up to the window's end.
   void count_left_behind();
   OpenLoopResult summarize();  // once, at the end
+  void summarize_faults(const Tally& t, OpenLoopResult& r) const;
 
   OpenLoopConfig config;
   std::unique_ptr<Topology> topology;

@@ -56,22 +56,25 @@ bool fills_sources(const OpenLoopConfig& config) {
 
 }  // namespace
 
+// With faults: what they did, and packets by intervals.
+void OpenLoop::State::summarize_faults(const Tally& t, OpenLoopResult& r) const {
+  r.faults = {faults->applied(), t.lost, 0, {}};
+  r.interval = interval;
+  r.delivered_in.resize(OpenLoopResult::kIntervals);
+  r.lost_in.resize(OpenLoopResult::kIntervals);
+  for (const Part& part : parts)
+    for (std::size_t i = 0; i < OpenLoopResult::kIntervals; ++i) {
+      r.delivered_in[i] += part.tally.delivered_in[i];
+      r.lost_in[i] += part.tally.lost_in[i];
+    }
+}
+
 // Turns what has been counted into statistics.
 OpenLoopResult OpenLoop::State::summarize() {
   State& s = *this;
   const Tally t = total();
   OpenLoopResult r;
-  if (faults) {
-    r.faults = {faults->applied(), t.lost, 0, {}};
-    r.interval = interval;
-    r.delivered_in.resize(OpenLoopResult::kIntervals);
-    r.lost_in.resize(OpenLoopResult::kIntervals);
-    for (const Part& part : parts)
-      for (std::size_t i = 0; i < OpenLoopResult::kIntervals; ++i) {
-        r.delivered_in[i] += part.tally.delivered_in[i];
-        r.lost_in[i] += part.tally.lost_in[i];
-      }
-  }
+  if (faults) summarize_faults(t, r);
   const double window_ps = static_cast<double>((s.end - s.begin).ps()), per_load = s.packet_ps / window_ps / s.senders;
   const double gbps = 8.0 * s.config.packet_bytes / window_ps * 1e3;
   ClassTally all;

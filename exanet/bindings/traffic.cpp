@@ -59,6 +59,7 @@ class Traffic {
     if (!r.delivered_in.empty()) {
       nb::dict intervals;
       std::vector<Time> begins;
+      begins.reserve(r.delivered_in.size());
       for (std::size_t i = 0; i < r.delivered_in.size(); ++i)
         begins.push_back(r.interval * static_cast<std::int64_t>(i));
       intervals["begin_ns"] = column(begins, [](Time begin) { return ns(begin); });

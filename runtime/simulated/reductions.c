@@ -92,6 +92,7 @@ static void halving(const struct core *c, char *to) {
 /* What the rank so far from the root holds once it has heard from those below `mask`. */
 static void gathered(const struct core *c, uint32_t root, uint32_t relative, uint32_t mask, unsigned depth, char *to) {
   const struct exanet_reduction *r = c->r;
+  if (r->n == 0) return;
   const uint32_t rank = (relative + root) % r->n;
   memcpy(to, part(r, rank, 0), vector_bytes(r));
   char *other = c->spare + depth * vector_bytes(r);
