@@ -79,7 +79,12 @@ class Trace:
 
     def verify(self) -> Trace:
         """This trace, if its streams are as they were when it was finished. Raises InputError."""
-        for rank, said in enumerate(self.about.checksums[: self.about.ranks]):
+        if self.about.checksums and len(self.about.checksums) != self.about.ranks:
+            raise InputError(
+                f"{self.folder / 'trace.json'}: checksums are not of {self.about.ranks} ranks: the file is damaged; "
+                "copy the trace again, or record the program anew"
+            )
+        for rank, said in enumerate(self.about.checksums):
             path = stream(self.folder, rank)
             try:
                 found = checksum(path)

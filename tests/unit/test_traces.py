@@ -438,3 +438,16 @@ def test_a_damaged_stream_is_refused_by_whoever_reads_the_calls(damage: str, tmp
     with pytest.raises(InputError, match=what):
         parts.cut(place, tmp_path / "part", after=1, until=3)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["trace"]
+
+
+def test_checksums_of_fewer_ranks_than_the_trace_has_are_refused(tmp_path: Path) -> None:
+    place = tmp_path / "trace"
+    with Writer(place, 2, {}) as streams:
+        for rank, stream in enumerate(streams):
+            stream.message("Send" if rank == 0 else "Recv", 1 - rank, 1000, tag=3)
+            stream.end()
+    said = json.loads((place / "trace.json").read_text())
+    said["checksums"].pop()
+    (place / "trace.json").write_text(json.dumps(said))
+    with pytest.raises(InputError, match=r"trace\.json: checksums are not of 2 ranks"):
+        exanet.replay(place, "torus-2x2x2")

@@ -31,7 +31,7 @@ TEST_CASE("equality: short packets do not starve a long one") {
   std::vector<Offer> offers(kShort, {Time(), {0, 1, 240, 1, 0, 0}});
   offers.push_back({kCycle * 2000, {0, 1, 512, 0, 0, 0}});
   for (std::size_t i = 0; i < offers.size(); ++i) offers[i].packet.user = i;
-  const std::vector<Fate> fates = compare(c, offers);
+  const std::vector<equality::Fate> fates = compare(c, offers);
   std::size_t before = 0;
   for (std::size_t i = 0; i < kShort; ++i) before += fates[i].delivered < fates[kShort].delivered;
   CHECK(before < kShort / 2);
