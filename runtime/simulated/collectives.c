@@ -37,7 +37,7 @@ static long count_at(const struct collective *c, int at) { return exanet_simulat
 
 /* -- reductions ---------------------------------------------------------------------------------------------------- */
 
-/* Integers and characters of C and Fortran among MPICH's types. Source: MPICH 5.0, mpi.h. */
+/* Integers and characters of C and Fortran among MPICH's types. Source: the header of MPICH 5.0. */
 static bool is_exact(long type, long op) {
   const uint32_t number = (uint32_t)type & 0xff;
   if ((uint32_t)op >> 30 != 1 || (uint32_t)type >> 30 != 1) return false;

@@ -5,8 +5,8 @@
 // what a rank holds after a round is the operation of what its partner and itself held before; the members' parts are
 // the leaves of that tree. Of vectors that are halved each block is computed as at the rank that ends up with it.
 //
-// Sources: MPICH 5.0, src/mpi/coll/allreduce/allreduce_intra_recursive_doubling.c, …_reduce_scatter_allgather.c,
-// src/mpi/coll/reduce/reduce_intra_binomial.c, …_reduce_scatter_gather.c. Limit: scans and scattered reductions only
+// Sources: MPICH 5.0, src/mpi/coll/allreduce/allreduce_intra_recursive_doubling, …_reduce_scatter_allgather,
+// src/mpi/coll/reduce/reduce_intra_binomial, …_reduce_scatter_gather. Limit: scans and scattered reductions only
 // where the order does not matter.
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 // NSCC, the network-signalled congestion control of Ultra Ethernet: the window of one flow.
 //
 // Source: Ultra Ethernet Specification 1.0 has it under that name. Its text was not at hand: equations and constants
-// are those of the consortium's simulator (uet-htsim, uec.cpp), in our words. Model: queueing delay d is a round trip
+// are those of the consortium's simulator (uet-htsim, uec), in our words. Model: queueing delay d is a round trip
 // less that of an empty network, T its target, 0.75 of the network's round trip; a the ratio of the network's
 // bandwidth-delay product to 150 kB, b that of T to 12 us. With each acknowledgement of n bytes:
 // - no mark, d >= T: inc += fi n; d < T: inc += alpha n (T - d). When a window has come with d < 1 us, w += a n/4.

@@ -2,7 +2,7 @@
 // RCCC, the receiver-credited congestion control of Ultra Ethernet, alone and beside NSCC's window.
 //
 // Source: Ultra Ethernet Specification 1.0 has it under that name. Its text was not at hand: rules and constants are
-// those of the consortium's simulator (uet-htsim, uec.cpp), in our words. Model: a source sends while it has any credit
+// those of the consortium's simulator (uet-htsim, uec), in our words. Model: a source sends while it has any credit
 // for a destination. It begins with 1.5 bandwidth-delay products, unasked, which end with the first answer. Each data
 // packet, whole or trimmed, says up to what sum the source asks for credit: what it has been granted, and its demand,
 // which is its backlog, at most 1.5 bandwidth-delay products or NSCC's window and a packet, less the credit that it

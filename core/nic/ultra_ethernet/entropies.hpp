@@ -4,7 +4,7 @@
 //
 // Sources: recycled entropies are those of Bonato et al., REPS: Recycled Entropy Packet Spraying for Adaptive Load
 // Balancing and Failure Mitigation, arXiv 2407.21625; penalties, their sizes and the mixture of both are the choices of
-// uet-htsim (uec_mp.cpp), in our words. Model: a round passes through all entropies, each once, in an order that an
+// uet-htsim (uec_mp), in our words. Model: a round passes through all entropies, each once, in an order that an
 // exclusive or with a random number shuffles anew each time. That alone is `oblivious`. `bitmap` skips an entropy as
 // often as penalties say: 1 for a mark, 4 for a trimmed packet, 15 at most, and for a timeout. `reps` sends with the
 // entropies of unmarked acknowledgements again, each once, the oldest of the last eight first, else with random ones;

@@ -11,7 +11,7 @@ namespace exanet {
 
 namespace {
 
-constexpr std::uint64_t kBytesPerAcknowledgement = 16'384;  // uet-htsim, uec.cpp
+constexpr std::uint64_t kBytesPerAcknowledgement = 16'384;  // uet-htsim, uec
 constexpr std::uint32_t kBitmap = 64;  // packets
 
 }  // namespace

@@ -3,7 +3,7 @@
 // delivery of Ultra Ethernet's transport, reliable and unordered.
 //
 // Source: Ultra Ethernet Specification 1.0; its text was not at hand, so rules and constants are those of the
-// consortium's simulator (uet-htsim, uec.cpp), in our words. Model: all that goes from one node to another is one
+// consortium's simulator (uet-htsim, uec), in our words. Model: all that goes from one node to another is one
 // context, whose packets are numbered. The receiver acknowledges selectively: what it has without a gap, and which of
 // 64 packets further on. It does so at once for the first packet, a marked one, a repeated one, and where the source
 // asks, as it does when it can send no more; else after 16 KiB. Of a trimmed packet it sends a negative
