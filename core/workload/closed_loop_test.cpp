@@ -42,10 +42,17 @@ std::string complaint(const TopologySpec& spec, const std::vector<JobConfig>& jo
   return "";
 }
 
+// Those that carry the steps of jobs: interfaces of Ultra Ethernet carry whole messages alone.
+std::vector<std::string> nics_of_jobs() {
+  std::vector<std::string> names = nic_names();
+  std::erase(names, "ultra-ethernet");
+  return names;
+}
+
 // By every transport: both levels, and each interface.
 std::vector<ClosedLoopConfig> carried(const JobConfig& job) {
   std::vector<ClosedLoopConfig> configs;
-  for (const std::string& nic : nic_names()) {
+  for (const std::string& nic : nics_of_jobs()) {
     ClosedLoopConfig config{{job}, "linear", 1, 256};
     config.nic = nic;
     configs.push_back(config);
@@ -228,8 +235,16 @@ TEST_CASE("nobody waits for flows to leave") {
   CHECK(r.finished > Time::us(1000));
 }
 
+TEST_CASE("interfaces that carry whole messages alone are refused for jobs, by name") {
+  ClosedLoopConfig config{{{{"barrier", 4, 0, Time(), 1}, 1}}, "linear", 1, 256};
+  config.nic = "ultra-ethernet";
+  const TopologySpec spec{"fat-tree", {4}};
+  CHECK_THROWS_WITH_AS(ClosedLoop(spec, published_fabric(), config).run(),
+                       doctest::Contains("ultra-ethernet interfaces carry whole messages"), ConfigError);
+}
+
 TEST_CASE("a message that the network loses ends the simulation of a job, which says when") {
-  for (const std::string& nic : nic_names()) {
+  for (const std::string& nic : nics_of_jobs()) {
     CAPTURE(nic);
     const TopologySpec spec{"fat-tree", {4, 4}};
     ClosedLoopConfig config{{{{"alltoall", 16, 4096, Time(), 1}, 1}}, "linear", 1, 256};
