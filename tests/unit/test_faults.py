@@ -385,14 +385,14 @@ def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     page = Path(__file__).parents[2] / "docs/faults.md"
     lines = [line.strip() for line in page.read_text().splitlines() if line.startswith("    exanet ") and " run " not in line]
-    assert [line.split()[1] for line in lines] == ["faults", "faults", "sim", "check"]
+    assert [line.split()[1] for line in lines] == ["faults", "faults", "sim", "faults", "check"]
     said = []
     for line in lines:
         done = run(*shlex.split(line)[1:])
         assert done.exit_code == 0, done.output
         said.append(done.stdout)
     assert re.search(r"load 0.2: Faults: [0-9]+ packets lost; what failed when is in faults.parquet", said[2])
-    assert "free of deadlock in 4 states" in said[3]
+    assert "free of deadlock in 4 states" in said[4]
 
 
 def test_the_file_of_the_page_is_one(tmp_path: Path) -> None:
