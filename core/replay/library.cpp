@@ -130,7 +130,7 @@ bool Library::send_as(std::uint16_t flags, RankId rank, RankId to, std::uint64_t
   d.buffer = address;
   d.length = bytes;
   d.data = data;
-  if (eager && address != 0 && bytes > 0 && !memory_->read(rank, address, contents_.data(), bytes))
+  if (eager && address != 0 && bytes > 0 && !memory_->read(rank, address, contents_.data(), bytes) && !failure_)
     failure_ = {rank, d.time, "it sends " + std::to_string(bytes) + " bytes that are not all in its memory"};
   engine_.submit(rank, d, eager ? Payload(contents_.data(), bytes) : Payload{});
   return eager;
@@ -221,10 +221,12 @@ void Library::cancel(RankId rank, std::uint64_t cookie) {
   engine_.submit(rank, d);
 }
 
-bool Library::move(RankId rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) {
+void Library::move(RankId rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) {
+  if (memory_ == nullptr || bytes == 0) return;
   std::vector<std::byte> between(bytes);
-  return memory_ == nullptr || bytes == 0 ||
-         (memory_->read(rank, from, between.data(), bytes) && memory_->write(rank, to, between.data(), bytes));
+  const bool moved =
+      memory_->read(rank, from, between.data(), bytes) && memory_->write(rank, to, between.data(), bytes);
+  if (!moved && !failure_) failure_ = {rank, queue_.now(), "a message to the rank itself is not all in its memory"};
 }
 
 void Library::complete(RankId rank, const Completion& completion, Payload payload) {

@@ -72,8 +72,8 @@ class Library final : private Host {
   void enter(RankId rank, Time clock);
   void leave(RankId rank) { ranks_[rank].outside = true; }
   void deliver(RankId rank, const Completion& completion, Payload payload) { complete(rank, completion, payload); }
-  // Moves bytes within a rank's memory. False where some of it is not mapped.
-  bool move(RankId rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes);
+  // Moves bytes within a rank's memory. A failure of the run where some of it is not mapped.
+  void move(RankId rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes);
 
   Time clock(RankId rank) const { return ranks_[rank].clock; }
   Time& clock(RankId rank) { return ranks_[rank].clock; }
