@@ -59,14 +59,15 @@ void read_figures(const std::string& kind, const std::string& text, std::initial
     at = parsed.ptr + 1;
   }
   if (parsed.ec != std::errc() || parsed.ptr != end)
-    throw std::invalid_argument(kind + ":" + text + " is not understood: give a number, and a seed behind a colon");
+    throw std::invalid_argument(kind + ":" + text +
+                                " is not understood: give a number, then optionally a colon and a seed");
 }
 
 std::vector<Thing> drawn(const Topology& shape, bool links, std::uint32_t number, std::uint32_t seed) {
   std::vector<Thing> choice = things(shape, links);
   if (number > choice.size())
     throw std::invalid_argument(std::to_string(number) + (links ? " links" : " nodes") +
-                                " shall fail; this machine has " + std::to_string(choice.size()));
+                                " are to fail, but this machine has " + std::to_string(choice.size()));
   Random random(seed, links ? 0xfa11 : 0xfa12);
   for (std::uint32_t i = 0; i < number; ++i)
     std::swap(choice[i], choice[i + random.below(static_cast<std::uint32_t>(choice.size() - i))]);
@@ -119,7 +120,7 @@ void FaultPlan::fail(const Topology& shape, const std::string& what, Time at) {
         return add({at, node, port, false});
   }
   const NodeId last = shape.node_count() - 1;
-  throw std::invalid_argument("\"" + what + "\" is neither a node nor one of its links: name what has failed like \"" +
+  throw std::invalid_argument("\"" + what + "\" is neither a node nor a link: name a failure like \"" +
                               shape.node_name(last) + "\" or \"" + shape.node_name(last) + " " +
                               shape.port_name(last, 0) + "\", or say how many, e.g. links:2 or nodes:1");
 }

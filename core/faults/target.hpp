@@ -23,7 +23,8 @@ class FaultTarget {
   // From `now` on the link loses packets one by one, in both directions; a loss of nothing ends that.
   virtual void set_loss(PortRef /*link*/, const LinkLoss& /*loss*/, Time /*now*/) {
     throw ConfigError(
-        "faults", "no link loses single packets at flow level: take 'lossy' out, or simulate packets (--level packet)");
+        "faults",
+        "the flow level has no packets that a link could lose: remove 'lossy', or simulate packets (--level packet)");
   }
 
   // From `now` on packets leave by the link, in both directions, at one of the rates of NetworkConfig::slow_rates, 1

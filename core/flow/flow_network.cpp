@@ -96,7 +96,7 @@ bool FlowNetwork::fixed_routes() const { return topology_.routing() == nullptr |
 void FlowNetwork::require_fixed_routes() const {
   if (!fixed_routes())
     throw ConfigError("topology.routing",
-                      "this routing looks at queues, of which the flow level has none: choose another, e.g. valiant, "
+                      "this routing looks at queues, which the flow level does not have: choose another, e.g. valiant, "
                       "or the packet level (--level packet; of messages with --pace free)");
 }
 

@@ -37,7 +37,7 @@ FlowSimulator::FlowSimulator(const FlowNetwork& network, Time grain)
       watched_(network.sender_count()),
       used_bits_(network.resource_count()) {
   if (grain < Time::ps(1))
-    throw ConfigError("grain_ps", "the grain in which events are taken together is at least 1 ps");
+    throw ConfigError("grain_ps", "the interval in which events are grouped must be at least 1 ps");
   for (ResourceId r = 0; r < network.resource_count(); ++r) sharing_.set_capacity(r, network.capacity(r));
 }
 

@@ -45,10 +45,11 @@ FluidSimulator::FluidSimulator(const FlowNetwork& network)
       last_(turn_),
       used_bits_(network.resource_count()) {
   if (!network.in_turn())
-    throw ConfigError("router.arbitration",
-                      "FIFO sharing is of routers with FIFOs that are served in turn; this machine's put links or a "
-                      "fixed priority first, "
-                      "or have a queue for each output: choose max-min, or the packet level");
+    throw ConfigError(
+        "router.arbitration",
+        "FIFO sharing models routers that serve their FIFOs in turn; this machine's routers serve links or a "
+        "fixed priority first, "
+        "or have a queue for each output: choose max-min, or the packet level");
   const Topology& topology = network.topology();
   const std::uint32_t wanted =
       topology.routing() == nullptr ? topology.virtual_channels() : topology.routing()->virtual_channels();

@@ -174,12 +174,12 @@ Cycle control_period(const AwarenessConfig& config) { return (config.interval ==
 void check(const StudyConfig& config, NodeId nodes) {
   constexpr Cycle kRegister = 0xffff'ffff;
   const AwarenessConfig& c = config.network;
-  require(config.faults > 0 && config.faults <= nodes, "faults", "give from 1 fault to as many as there are nodes");
+  require(config.faults > 0 && config.faults <= nodes, "faults", "give from 1 fault to the number of nodes");
   require_in_range(c.watchdog, 1, kRegister, "watchdog_cycles", "the watchdogs' period");
-  require_in_range(c.beat, 1, c.watchdog, "beat_cycles", "the period of signs of life, within the watchdogs',");
+  require_in_range(c.beat, 1, c.watchdog, "beat_cycles", "the heartbeat period, which must be within the watchdogs',");
   require_in_range(c.interval, 0, 65'535, "interval_cycles", "the interval of control words");
   require_in_range(c.silence, control_period(c) + 1, kRegister, "silence_cycles",
-                   "the period of silence, beyond that of control words,");
+                   "the timeout for silence, which must exceed the period of control words,");
   require_in_range(c.line, 0, kRegister, "line_cycles", "the line's latency");
   require_in_range(c.response, 1, kRegister, "response_cycles", "the host's response time");
 }

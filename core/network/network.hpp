@@ -92,7 +92,7 @@ class Network : public FaultTarget {
   // are known again with its first packet, as after a restart of the line. Contract, of before_routes_change(), too:
   // NetworkConfig::links_fail; no event runs but, in a network in one part, the one that calls.
   void set_link(PortRef /*link*/, bool /*up*/, Time /*now*/) override {
-    throw ConfigError("fabric", "links of this network cannot fail in a run: take a model of its routers");
+    throw ConfigError("fabric", "links of this network model cannot fail during a run: use a model with routers");
   }
 
   // Carries packets to several nodes (core/topology/multicast.hpp), of which each copy is delivered.

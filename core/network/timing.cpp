@@ -82,7 +82,7 @@ LinkTiming::LinkTiming(const LinkConfig& c, const RouterConfig& router, const Ro
   tail_to_wire = timing.cycle * (kOutputCycles - 1 + kBufferCycles) + to_line;
   idle_every = require_in_range(c.pause_every, 0, 255, link_path(c, "pause_every"), "a link's pause_every");
   require(idle_every != 1, link_path(c, "pause_every"),
-          "a link's pause_every is 1, a pause after each word: give it half the rate, and 0 or from 2 to 255");
+          "a link's pause_every is 1, a pause after each word: halve its rate instead, and use 0 or 2 to 255");
   per_idle = idle_every == 0 ? 0 : ~std::uint64_t{0} / idle_every + 1;
   control_words = framing > 0 ? framing : 1;
   head_words = framing + link_words(router.header_words);

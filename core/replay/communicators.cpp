@@ -99,15 +99,15 @@ CollectiveCall collective_call(const TraceStream& stream, const TraceRecord& cal
   const std::uint8_t code = blocking_code(call);
   for (const auto* list : {&c.sent, &c.received})
     if (!list->empty() && list->size() != comm.ranks)
-      stream.fail("a collective's sizes are not as many as ranks: the stream is damaged");
+      stream.fail("a collective has not one size for each rank: the stream is damaged");
   const bool of_all = code == EXANET_TRACE_Alltoallv || code == EXANET_TRACE_Alltoallw;
   const bool missing = (of_all && c.sent.empty() != c.received.empty()) ||
                        (code == EXANET_TRACE_Reduce_scatter && c.received.empty()) ||
                        (c.me == c.root && code == EXANET_TRACE_Gatherv && c.received.empty()) ||
                        (c.me == c.root && code == EXANET_TRACE_Scatterv && c.sent.empty());
   if (missing && c.ranks > 1 && (c.bytes > 0 || !c.sent.empty() || !c.received.empty()))
-    stream.fail("a collective has no sizes by rank: the stream is damaged");
-  if (c.root >= comm.ranks) stream.fail("a collective's root is no member: the stream is damaged");
+    stream.fail("a collective lacks its sizes by rank: the stream is damaged");
+  if (c.root >= comm.ranks) stream.fail("a collective's root is not in the communicator: the stream is damaged");
   return c;
 }
 

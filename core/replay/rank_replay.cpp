@@ -202,7 +202,7 @@ std::uint32_t RankReplay::activity_of(const TraceRecord& call, const TraceMessag
   if (m.peer == kNoPeer) return activities_.nothing();
   const std::uint64_t tag = std::uint64_t{communicator(call.comm).context} << 32 | m.tag;
   if (!sends) return activities_.receive(m.peer == kAnyPeer ? kAnyRank : m.peer, tag, m.any_tag ? 0xffffffffu : 0);
-  if (m.peer == kAnyPeer) stream_.fail("a message to any process: the stream is damaged");
+  if (m.peer == kAnyPeer) stream_.fail("a message is sent to MPI_ANY_SOURCE: the stream is damaged");
   const std::uint32_t activity = activities_.send(m.peer, tag, m.bytes, is_synchronous(call.code));
   if (!is_buffered(call.code)) return activity;
   activities_.release(activity);
@@ -211,7 +211,7 @@ std::uint32_t RankReplay::activity_of(const TraceRecord& call, const TraceMessag
 
 void RankReplay::begin_message() {
   if (is_init(call_.code)) {
-    if (call_.request == 0) stream_.fail("a persistent request without a number: the stream is damaged");
+    if (call_.request == 0) stream_.fail("a persistent request has no number: the stream is damaged");
     keep(call_.request, kNone);
     requests_[call_.request].persistent = true;
     requests_[call_.request].start = std::make_unique<TraceRecord>(call_);
@@ -306,7 +306,7 @@ void RankReplay::begin_collective() {
 // In ranks of MPI_COMM_WORLD, since two communicators have a part in it.
 void RankReplay::begin_creation() {
   const bool known = communicators_.add(rank_, call_);
-  if (!known) stream_.fail("a communicator of which this rank is no member: the stream is damaged");
+  if (!known) stream_.fail("this rank is not in the communicator: the stream is damaged");
   const bool intra = (call_.flags & EXANET_TRACE_INTER) == 0 && call_.code != EXANET_TRACE_Intercomm_merge;
   if (call_.code == EXANET_TRACE_COMMUNICATOR || !intra) return;
   Communicator* made = call_.made == 0 ? nullptr : &communicator(call_.made);
@@ -331,7 +331,7 @@ void RankReplay::begin_neighbours() {
   if (comm.inter) stream_.fail("a collective among neighbours on an intercommunicator: the stream is damaged");
   std::unique_ptr<Schedule> schedule = activities_.empty_schedule();
   const auto at = [this](std::uint32_t peer) {
-    if (peer == kAnyPeer) stream_.fail("any rank is a neighbour: the stream is damaged");
+    if (peer == kAnyPeer) stream_.fail("a neighbour is MPI_ANY_SOURCE: the stream is damaged");
     return peer != kNoPeer && peer != rank_;
   };
   for (const std::uint32_t source : call_.sources)
@@ -355,7 +355,7 @@ void RankReplay::plan(Collective collective, std::uint32_t comm, std::uint64_t b
 // Seen in runs of MPICH: a communicator of the window's own, whether all have memory, and where it is.
 void RankReplay::begin_window() {
   Communicator& comm = communicator(call_.comm);
-  if (call_.window == 0) stream_.fail("a window without a number: the stream is damaged");
+  if (call_.window == 0) stream_.fail("a window has no number: the stream is damaged");
   if (comm.inter) stream_.fail("a window on an intercommunicator: the stream is damaged");
   if (!rules_.has_windows)
     stream_.fail(std::string("MPI_") + trace_call_name(call_.code) +
@@ -386,14 +386,14 @@ void RankReplay::check_window() {
 void RankReplay::begin_access() {
   check_window();
   if (call_.message.peer == kNoPeer || call_.message.peer == kAnyPeer)
-    stream_.fail("an access to no rank: the stream is damaged");
+    stream_.fail("a one-sided access names no rank: the stream is damaged");
   windows_.before_access(call_, waited_);
   synchronising_ = true;
 }
 
 void RankReplay::begin_synchronisation() {
   check_window();
-  if (call_.message.peer == kAnyPeer) stream_.fail("a lock or flush of any rank: the stream is damaged");
+  if (call_.message.peer == kAnyPeer) stream_.fail("a lock or flush names MPI_ANY_SOURCE: the stream is damaged");
   if ((call_.flags & EXANET_TRACE_EMPTY) != 0) return pass(test_step_);
   windows_.finish(call_, waited_);
   synchronising_ = true;

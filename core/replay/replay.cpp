@@ -169,9 +169,10 @@ class Replay::State final : public LibraryUser {
       auto made = std::make_unique<RankReplay>(program, interface, first, rank, library, own, said, at);
       const exanet_trace_header& header = made->stream().header();
       if (header.rank != rank || header.ranks != count)
-        throw ConfigError("trace", program.streams[rank] + ": it is of rank " + std::to_string(header.rank) + " of " +
-                                       std::to_string(header.ranks) + ", in the place of rank " + std::to_string(rank) +
-                                       " of " + std::to_string(count));
+        throw ConfigError("trace", program.streams[rank] + ": this is the stream of rank " +
+                                       std::to_string(header.rank) + " of " + std::to_string(header.ranks) +
+                                       ", in the place of rank " + std::to_string(rank) + " of " +
+                                       std::to_string(count));
       ranks.push_back(std::move(made));
     }
   }
@@ -183,8 +184,8 @@ class Replay::State final : public LibraryUser {
     const Program& made = *jobs.emplace_back(make_program(spec));
     if (made.answered_by_interface())
       throw ConfigError("jobs", "in " + spec.name +
-                                    " interfaces answer requests, or nobody receives, which ranks beside a trace "
-                                    "cannot: take another program");
+                                    " interfaces answer requests, or nobody receives; jobs beside a trace "
+                                    "cannot do this: choose another program");
     for (RankId rank = 0; rank < spec.ranks; ++rank)
       ranks.push_back(std::make_unique<RankPattern>(made, program.job.rounds, first, rank, library));
   }
@@ -209,7 +210,7 @@ class Replay::State final : public LibraryUser {
     for (const ReplayProgram& program : config.programs) {
       const bool whole = program.streams.empty() || program.placement.size() == program.streams.size();
       if (program.placement.empty() || !whole)
-        throw ConfigError("trace", "a replay takes a stream and a node for each rank");
+        throw ConfigError("trace", "a replay needs a stream and a node for each rank");
       placement.insert(placement.end(), program.placement.begin(), program.placement.end());
     }
     for (const NodeId node : placement) {

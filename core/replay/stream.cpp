@@ -87,7 +87,7 @@ void TraceStream::fail(const std::string& what) const {
 std::uint64_t TraceStream::long_number() {
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift < 64; shift += 7) {
-    if (at_ >= end_) fail("it ends before its fields do: the stream is damaged");
+    if (at_ >= end_) fail("it ends within a field: the stream is damaged");
     const std::uint8_t byte = bytes_[at_++];
     value |= std::uint64_t{byte & 127u} << shift;
     if (byte < 128) return value;
@@ -147,7 +147,7 @@ bool TraceStream::next(TraceRecord& r) {
   r.message.bytes = 0;
   TraceForms::times(*this, r);
   TraceForms::fields(*this, r);
-  if (at_ != end_) fail("it has more fields than its kind: the stream is damaged");
+  if (at_ != end_) fail("it has more fields than a call of its kind: the stream is damaged");
   complete_ = r.form == EXANET_TRACE_ENDING;
   return true;
 }

@@ -73,7 +73,7 @@ struct TraceForms {
     s.list(r.first, std::uint64_t{1} << 47, "a size");
     s.peers(r.destinations);
     s.list(r.second, std::uint64_t{1} << 47, "a size");
-    if (r.first.size() != r.sources.size() || r.second.size() != r.destinations.size()) s.fail("its sizes are not as many as neighbours: the stream is damaged");
+    if (r.first.size() != r.sources.size() || r.second.size() != r.destinations.size()) s.fail("it has not one size for each neighbour: the stream is damaged");
   }
 
   static void window(TraceStream& s, TraceRecord& r) {

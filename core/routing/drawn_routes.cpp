@@ -17,8 +17,8 @@ class DrawnRoutes final : public Routing {
   DrawnRoutes(const Topology& topology, bool each_packet) : topology_(topology), each_packet_(each_packet) {
     if (!topology.any_equal_port())
       throw ConfigError("topology.routing",
-                        "this routing is for fat trees, graphs and what else has several routes that are alike; here "
-                        "packets that choose freely could wait for each other in a cycle: choose another, e.g. "
+                        "this routing needs a topology with several equal routes, such as a fat tree or a graph; here "
+                        "packets that choose freely could wait for each other in a cycle: choose another routing, e.g. "
                         "adaptive, or valiant");
   }
 

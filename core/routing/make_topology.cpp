@@ -66,18 +66,19 @@ std::unique_ptr<Topology> without_failed(std::unique_ptr<Topology> topology, con
 std::unique_ptr<Topology> routed(std::unique_ptr<Topology> topology, const TopologySpec& spec) {
   const std::string& routing = spec.routing;
   require(spec.rails == 1 || spec.failed.empty(), "topology.failed",
-          "with several rails nothing can fail yet: take 'failed' out, or 'rails'");
+          "failures on machines with several rails are not supported: remove 'failed' or 'rails'");
   if (!spec.disabled.empty()) {
     require(spec.failed.empty() && spec.rails == 1 && (routing.empty() || routing == kMinimal), "topology.disabled",
-            "packets that go round disabled ports know no failures, rails or routing: take 'disabled' out, or these");
+            "routes around disabled ports cannot be combined with failures, rails or another routing: remove "
+            "'disabled', or the others");
     return blaming("topology.disabled", [&] { return with_disabled_ports(std::move(topology), spec); });
   }
   const bool own =
       routing.empty() || routing == kMinimal || routing == kUpDown || (routing == kShortest && spec.kind == "graph");
   if (spec.follows && own) {
-    require(
-        spec.failed.empty() && spec.rails == 1, "topology.failed",
-        "links that fail in the run know no failures from the beginning and no rails: take 'failed' and 'rails' out");
+    require(spec.failed.empty() && spec.rails == 1, "topology.failed",
+            "links that fail during a run cannot be combined with failures from the beginning or with rails: remove "
+            "'failed' and 'rails'");
     return blaming("topology.routing", [&] { return make_following(std::move(topology), routing != kUpDown); });
   }
   if (routing == kUpDown || !spec.failed.empty())
@@ -92,7 +93,7 @@ std::unique_ptr<Topology> routed(std::unique_ptr<Topology> topology, const Topol
 
 std::unique_ptr<Topology> make_topology(const TopologySpec& spec) {
   require(spec.arrangement.empty() || spec.kind == "dragonfly", "topology.arrangement",
-          "links between groups have an arrangement on a dragonfly: take 'arrangement' out");
+          "only a dragonfly has an arrangement of the links between groups: remove 'arrangement'");
   const char* shape = spec.kind == "graph" ? "topology.graph" : "topology.shape";
   std::unique_ptr<Topology> topology = blaming(shape, [&] { return make_plain_topology(spec); });
   if (spec.link_kinds.empty()) return routed(std::move(topology), spec);

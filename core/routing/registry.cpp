@@ -44,7 +44,7 @@ std::uint32_t figure_of(const std::string& name, std::size_t colon) {
   const char *const first = name.data() + colon + 1, *const last = name.data() + name.size();
   const auto [end, error] = std::from_chars(first, last, figure);
   if (error != std::errc() || end != last || figure > kMostFigure)
-    throw ConfigError("topology.routing", "the threshold of \"" + name + "\" is no number of packets from 0 to " +
+    throw ConfigError("topology.routing", "the threshold of \"" + name + "\" must be a number of packets from 0 to " +
                                               std::to_string(kMostFigure) + ", as in " + name.substr(0, colon) + ":8");
   return figure;
 }

@@ -150,14 +150,15 @@ class Rerouted final : public WrappedTopology {
 void Rerouted::work_out() {
   number_routers();
   if (follows_) keep_largest_part();
-  if (routers_.empty()) throw std::invalid_argument("everything has failed: leave something");
+  if (routers_.empty()) throw std::invalid_argument("no router is left: remove some of the failures");
   if (routers_.size() > kMostRouters)
-    throw std::invalid_argument("routes round failures and up*/down* are tables for at most " +
+    throw std::invalid_argument("routes around failures and up*/down* routes are tables, which hold at most " +
                                 std::to_string(kMostRouters) + " routers; this machine has " +
                                 std::to_string(routers_.size()));
   links_ = graph();
   if (!tables_.find_up_down(links_))
-    throw std::invalid_argument("what has failed cuts the network in parts: let less of it fail");
+    throw std::invalid_argument(
+        "the failures split the network into parts that cannot reach each other: remove some of them");
   if (any_)
     find_intact_combinations();
   else if (own_routes_)

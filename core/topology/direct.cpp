@@ -13,7 +13,7 @@ namespace {
 
 std::uint32_t only_figure(const TopologySpec& spec, std::uint32_t most, const char* what) {
   if (spec.shape.size() != 1 || spec.shape[0] < 1 || spec.shape[0] > most)
-    throw std::invalid_argument("a " + spec.kind + " takes one figure, its number of " + what + ", from 1 to " +
+    throw std::invalid_argument("a " + spec.kind + " takes one parameter, its number of " + what + ", from 1 to " +
                                 std::to_string(most));
   return spec.shape[0];
 }

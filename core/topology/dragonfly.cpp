@@ -46,7 +46,7 @@ Parameters parameters(const std::vector<std::uint32_t>& shape) {
         "group), or all three of [endpoints a switch, switches a group, links of a switch to other groups], or these "
         "and the number of groups");
   for (const std::uint32_t n : shape)
-    if (n < 1 || n > 1024) throw std::invalid_argument("the figures of a dragonfly are from 1 to 1024");
+    if (n < 1 || n > 1024) throw std::invalid_argument("each parameter of a dragonfly must be from 1 to 1024");
   const std::uint64_t global = shape.size() == 1 ? shape[0] : shape[2];
   const std::uint64_t group = shape.size() == 1 ? 2 * global : shape[1], links = group * global;
   if (shape.size() < 4) return {shape[0], group, global, links + 1};

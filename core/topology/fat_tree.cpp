@@ -39,7 +39,8 @@ class FatTree final : public Topology {
     for (std::size_t l = 0; l < children.size(); ++l) {
       const std::uint32_t m = children[l];
       if (m < 1 || m > 4096 || parents[l] < 1 || parents[l] > 4096)
-        throw std::invalid_argument("a switch of a fat tree has from 1 to 4096 children, and as many parents");
+        throw std::invalid_argument(
+            "a switch of a fat tree must have from 1 to 4096 children, and from 1 to 4096 parents");
       endpoints *= m;
       if (endpoints > kMostNodes)
         throw std::invalid_argument("more than " + std::to_string(kMostNodes) + " endpoints: make it smaller");

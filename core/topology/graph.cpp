@@ -41,9 +41,9 @@ class GraphTopology final : public Topology {
     links_.resize(names_.size());
     for (const auto& [a, b] : graph.links) {
       if (a >= names_.size() || b >= names_.size())
-        throw std::invalid_argument("a link of the graph leads to a router that is not there");
+        throw std::invalid_argument("a link of the graph leads to a router that the graph does not have");
       if (a == b)
-        throw std::invalid_argument("router '" + names_[a] + "' of the graph is linked to itself: take that link out");
+        throw std::invalid_argument("router '" + names_[a] + "' of the graph is linked to itself: remove that link");
       const auto port_a = static_cast<std::uint16_t>(links_[a].size()),
                  port_b = static_cast<std::uint16_t>(links_[b].size());
       links_[a].push_back({b, port_b});
@@ -52,14 +52,16 @@ class GraphTopology final : public Topology {
     }
     shortest_ = tables_.find_shortest(links_, widest);
     if (!shortest_ && widest == kWidestAtAll)
-      throw std::invalid_argument("the graph is in several parts, or more than " + std::to_string(kWidestAtAll) +
-                                  " links wide, too wide for shortest routes: take the routing up-down");
+      throw std::invalid_argument("the graph is not connected, or its diameter is more than " +
+                                  std::to_string(kWidestAtAll) +
+                                  " links, too many for shortest routes: use the routing up-down");
     std::vector<std::uint32_t> ends;
     for (std::uint32_t r = 0; r < names_.size(); ++r)
       if (hosts(r) > 0) ends.push_back(r);
     if (!shortest_) shortest_ = tables_.find_shortest_in_one_channel(links_, ends);
     if (!shortest_ && !tables_.find_up_down(links_))
-      throw std::invalid_argument("the graph is in several parts: link them, or take all but one out");
+      throw std::invalid_argument(
+          "the graph consists of parts that no link connects: connect them, or remove all but one");
     list_choices(ends);
   }
 
@@ -191,7 +193,7 @@ class GraphTopology final : public Topology {
 std::unique_ptr<Topology> make_graph(const TopologySpec& spec) {
   const GraphSpec& graph = spec.graph;
   if (graph.names.empty() || graph.names.size() != graph.hosts.size())
-    throw std::invalid_argument("a graph has at least one router: name the file that describes it");
+    throw std::invalid_argument("a graph needs at least one router: name the file that describes it");
   if (graph.names.size() > kMostRouters)
     throw std::invalid_argument("the graph has " + std::to_string(graph.names.size()) + " routers; at most " +
                                 std::to_string(kMostRouters) + " can be routed by tables");
@@ -200,7 +202,8 @@ std::unique_ptr<Topology> make_graph(const TopologySpec& spec) {
     if (hosts > 1024) throw std::invalid_argument("a router of the graph has more than 1024 endpoints");
     endpoints += hosts;
   }
-  if (endpoints == 0) throw std::invalid_argument("no router of the graph has an endpoint: nothing could be sent");
+  if (endpoints == 0)
+    throw std::invalid_argument("no router of the graph has an endpoint: give at least one router hosts");
   return std::make_unique<GraphTopology>(graph, spec.routing == "shortest" ? kWidestAtAll : kWidest);
 }
 

@@ -14,7 +14,7 @@ Grid::Grid(std::vector<std::uint32_t> shape, bool wraps, std::uint32_t most) : s
   std::uint64_t size = 1;
   for (const std::uint32_t side : shape_) {
     if (side == 0 || side > 65535)
-      throw std::invalid_argument("a side of the topology's shape is " + std::to_string(side) +
+      throw std::invalid_argument("a dimension of the topology's shape is " + std::to_string(side) +
                                   ": give a whole number from 1 to 65535");
     stride_.push_back(static_cast<std::uint32_t>(size));
     size *= side;

@@ -79,7 +79,7 @@ class HostedTopology : public Topology {
         fabric_ports_(static_cast<std::uint32_t>(fabric_ports)),
         endpoints_(static_cast<std::uint32_t>(hosts * switches)) {
     if (hosts == 0 || switches == 0)
-      throw std::invalid_argument("there must be at least one endpoint a switch, and one switch");
+      throw std::invalid_argument("a switch needs at least one endpoint, and the network at least one switch");
     if (hosts > 65535 || switches > kMostNodes || (hosts + 1) * switches > kMostNodes || hosts + fabric_ports > 65535)
       throw std::invalid_argument("endpoints and switches together are more than " + std::to_string(kMostNodes) +
                                   ": make it smaller");

@@ -21,7 +21,8 @@ std::uint64_t product_of_sides(const std::vector<std::uint32_t>& shape) {
         "a hyperx takes [endpoints a switch, switches in each dimension...], e.g. [8, 8, 8] for 8 x 8 switches");
   std::uint64_t product = 1;
   for (std::size_t d = 1; d < shape.size(); ++d) {
-    if (shape[d] < 1 || shape[d] > 1024) throw std::invalid_argument("a side of a hyperx is from 1 to 1024 switches");
+    if (shape[d] < 1 || shape[d] > 1024)
+      throw std::invalid_argument("each dimension of a hyperx must have from 1 to 1024 switches");
     product = std::min<std::uint64_t>(product * shape[d], kMostNodes + 1);
   }
   return product;

@@ -83,7 +83,7 @@ class Jellyfish final : public HostedTopology {
       if (!graph_.empty() && build_tables()) return;
     }
     throw std::invalid_argument(
-        "no connected random graph of this shape was found: give a switch more links, or another seed");
+        "no connected random graph of this shape was found: give each switch more links, or use another seed");
   }
 
   std::uint8_t virtual_channels() const override { return tables_.virtual_channels(); }
@@ -133,13 +133,14 @@ std::unique_ptr<Topology> make_jellyfish(const TopologySpec& spec) {
   if (s.size() != 3 && s.size() != 4)
     throw std::invalid_argument(
         "a jellyfish takes [switches, links of a switch to others, endpoints a switch, seed], e.g. [64, 6, 4, 1]");
-  if (s[0] < 2 || s[0] > 8192) throw std::invalid_argument("a jellyfish has from 2 to 8192 switches");
+  if (s[0] < 2 || s[0] > 8192) throw std::invalid_argument("a jellyfish must have from 2 to 8192 switches");
   if (s[1] < 1 || s[1] >= s[0] || s[1] > 254)
     throw std::invalid_argument(
-        "a switch of a jellyfish has from 1 to 254 links to others, fewer than there are switches");
+        "a switch of a jellyfish must have from 1 to 254 links to others, and fewer links than there are switches");
   if (std::uint64_t{s[0]} * s[1] % 2 != 0)
     throw std::invalid_argument(
-        "switches times links of a switch must be even, for each link has two ends: change one of them by 1");
+        "the number of switches times the links of a switch must be even, because each link has two ends: change one "
+        "of them by 1");
   return std::make_unique<Jellyfish>(s[0], s[1], s[2], s.size() == 4 ? s[3] : 1);
 }
 

@@ -55,7 +55,7 @@ std::vector<std::vector<std::uint32_t>> edge_kinds(const Topology& topology, con
   std::vector<std::vector<std::uint32_t>> found(topology.node_count());
   if (graph.kinds.empty()) return found;
   if (graph.kinds.size() != graph.links.size())
-    throw ConfigError("topology.graph", "a kind for each link of the graph, or none");
+    throw ConfigError("topology.graph", "give a kind for each link of the graph, or for none");
   const NodeId first = topology.endpoint_count();
   for (std::size_t router = 0; router < graph.hosts.size(); ++router) found[first + router].resize(graph.hosts[router]);
   for (std::size_t link = 0; link < graph.links.size(); ++link)
@@ -73,7 +73,7 @@ LinkClasses link_classes(const Topology& topology, const TopologySpec& spec) {
   const bool host_first = std::find(kinds.begin(), kinds.end(), kHost) != kinds.end();
   const std::size_t own = described->links.size();
   if (own + kinds.size() > kMostClasses)
-    throw ConfigError("links", "more than " + std::to_string(kMostClasses) + " kinds of links: take some out");
+    throw ConfigError("links", "more than " + std::to_string(kMostClasses) + " kinds of links: remove some");
   std::vector<std::uint8_t> class_of(kinds.size());  // by its place in `link_kinds`
   for (std::size_t k = 0, next = own + host_first; k < kinds.size(); ++k)
     class_of[k] = kinds[k] == kHost ? 0 : static_cast<std::uint8_t>(next++);
@@ -101,7 +101,7 @@ LinkClasses link_classes(const Topology& topology, const TopologySpec& spec) {
   for (std::size_t k = 0; k < kinds.size(); ++k)
     if (links[k] == 0)
       throw ConfigError("links." + kinds[k], "this " + spec.kind + " has no links of the kind '" + kinds[k] +
-                                                 "': take it out, or set it to null");
+                                                 "': remove it, or set it to null");
   return classes;
 }
 

@@ -128,7 +128,7 @@ std::unique_ptr<Topology> make_megafly(const TopologySpec& spec) {
         "a megafly takes [endpoints a leaf, leaves a group, spines a group, links of a spine to other groups], e.g. "
         "[8, 4, 4, 2]");
   for (const std::uint32_t n : s)
-    if (n < 1 || n > 1024) throw std::invalid_argument("the figures of a megafly are from 1 to 1024");
+    if (n < 1 || n > 1024) throw std::invalid_argument("each parameter of a megafly must be from 1 to 1024");
   const std::uint64_t groups = std::uint64_t{s[2]} * s[3] + 1;
   if (groups * (std::uint64_t{s[0]} * s[1] + s[1] + s[2]) > kMostNodes)
     throw std::invalid_argument("endpoints and switches together are more than " + std::to_string(kMostNodes) +

@@ -95,10 +95,9 @@ std::unique_ptr<Topology> with_rails(std::unique_ptr<Topology> inner, std::uint3
   constexpr const char* kPath = "topology.rails";
   require_in_range(rails, 1, kMostRails, kPath, "rails");
   if (rails == 1) return inner;
-  require(
-      inner->switched(), kPath,
-      "there are no switches to repeat: endpoints of this topology are linked to each other; take 'rails' out, or a "
-      "topology with switches, e.g. a fat-tree");
+  require(inner->switched(), kPath,
+          "this topology links endpoints to each other and has no switches to repeat: remove 'rails', or use a "
+          "topology with switches, e.g. a fat-tree");
   const std::uint64_t nodes =
       std::uint64_t{rails} * (inner->node_count() - inner->endpoint_count()) + inner->endpoint_count();
   require(nodes <= kMostNodes, kPath,

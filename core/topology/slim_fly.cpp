@@ -119,7 +119,7 @@ class SlimFly final : public HostedTopology {
             {other, static_cast<std::uint16_t>(std::lower_bound(linked[other].begin(), linked[other].end(), s) -
                                                linked[other].begin())});
     if (!tables_.find_shortest(links_, 2))
-      throw std::invalid_argument("this slim-fly is wider than two links: choose another q");
+      throw std::invalid_argument("this slim-fly has a diameter above two links: choose another q");
   }
 
   bool any_equal_port() const override { return true; }  // each hop lowers the distance class

@@ -13,14 +13,13 @@ Arrivals::Arrivals(const OpenLoopConfig& config, double packet_ps, std::unique_p
                    const InjectionPorts& ports)
     : config_(config), packet_ps_(packet_ps), pattern_(std::move(pattern)), ports_(ports) {
   if (!(config.load > 0 && config.load <= 1000))
-    throw ConfigError("load", "a load is above 0 and at most 1000; 1 fills a link");
+    throw ConfigError("load", "a load must be above 0 and at most 1000; 1 fills a link");
   if (config.burst != 0 && !(config.burst >= 1 && config.burst <= 1e6 && config.load <= 1 && !config.bernoulli))
-    throw ConfigError(
-        "burst", "bursts are from 1 to 10^6 packets long on average, at a load of at most 1, which leaves no silence");
+    throw ConfigError("burst", "the mean length of bursts must be from 1 to 10^6 packets, and their load at most 1");
   if (config.bernoulli && config.load > 1)
-    throw ConfigError("load", "with bernoulli arrivals a load is at most 1, a packet each packet time");
+    throw ConfigError("load", "with bernoulli arrivals a load must be at most 1, one packet in each packet time");
   if (!(config.priority_share >= 0 && config.priority_share <= 1))
-    throw ConfigError("priority_share", "a share of priority packets is from 0 to 1");
+    throw ConfigError("priority_share", "the share of priority packets must be from 0 to 1");
 }
 
 Source Arrivals::source(NodeId node, std::uint8_t its_class, std::uint8_t its_queue, Time end) const {

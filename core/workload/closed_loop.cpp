@@ -108,22 +108,22 @@ struct ClosedLoop::State final : TransportListener {
     const std::vector<std::uint32_t> numbers = ranks_of(c.jobs, alive);
     for (std::size_t j = 0; j < c.jobs.size(); ++j) {
       if (c.jobs[j].rounds < 1 || c.jobs[j].rounds > 1'000'000'000)
-        throw ConfigError("jobs", "a job runs from 1 to 10^9 rounds");
+        throw ConfigError("jobs", "a job must have from 1 to 10^9 rounds");
       if (c.jobs[j].program.bytes > std::uint64_t{1} << 40)
-        throw ConfigError("jobs", "messages are at most 1 TiB long");
-      if (c.jobs[j].priority > 1) throw ConfigError("jobs", "a job's priority is 0 or 1");
+        throw ConfigError("jobs", "a message must be at most 1 TiB");
+      if (c.jobs[j].priority > 1) throw ConfigError("jobs", "a job's priority must be 0 or 1");
       if (c.jobs[j].priority > 0 && c.flow_level)
-        throw ConfigError("jobs", "packets overtake others at packet level: leave out the priority");
+        throw ConfigError("jobs", "priorities need the packet level: leave out the priority, or use --level packet");
       if (c.jobs[j].priority > 0 && nic_kind(c.nic).message_library)
         throw ConfigError(
-            "jobs", "the message library sends all data in one class: leave out the priority, or take --nic ideal");
+            "jobs", "the message library sends all data in one class: leave out the priority, or use --nic ideal");
       ProgramSpec program = c.jobs[j].program;
       program.ranks = numbers[j];
       Job& job = jobs.emplace_back();
       job.program = make_program(program);
       if (nic_kind(c.nic).message_library && job.program->answered_by_interface())
-        throw ConfigError(
-            "jobs", "in " + program.name + " interfaces answer requests, or nobody receives: that takes --nic ideal");
+        throw ConfigError("jobs",
+                          "in " + program.name + " interfaces answer requests, or nobody receives: use --nic ideal");
       job.first_rank = static_cast<std::uint32_t>(ranks.size());
       job.steps = job.program->steps();
       job.total_steps = job.steps * c.jobs[j].rounds;

@@ -33,7 +33,8 @@ std::vector<std::string> program_names() {
 }
 
 std::unique_ptr<Program> make_program(const ProgramSpec& spec) {
-  if (spec.ranks < 2) throw ConfigError("jobs", "a job of " + std::to_string(spec.ranks) + " ranks: give two or more");
+  if (spec.ranks < 2)
+    throw ConfigError("jobs", "a job of " + std::to_string(spec.ranks) + " ranks: a job needs two or more");
   std::string known;
   for (const ProgramKind& kind : program_kinds()) {
     if (spec.name == kind.name) return kind.make(spec);

@@ -57,8 +57,8 @@ std::vector<std::vector<NodeId>> map_jobs(const std::string& mapping, const std:
   for (const auto& group : groups) there += group.size();
   const std::uint64_t wanted = std::accumulate(ranks.begin(), ranks.end(), std::uint64_t{0});
   if (wanted > there)
-    throw ConfigError("jobs", "the jobs have " + std::to_string(wanted) + " ranks together; this machine has " +
-                                  std::to_string(there) + " endpoints, and each takes one rank");
+    throw ConfigError("jobs", "the jobs have " + std::to_string(wanted) + " ranks in total, but this machine has " +
+                                  std::to_string(there) + " endpoints, each of which runs one rank");
   std::vector<std::vector<NodeId>> endpoints(ranks.size());
   const bool in_turn = mapping == "switch" || mapping == "node";
   std::vector<NodeId> spare;  // of groups that a job has taken in part

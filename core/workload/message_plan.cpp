@@ -19,7 +19,7 @@ constexpr std::uint64_t kMostMessages = 1u << 26;  // some 20 GB
 
 void check_number(double messages) {
   if (messages > static_cast<double>(kMostMessages))
-    throw ConfigError("rounds", "that is more than " + std::to_string(kMostMessages) +
+    throw ConfigError("rounds", "these are more than " + std::to_string(kMostMessages) +
                                     " messages: ask for fewer rounds, a shorter window, "
                                     "larger messages or a smaller machine");
 }
@@ -72,14 +72,15 @@ MessagePlan make_message_plan(const MessageConfig& config, const Topology& topol
                               double endpoint_rate_bps) {
   const std::uint32_t endpoints = topology.endpoint_count();
   if (config.message_bytes < 1 || config.message_bytes > std::uint64_t{1} << 40)
-    throw ConfigError("message_bytes", "a message has from 1 byte to 1 TiB");
-  if (config.rounds < 1) throw ConfigError("rounds", "a burst has at least one round");
+    throw ConfigError("message_bytes", "a message must have from 1 byte to 1 TiB");
+  if (config.rounds < 1) throw ConfigError("rounds", "a burst needs at least one round");
   if (config.paced && (config.rounds > 1 || config.load > 0))
     throw ConfigError(
-        "paced", "senders can keep to the flow level's rates in a burst of one round, where these rates never change");
+        "paced",
+        "senders can be paced by the flow level's rates only in a burst of one round, where these rates do not change");
   if (!config.sizes.empty() && config.fluid)
     throw ConfigError("fluid",
-                      "with FIFO sharing a sender sends one message after the other, so that short ones would stand "
+                      "with FIFO sharing a sender sends one message after the other, and short ones would wait "
                       "behind the longest: for "
                       "sizes of a distribution choose max-min, or the packet level");
   if (is_flow_list(config.traffic)) {
@@ -94,13 +95,13 @@ MessagePlan make_message_plan(const MessageConfig& config, const Topology& topol
   if (config.load == 0) {
     MessagePlan plan = burst(config, *pattern, endpoints);
     if (plan.messages.empty())
-      throw ConfigError("pattern", "nobody sends anything in this pattern on this machine: choose another");
+      throw ConfigError("pattern", "no endpoint sends anything in this pattern on this machine: choose another");
     return plan;
   }
   if (!(config.load > 0 && config.load <= 1000))
-    throw ConfigError("load", "a load is above 0 and at most 1000; 1 fills a link");
+    throw ConfigError("load", "a load must be above 0 and at most 1000; 1 fills a link");
   if (config.measure < Time::ns(1) || config.warm_up < Time())
-    throw ConfigError("measure_ps", "the measured window is at least 1 ns long");
+    throw ConfigError("measure_ps", "the measured window must be at least 1 ns long");
   MessagePlan plan = open_loop(config, *pattern, endpoints, endpoint_rate_bps);
   if (plan.messages.empty())
     throw ConfigError("measure_ps",

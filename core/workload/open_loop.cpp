@@ -46,7 +46,7 @@ const OpenLoopConfig& checked(const OpenLoopConfig& config, const NetworkConfig&
                                           " bytes; this machine's carry at most " +
                                           std::to_string(fabric.router.max_payload_bytes));
   if (config.measure < Time::ns(1) || config.warm_up < Time())
-    throw ConfigError("measure_ps", "the measured window is at least 1 ns long");
+    throw ConfigError("measure_ps", "the measured window must be at least 1 ns long");
   return config;
 }
 
@@ -98,7 +98,7 @@ OpenLoop::State::State(const TopologySpec& spec, const NetworkConfig& fabric_con
     if (source.next < stop_at) part.queue.schedule(source.next, part.arrival, i);
   }
   if (senders == 0)
-    throw ConfigError("pattern", "nobody sends anything in this pattern on this machine: choose another");
+    throw ConfigError("pattern", "no endpoint sends anything in this pattern on this machine: choose another");
   samples_each = std::max(1u, kMostSamples / each / senders);
   sample_stride = (senders + kMostSamples - 1) / kMostSamples;
 }

@@ -111,7 +111,7 @@ class PacketMessages final : public MessageRun, private NicListener {
         }};
     if (config_.nic != "ideal") {
       require(!config_.paced, "paced",
-              "senders keep to the flow level's rates with ideal interfaces: leave out one of both");
+              "senders can be paced by the flow level's rates only with ideal interfaces: leave out one of the two");
       return nic_kind(config_.nic).make(setup);
     }
     auto own = std::make_unique<IdealNic>(setup, config_.packet_bytes);

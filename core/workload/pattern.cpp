@@ -55,8 +55,9 @@ Made permutation(const Setting& s, Rule rule) {
 std::uint32_t bits_of(const Setting& s) {
   if (!std::has_single_bit(s.endpoints))
     throw ConfigError(
-        "pattern", s.name + " moves the bits of endpoint numbers and needs a power of two of them; this machine has " +
-                       std::to_string(s.endpoints) + " endpoints: choose another pattern, e.g. permutation");
+        "pattern",
+        s.name + " permutes the bits of endpoint numbers and needs a power of two of endpoints; this machine has " +
+            std::to_string(s.endpoints) + " endpoints: choose another pattern, e.g. permutation");
   return static_cast<std::uint32_t>(std::countr_zero(s.endpoints));
 }
 
@@ -280,10 +281,10 @@ class Matrix final : public Pattern {
  public:
   explicit Matrix(const Setting& s) {
     std::string_view rest = s.text;
-    if (rest.size() < 2 || rest.front() != '[' || rest.back() != ']') fail("it stands in brackets");
+    if (rest.size() < 2 || rest.front() != '[' || rest.back() != ']') fail("it must stand in brackets");
     for (rest = rest.substr(1, rest.size() - 2); !rest.empty();) {
       const std::size_t end = rest.find(';');
-      if (end == std::string_view::npos) fail("each row ends with a semicolon");
+      if (end == std::string_view::npos) fail("each row must end with a semicolon");
       read_row(rest.substr(0, end), s);
       rest.remove_prefix(end + 1);
     }
@@ -312,10 +313,11 @@ class Matrix final : public Pattern {
       double weight = 0;
       const char* end = entry.data() + entry.size();
       const auto name = std::from_chars(entry.data(), end, dst);
-      if (name.ec != std::errc() || name.ptr == end || *name.ptr != ' ') fail("a destination and its weight");
+      if (name.ec != std::errc() || name.ptr == end || *name.ptr != ' ')
+        fail("each entry must be a destination and its weight");
       const auto number = std::from_chars(name.ptr + 1, end, weight);
       if (number.ec != std::errc() || number.ptr != end || !(weight > 0) || !std::isfinite(sum + weight))
-        fail("a weight is a number above zero");
+        fail("a weight must be a number above zero");
       if (dst >= s.endpoints || dst == src) fail("endpoint " + std::to_string(dst) + " in row " + std::to_string(src));
       if (!s.topology.alive(dst)) continue;
       to_.push_back(dst);
@@ -395,7 +397,7 @@ std::unique_ptr<Pattern> make_pattern(const std::string& text, const Topology& t
     known.append(known.empty() ? "" : ", ").append(entry.kind.name);
     if (name != entry.kind.name) continue;
     if (colon != std::string::npos && std::string_view(entry.kind.figure).empty())
-      throw ConfigError("pattern", name + " takes no figure: leave out what follows the colon");
+      throw ConfigError("pattern", name + " takes no parameter: leave out what follows the colon");
     double figure = 0;
     Setting setting{topology, spec, topology.endpoint_count(), seed, name, nullptr};
     if (entry.kind.text) {

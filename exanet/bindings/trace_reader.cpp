@@ -133,7 +133,7 @@ class TraceReader {
     const auto append = [&](bool sends, const std::vector<std::uint32_t>& peers,
                             const std::vector<std::uint64_t>& sizes) {
       for (std::size_t i = 0; i < peers.size(); ++i) {
-        if (peers[i] == kAnyPeer) streams_[rank].fail("any rank is a neighbour: the stream is damaged");
+        if (peers[i] == kAnyPeer) streams_[rank].fail("a neighbour is MPI_ANY_SOURCE: the stream is damaged");
         if (peers[i] != kNoPeer && peers[i] != rank) stage.append(nb::make_tuple(sends, peers[i], sizes[i]));
       }
     };

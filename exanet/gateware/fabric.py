@@ -104,7 +104,7 @@ def _problems(config: dict[str, Any]) -> Iterator[str]:
     if config["topology"].get("routing", "minimal") != "minimal" or config["topology"].get("failed"):
         yield "its routers know dimension order alone; take --fabric model, or leave routing and failures out"
     if kind not in ("mesh", "torus", _QFDB):
-        yield f"its routers know meshes, tori and tori of QFDBs, not a {kind}; take --fabric model, or a machine like torus-2x2x2"
+        yield f"its routers support meshes, tori and tori of QFDBs, not a {kind}; take --fabric model, or a machine like torus-2x2x2"
         return
     nodes = _QFDB_NODES if kind == _QFDB else 1
     for side in shape:

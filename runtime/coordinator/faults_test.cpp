@@ -395,7 +395,7 @@ TEST_CASE("questions about a broadcast: what cannot be ends the run, and the rig
     if (is_right) {
       CHECK(m.control.reason() == "");
     } else {
-      ends_naming(m, "rank 2 wrote a malformed question about a broadcast", "");
+      ends_naming(m, "rank 2 wrote a malformed request about a broadcast", "");
     }
   };
   const Question right{4, 1, 1, 0, 0, 3, 2, 1, 0};

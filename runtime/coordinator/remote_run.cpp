@@ -26,7 +26,7 @@ RemoteRun::RemoteRun(const Region& region, Order& order)
   if (fd_ < 0 || ::write(fd_, archive.bytes().data(), bytes) != static_cast<ssize_t>(bytes)) {
     const int error = errno;
     if (fd_ >= 0) ::close(fd_);
-    throw std::system_error(error, std::generic_category(), "cannot make the order to the host of packed ranks");
+    throw std::system_error(error, std::generic_category(), "cannot write the request to the process of packed ranks");
   }
   path_ = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd_);
 }

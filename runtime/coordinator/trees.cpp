@@ -15,7 +15,7 @@ void Coordinator::choose_bcast(const std::string& name, const TopologySpec& topo
   if (name.empty()) return;
   bcast_ = program_broadcast(name);
   if (bcast_ == nullptr)
-    throw ConfigError("collective", "broadcasts of programs by \"" + name + "\" are unknown: choose a tree");
+    throw ConfigError("collective", "broadcasts of programs by \"" + name + "\" are unknown: choose a tree algorithm");
   std::optional<Multicasts> multicasts;
   if (bcast_->by == CarriedOutBy::copies) {
     if (!engine_.multicasts() || !topology.disabled.empty()) throw ConfigError("collective", kNoMulticasts);
@@ -40,12 +40,12 @@ void Coordinator::answer(RankId rank) {
   const auto bytes = [](std::size_t words) { return words * sizeof(std::uint32_t); };
   if (!read(rank, at, reinterpret_cast<std::byte*>(&head), sizeof head) || head.ranks == 0 || head.ranks > ranks() ||
       head.me >= head.ranks || head.root >= head.ranks || head.is_long > 1)
-    return refuse(rank, "a malformed question about a broadcast");
+    return refuse(rank, "a malformed request about a broadcast");
   std::vector<std::uint32_t> list(head.ranks);
   if (!read(rank, at + sizeof head, reinterpret_cast<std::byte*>(list.data()), bytes(list.size())))
-    return refuse(rank, "a malformed question about a broadcast");
+    return refuse(rank, "a malformed request about a broadcast");
   for (const std::uint32_t member : list)
-    if (member >= ranks()) return refuse(rank, "a malformed question about a broadcast");
+    if (member >= ranks()) return refuse(rank, "a malformed request about a broadcast");
 
   CollectiveCall call;
   call.ranks = head.ranks;
@@ -64,7 +64,7 @@ void Coordinator::answer(RankId rank) {
   head.steps = static_cast<std::uint32_t>(list.size());
   if (list.size() > head.ranks || !write(rank, at, reinterpret_cast<const std::byte*>(&head), sizeof head) ||
       !write(rank, at + sizeof head, reinterpret_cast<const std::byte*>(list.data()), bytes(list.size())))
-    return refuse(rank, "a question about a broadcast in memory that cannot be written");
+    return refuse(rank, "a request about a broadcast names memory that cannot be written");
   __atomic_store_n(&slot.asks, 0, __ATOMIC_RELEASE);
   wake(&slot.asks);
 }

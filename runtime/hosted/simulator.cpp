@@ -26,7 +26,7 @@ namespace {
 class File {
  public:
   explicit File(const char* path) : fd_(::open(path, O_RDWR | O_CLOEXEC)) {
-    if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "cannot open the order");
+    if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "cannot open the request");
   }
   ~File() { ::close(fd_); }
   File(const File&) = delete;
@@ -34,11 +34,11 @@ class File {
 
   std::vector<std::byte> read() const {
     struct stat status{};
-    if (::fstat(fd_, &status) != 0) throw std::system_error(errno, std::generic_category(), "cannot read the order");
+    if (::fstat(fd_, &status) != 0) throw std::system_error(errno, std::generic_category(), "cannot read the request");
     std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
     for (std::size_t done = 0; done < bytes.size();) {
       const ssize_t got = ::pread(fd_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
-      if (got <= 0) throw std::runtime_error("cannot read the order");
+      if (got <= 0) throw std::runtime_error("cannot read the request");
       done += static_cast<std::size_t>(got);
     }
     return bytes;

@@ -166,7 +166,10 @@ def test_fifo_sharing_is_of_routers_that_serve_in_turn(
     for way in WAYS[1:]:
         other = ["-m", ring(tmp_path, f"arbitration: {way}"), "-o", str(tmp_path / "none")]
         said = refused(monkeypatch, capsys, "sim", *other, "--level", "flow", "--sharing", "fifo", "--message", "64 KiB")
-        assert "FIFO sharing is of routers with FIFOs that are served in turn; this machine's put links or a fixed priority first" in said
+        assert (
+            "FIFO sharing models routers that serve their FIFOs in turn; this machine's routers serve links or a fixed priority first"
+            in said
+        )
         assert said.count("\n") == 1
         assert not (tmp_path / "none").exists()
 

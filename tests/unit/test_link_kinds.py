@@ -117,7 +117,7 @@ def test_everything_works_on_them(tmp_path: Path) -> None:
 def test_what_kinds_there_are_not_is_reported(tmp_path: Path) -> None:
     start = "extends: fat-tree-64\nname: mine\nlinks:\n"
     assert refused(tmp_path, start + "  level-4: {rate: 40 Gb/s}\n") == [
-        "mine.yaml:4:12: error: this fat-tree has no links of the kind 'level-4': take it out, or set it to null"
+        "mine.yaml:4:12: error: this fat-tree has no links of the kind 'level-4': remove it, or set it to null"
     ]
     [message] = refused(tmp_path, start + "  uplink: {rate: 40 Gb/s}\n")
     assert message.startswith(
@@ -167,4 +167,4 @@ def test_a_kind_that_only_one_of_both_files_names_is_reported(tmp_path: Path) ->
     [message] = refused(tmp_path, GRAPH)
     assert message == ("net.txt:2: error: a link of the kind 'fibre', which the machine file does not describe: add it to 'links' there")
     (tmp_path / "net.txt").write_text("a b\nb c\n")
-    assert refused(tmp_path, GRAPH) == ["mine.yaml:5:9: error: this graph has no links of the kind 'long': take it out, or set it to null"]
+    assert refused(tmp_path, GRAPH) == ["mine.yaml:5:9: error: this graph has no links of the kind 'long': remove it, or set it to null"]

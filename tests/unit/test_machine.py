@@ -107,10 +107,10 @@ links:
         ("router: {max_payload: 256 B}", "3:23", "max_payload must be at least 512 B with 'transfers: gateware'"),
         ("ni: {packetizer: 5 ns}", "3:18", "packetizer must be 0 with 'messages: gateware', which takes the gateware's cycles"),
         ("ni: {translation: 1 ns}", "3:19", "translation must be 0 with 'transfers: gateware', which takes the gateware's cycles"),
-        ("ni: {reduction_trees: 17}", "3:23", "reduction_trees is at most 16 with 'reductions: gateware'"),
-        ("ni: {pages: 8 KiB}", "3:13", "pages are of 4 KiB, 64 KiB or 2 MiB"),
+        ("ni: {reduction_trees: 17}", "3:23", "reduction_trees must be at most 16 with 'reductions: gateware'"),
+        ("ni: {pages: 8 KiB}", "3:13", "pages must be 4 KiB, 64 KiB or 2 MiB"),
         ("ni: {pages: 4 KiB, reductions: times, transfers: times}", "3:13", "pages need 'transfers: gateware'"),
-        ("ni: {packet_max: 128 B}", "3:18", "packet_max is at most 64 B with 'messages: gateware'"),
+        ("ni: {packet_max: 128 B}", "3:18", "packet_max must be at most 64 B with 'messages: gateware'"),
     ],
 )
 @pytest.mark.parametrize("packets", [True, False])
@@ -123,7 +123,7 @@ def test_what_an_interface_in_the_gatewares_cycles_does_not_take(tmp_path: Path,
 
 CONTRADICTIONS = [
     ("topology: {shape: {value: [4, 4], source: x, kind: chosen}}", "3 dimensions"),
-    ("topology: {shape: {value: [4194304, 4, 2], source: x, kind: chosen}}", "a side of the topology's shape is 4194304"),
+    ("topology: {shape: {value: [4194304, 4, 2], source: x, kind: chosen}}", "a dimension of the topology's shape is 4194304"),
     ("topology: {shape: {value: [65535, 65535, 2], source: x, kind: chosen}}", "more than 1048576 points"),
     ("topology: {kind: mesh}", "a mesh has no links of the kind 'intra-qfdb'"),
     ("topology: {kind: mesh}", "a mesh needs links of the kind 'link'"),

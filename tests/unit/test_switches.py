@@ -59,18 +59,19 @@ def refused(tmp_path: Path, written: str) -> list[str]:
         ({"arbitration": "round-robin", "iterations": "2"}, 14, "only 'arbitration: islip' takes 'iterations'; set that, or take it out"),
         ({"queues": "voq"}, 9, "'queues' must be one of 'fifo', 'virtual-output'"),
         ({"flow_control": "pause"}, 11, "'flow_control: pause' needs 'pause' in 'router.switch'; add it"),
-        (PAUSING | {"buffer": "shared"}, 17, "buffer: lanes that are paused have their own; share it with credits only"),
+        (PAUSING | {"buffer": "shared"}, 17, "buffer: a shared buffer needs credits; with pause frames each lane has its own"),
         (
             PAUSING | {"pause": "460 words"}, 14,
-            "pause is at 460 words of a lane of 512, but 102 more may come in until it is felt: pause earlier, or make inter_fifo at least "
+            "pause is at 460 words of a lane of 512, but 102 more may arrive before the pause takes effect: "
+            "pause earlier, or make inter_fifo at least "
             "1124 words",
         ),
         (PAUSING | {"resume": "80 words"}, 14, "pause is at 80 words and resume at 80: pause at a packet (18 words) or more"),
         (PAUSING | {"flow_control": "credits"}, 14, "only 'flow_control: pause' takes 'pause'; set that, or take it out"),
         ({"switching": "store"}, 14, "'switching' must be one of 'cut-through', 'wormhole'"),
         (WORMHOLE | {"arbitration": "islip"}, 10, "arbitration is islip: a wormhole switch serves channels and inputs in turn"),
-        (WORMHOLE | {"slot": "4 cycles"}, 15, "slot is 4 cycles: a wormhole switch passes a word at any time; take it out"),
-        (WORMHOLE | PAUSING, 11, "flow_control is pause: a wormhole switch has a credit for each word; take credits"),
+        (WORMHOLE | {"slot": "4 cycles"}, 15, "slot is 4 cycles: a wormhole switch forwards a word in any cycle; remove 'slot'"),
+        (WORMHOLE | PAUSING, 11, "flow_control is pause: a wormhole switch has a credit for each word; use credits"),
         ({"speed_up": "100"}, 12, "'router.switch.speed_up': 100 has no unit; a percentage needs one, e.g. 150 %"),
     ],
 )  # fmt: skip

@@ -36,7 +36,7 @@ inline std::uint32_t intra_ports_of(const Topology& topology, const RouterConfig
   const std::int64_t ports = router.intra_ports * topology.rails();
   if (ports > 256)
     throw ConfigError("router.intra_ports", std::to_string(ports) +
-                                                " ports to an endpoint's interface, so many for each of its links into "
+                                                " ports to an endpoint's interface, as many for each of its links into "
                                                 "the network: use fewer; a packet names one of 256");
   return static_cast<std::uint32_t>(ports);
 }

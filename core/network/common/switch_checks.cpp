@@ -13,7 +13,7 @@ std::int64_t most_packet_words(const RouterConfig& router) {
 }
 
 void check_input_queued(const NetworkConfig& config, const Topology& topology) {
-  require(config.input_queued.has_value(), "router.switch", "the machine's routers are no input-queued switches");
+  require(config.input_queued.has_value(), "router.switch", "the machine's routers are not input-queued switches");
   const SwitchConfig& c = *config.input_queued;
   const RouterConfig& r = config.router;
   const auto count = [](std::int64_t n) { return std::to_string(n); };
@@ -50,7 +50,8 @@ void check_input_queued(const NetworkConfig& config, const Topology& topology) {
 void require_one_thread_if(bool looks, std::size_t threads, const char* who) {
   require(!looks || threads <= 1, "threads",
           std::string(who) +
-              " that looks at queues runs on one thread with these switches: its choices within an instant have an "
+              " that looks at queues runs on one thread with these switches, because its choices at one time depend on "
+              "their "
               "order");
 }
 

@@ -12,9 +12,10 @@ namespace {
 
 std::size_t checked_parts(std::size_t parts, const NetworkConfig& config) {
   if (parts > 1 && config.input_queued->flow_control == SwitchConfig::FlowControl::kPause)
-    throw ConfigError("threads",
-                      "flow_control is pause: such switches run on one thread, for pauses within an instant have an "
-                      "order; take --threads 1");
+    throw ConfigError(
+        "threads",
+        "flow_control is pause: such switches run on one thread, because pauses at one time depend on their "
+        "order; take --threads 1");
   return parts;
 }
 

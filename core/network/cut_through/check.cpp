@@ -35,7 +35,7 @@ void check(const NetworkConfig& config, const Topology& topology) {
       "output_fifo has " + count(c.output_fifo_words) + " words: it must hold a packet of " + count(packet) + " words");
   if (c.flow_control != SwitchConfig::FlowControl::kPause) return;
   require(c.buffer == SwitchConfig::Buffer::kPerLane, "router.switch.buffer",
-          "buffer: lanes that are paused have their own; share it with credits only");
+          "buffer: a shared buffer needs credits; with pause frames each lane has its own");
   require(c.pause_words >= packet && c.resume_words >= 0 && c.resume_words < c.pause_words, "router.switch.pause_words",
           "pause is at " + count(c.pause_words) + " words and resume at " + count(c.resume_words) +
               ": pause at a packet (" + count(packet) + " words) or more, and resume below that");
@@ -44,7 +44,7 @@ void check(const NetworkConfig& config, const Topology& topology) {
     require(c.pause_words + headroom <= r.inter_fifo_words / lanes, "router.switch.pause_words",
             "pause is at " + count(c.pause_words) + " words of a lane of " + count(r.inter_fifo_words / lanes) +
                 ", but " + count(headroom) +
-                " more may come in until it is felt: pause earlier, or make inter_fifo at least " +
+                " more may arrive before the pause takes effect: pause earlier, or make inter_fifo at least " +
                 count((c.pause_words + headroom) * lanes) + " words");
   }
 }

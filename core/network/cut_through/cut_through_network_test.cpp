@@ -184,7 +184,7 @@ TEST_CASE("switches that cannot be built are refused, saying what to do") {
   CHECK(of_switch([](SwitchConfig& c) {
           c.flow_control = SwitchConfig::FlowControl::kPause;
           c.buffer = SwitchConfig::Buffer::kShared;
-        }) == "buffer: lanes that are paused have their own; share it with credits only");
+        }) == "buffer: a shared buffer needs credits; with pause frames each lane has its own");
   CHECK(of_switch([](SwitchConfig& c) {
           c.flow_control = SwitchConfig::FlowControl::kPause;
           c.resume_words = c.pause_words;

@@ -91,12 +91,12 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
       advertise_always_(words_each_ - 2 * static_cast<std::int32_t>(router_.most_payload_words) + 1) {
   check_pacing(config.router);
   if (config.faults.one_in != 0 && (!paced_ || parts.size() > 1 || channels_ != 2))
-    throw ConfigError(
-        "faults",
-        "faults need one thread, two virtual channels and credits that are repeated: set credit_interval_cycles");
+    throw ConfigError("faults",
+                      "faults need one thread, two virtual channels and repeated credits: set credit_interval_cycles");
   if (parts.size() > 1 && topology.routing() != nullptr && topology.routing()->needs_global_state())
     throw ConfigError(
-        "threads", "a routing that looks at the queues of far routers runs on one thread: use one thread, or ugal-l");
+        "threads",
+        "a routing that looks at the queues of distant routers runs on one thread: use one thread, or ugal-l");
   check_fifos(config.router);
   multicasts_ = topology.multicasts() && topology.routing() == nullptr && !config.links_fail;
   for (NodeId node = 0; node < topology.node_count(); ++node)

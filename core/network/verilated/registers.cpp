@@ -60,12 +60,12 @@ void require(bool condition, const std::string& what) {
 
 void check(const TopologySpec& spec, const NetworkConfig& config) {
   exanet::require(!config.links_fail, "fabric",
-                  "links of Verilated nodes cannot fail in a run: take the model of their routers");
+                  "links of Verilated nodes cannot fail during a run: use the model of their routers");
   require(spec.kind == "mesh" || spec.kind == "torus" || spec.kind == "qfdb-torus",
-          "its routers know meshes, tori and tori of QFDBs, not a " + spec.kind);
+          "its routers support meshes, tori and tori of QFDBs, not a " + spec.kind);
   require((spec.routing.empty() || spec.routing == "minimal") && spec.failed.empty(),
-          "its routers go by dimension order, and round nothing");
-  require(spec.shape.size() <= spec::kMaxDimensions, "its routers know up to three dimensions");
+          "its routers use dimension order and cannot route around failures");
+  require(spec.shape.size() <= spec::kMaxDimensions, "its routers support up to three dimensions");
   for (std::size_t d = 0; d < spec.shape.size(); ++d)
     require(spec.shape[d] <= 1u << Addressing(spec).bits(d),
             "a side of " + std::to_string(spec.shape[d]) + " is too long for its addresses");
@@ -83,7 +83,8 @@ void check(const TopologySpec& spec, const NetworkConfig& config) {
             "its links carry a word in each cycle of the router: of 64 bits, two of which frame a packet, or of 128, "
             "of which one does");
     require(link.word_bits == config.links[0].word_bits, "its links are all of the same width");
-    require(!wide || link.pause_every == 0, "links of four lanes are coded 8b/10b, which pauses for nothing");
+    require(!wide || link.pause_every == 0,
+            "links of four lanes use 8b/10b coding, which needs no pauses: set pause_every to 0");
     require(link.latency.ps() % router.cycle.ps() == 0,
             "the latency of its links is a whole number of the router's cycles");
   }

@@ -20,15 +20,15 @@ void check(const NetworkConfig& config, const Topology& topology) {
   const RouterConfig& r = config.router;
   const std::int64_t lanes = c.classes * r.virtual_channels;
   require(c.flow_control == SwitchConfig::FlowControl::kCredits, "router.switch.flow_control",
-          "flow_control is pause: a wormhole switch has a credit for each word; take credits");
+          "flow_control is pause: a wormhole switch has a credit for each word; use credits");
   require(
       c.arbitration != SwitchConfig::Arbitration::kIslip, "router.switch.arbitration",
-      "arbitration is islip: a wormhole switch serves channels and inputs in turn; take round-robin or fixed-priority");
-  require(
-      c.slot_cycles == 0, "router.switch.slot_cycles",
-      "slot is " + std::to_string(c.slot_cycles) + " cycles: a wormhole switch passes a word at any time; take it out");
+      "arbitration is islip: a wormhole switch serves channels and inputs in turn; use round-robin or fixed-priority");
+  require(c.slot_cycles == 0, "router.switch.slot_cycles",
+          "slot is " + std::to_string(c.slot_cycles) +
+              " cycles: a wormhole switch forwards a word in any cycle; remove 'slot'");
   require(c.buffer == SwitchConfig::Buffer::kPerLane, "router.switch.buffer",
-          "buffer is shared: a lane of a wormhole switch has its own; take per-lane");
+          "buffer is shared: each lane of a wormhole switch has its own; use per-lane");
   require(r.inter_fifo_words / lanes >= r.header_words, "router.inter_fifo_words",
           "inter_fifo has " + std::to_string(r.inter_fifo_words) + " words: it must hold a header of " +
               std::to_string(r.header_words) + " words in each of " + std::to_string(lanes) + " lanes");

@@ -265,14 +265,14 @@ TEST_CASE("wormhole: what such switches have not is refused, saying what to do")
   };
   CHECK(refused([](NetworkConfig&) {}) == "");
   CHECK(refused([](NetworkConfig& c) { c.input_queued->flow_control = SwitchConfig::FlowControl::kPause; }) ==
-        "flow_control is pause: a wormhole switch has a credit for each word; take credits");
+        "flow_control is pause: a wormhole switch has a credit for each word; use credits");
   CHECK(
       refused([](NetworkConfig& c) { c.input_queued->arbitration = SwitchConfig::Arbitration::kIslip; }) ==
-      "arbitration is islip: a wormhole switch serves channels and inputs in turn; take round-robin or fixed-priority");
+      "arbitration is islip: a wormhole switch serves channels and inputs in turn; use round-robin or fixed-priority");
   CHECK(refused([](NetworkConfig& c) { c.input_queued->slot_cycles = 4; }) ==
-        "slot is 4 cycles: a wormhole switch passes a word at any time; take it out");
+        "slot is 4 cycles: a wormhole switch forwards a word in any cycle; remove 'slot'");
   CHECK(refused([](NetworkConfig& c) { c.input_queued->buffer = SwitchConfig::Buffer::kShared; }) ==
-        "buffer is shared: a lane of a wormhole switch has its own; take per-lane");
+        "buffer is shared: each lane of a wormhole switch has its own; use per-lane");
   CHECK(refused([](NetworkConfig& c) { c.router.inter_fifo_words = 1; }) ==
         "inter_fifo has 1 words: it must hold a header of 1 words in each of 2 lanes");
   CHECK(refused([](NetworkConfig& c) { c.links[0].word_bits = 128; }).find("use one that divides it, or cut-through") !=

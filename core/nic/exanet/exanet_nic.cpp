@@ -43,7 +43,8 @@ void require_its_words(const RouterConfig& router) {
 void check_gateware(const NiConfig& ni, const RouterConfig& router) {
   if (ni.messages == NiConfig::Costs::kGateware) {
     require_its_words(router);
-    require(ni.packet_max_bytes <= 64, "ni.packet_max_bytes", "packet_max is at most 64 B with 'messages: gateware'");
+    require(ni.packet_max_bytes <= 64, "ni.packet_max_bytes",
+            "packet_max must be at most 64 B with 'messages: gateware'");
     require_none(ni.packetizer, "packetizer", "messages");
     require_none(ni.mailbox_word, "mailbox_word", "messages");
   }
@@ -53,7 +54,7 @@ void check_gateware(const NiConfig& ni, const RouterConfig& router) {
     require_none(ni.dma_start, "dma_start", "transfers");
     require_none(ni.dma_completion, "dma_completion", "transfers");
     require_none(ni.translation, "translation", "transfers");
-    require(ni.dma_block_bytes == 4096, "ni.dma_block_bytes", "dma_block is 4 KiB with 'transfers: gateware'");
+    require(ni.dma_block_bytes == 4096, "ni.dma_block_bytes", "dma_block must be 4 KiB with 'transfers: gateware'");
     require(router.intra_ports >= 3, "router.intra_ports",
             "intra_ports must be at least 3 with 'transfers: gateware': for messages, answers and transfers");
     require(router.max_payload_bytes >= 512, "router.max_payload_bytes",
@@ -61,11 +62,11 @@ void check_gateware(const NiConfig& ni, const RouterConfig& router) {
   }
   if (ni.reductions == NiConfig::Costs::kGateware) {
     require(ni.transfers == NiConfig::Costs::kGateware, "ni.reductions",
-            "'reductions: gateware' needs 'transfers: gateware': it is a port behind theirs");
+            "'reductions: gateware' needs 'transfers: gateware': reductions use the port after those of transfers");
     require_none(ni.reduction, "reduction", "reductions");
     require_none(ni.reduction_word, "reduction_word", "reductions");
     require(ni.reduction_trees <= kReductionTrees, "ni.reduction_trees",
-            "reduction_trees is at most 16 with 'reductions: gateware'");
+            "reduction_trees must be at most 16 with 'reductions: gateware'");
     require(router.intra_ports > kReductionPort, "router.intra_ports",
             "intra_ports must be at least 4 with 'reductions: gateware'");
   }
@@ -98,9 +99,9 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
   require(ni.dma_window_blocks > 0, "ni.dma_window_blocks", "dma_window must be at least one block");
   check_gateware(ni, router);
   if (ni.pages_bytes != 0) {
-    require(MappedTables::has(ni.pages_bytes), "ni.pages_bytes", "pages are of 4 KiB, 64 KiB or 2 MiB");
+    require(MappedTables::has(ni.pages_bytes), "ni.pages_bytes", "pages must be 4 KiB, 64 KiB or 2 MiB");
     require(ni.transfers == NiConfig::Costs::kGateware, "ni.pages_bytes",
-            "pages need 'transfers: gateware': otherwise 'translation' is what looking addresses up takes");
+            "pages need 'transfers: gateware': without it, 'translation' gives the time of an address translation");
   }
   if (ni.reliability == NiConfig::Reliability::kEndToEnd) {
     require(ni.messages == NiConfig::Costs::kTimes, "ni.reliability",
@@ -108,14 +109,14 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
             "their own cycles; say none");
     require(ni.retransmission_timeout > Time(), "ni.retransmission_timeout_ps", "the timeout must be above 0");
     require(ni.retransmission_tries >= 1 && ni.retransmission_tries <= 15, "ni.retransmission_tries",
-            "retransmission_tries is from 1 to 15");
+            "retransmission_tries must be from 1 to 15");
   }
-  require(ni.tries <= 15, "ni.tries", "tries is at most 15");
+  require(ni.tries <= 15, "ni.tries", "tries must be at most 15");
   if (rail_policy_kind(ni.rail_policy).spreads)
     require(ni.messages == NiConfig::Costs::kTimes, "ni.rail_policy",
             "rail_policy is '" + ni.rail_policy +
-                "', with which messages overtake each other: with 'messages: gateware', "
-                "whose mailboxes do not put them in order, say pair");
+                "', which lets messages overtake each other: with 'messages: gateware', "
+                "whose mailboxes do not reorder them, use pair");
   check_congestion_control(ni, router);
   require(ni.clock >= Time(), "ni.clock_ps", "the interface's clock must not be negative");
   return ni;
@@ -188,7 +189,7 @@ PacketSink ExanetNic::sink(const NicSetup& setup) {
 
 void ExanetNic::make_reliable(const NicSetup& setup, PacketSink& sink) {
   require(setup.topology.rails() == 1, "ni.reliability",
-          "'reliability: end-to-end' is of nodes with one rail; say none");
+          "'reliability: end-to-end' needs nodes with one rail; use none");
   require(pacing_kind(setup.config.congestion_control).make == nullptr, "ni.reliability",
           "'reliability: end-to-end' has no congestion control beside it: its acknowledgements carry no feedback; say "
           "'congestion_control: none' or 'reliability: none'");

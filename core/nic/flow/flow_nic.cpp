@@ -30,7 +30,7 @@ FlowNic::FlowNic(const NicSetup& setup)
       memory_(context_.config, setup.topology.endpoint_count()),
       mailbox_(context_, std::size_t{setup.topology.endpoint_count()} * setup.topology.rails()) {
   require(setup.config.messages == NiConfig::Costs::kTimes, "ni.messages",
-          "the flow level has times for messages and no cycles: say 'messages: times' with a packetizer and a "
+          "the flow level models messages by times, not by cycles: use 'messages: times' with a packetizer and a "
           "mailbox_word");
   require(setup.config.congestion_control == "none", "ni.congestion_control",
           "congestion_control is '" + setup.config.congestion_control +

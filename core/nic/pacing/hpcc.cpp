@@ -28,7 +28,7 @@ class Hpcc final : public Pacing {
         target_(its_.hpcc_target_percent * 0.01) {
     require(setup.round_trip > Time(), "router.hpcc_round_trip_ps", "hpcc_round_trip must be more than 0");
     require(its_.hpcc_target_percent > 0 && its_.hpcc_target_percent < 100, "ni.hpcc_target_percent",
-            "hpcc_target is from 1 % to 99 %");
+            "hpcc_target must be from 1 % to 99 %");
     require(its_.hpcc_flows > 0, "ni.hpcc_flows", "hpcc_flows must be more than 0");
     step_ = first_ * (1 - target_) / its_.hpcc_flows;
   }

@@ -31,9 +31,9 @@ class Swift final : public Pacing {
     require(its_.swift_scaling_range >= Time(), "ni.swift_scaling_range_ps",
             "swift_scaling_range must not be negative");
     require(its_.swift_additive_packets > 0, "ni.swift_additive_packets", "swift_additive_packets must be more than 0");
-    require(its_.swift_beta_percent <= 100, "ni.swift_beta_percent", "swift_beta is at most 100 %");
+    require(its_.swift_beta_percent <= 100, "ni.swift_beta_percent", "swift_beta must be at most 100 %");
     require(its_.swift_most_decrease_percent < 100, "ni.swift_most_decrease_percent",
-            "swift_most_decrease is less than 100 %");
+            "swift_most_decrease must be less than 100 %");
   }
 
   Allowance allowance(NodeId peer, Time) override {

@@ -45,7 +45,7 @@ NiConfig checked_ultra_ethernet(const NicSetup& setup) {
   require(setup.network.router.max_payload_bytes > 0, "router.max_payload_bytes", "max_payload must not be 0");
   require(ni.retransmission_timeout > Time(), "ni.retransmission_timeout_ps", "the timeout must be above 0");
   require(ni.retransmission_tries >= 1 && ni.retransmission_tries <= 15, "ni.retransmission_tries",
-          "retransmission_tries is from 1 to 15");
+          "retransmission_tries must be from 1 to 15");
   require_served(pacing_kind(ni.congestion_control), &PacingKind::packets, "ultra-ethernet");
   require_its_action(pacing_kind(ni.congestion_control), setup.network.router.queue_action);
   check_load_balancing(setup);
