@@ -11,6 +11,7 @@ through files, which takes some tens of milliseconds.
 from __future__ import annotations
 
 import json
+import shlex
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -97,6 +98,8 @@ def run(
     """
     from exanet.run import program
 
+    if isinstance(command, str):
+        raise InputError(f"command {command!r}: give a list of words, e.g. {shlex.split(command)}")
     with _folder(output) as place:
         options = program.Options(
             machine=str(machine),

@@ -31,6 +31,7 @@ CHOICES = ("auto", "mpich", "openmpi", "none")
 WRAPPERS = {"env", "nice", "nohup", "numactl", "stdbuf", "taskset", "time", "timeout", "valgrind", "strace", "ltrace", "perf"}
 LAUNCHERS = {"mpirun", "mpiexec", "orterun", "prterun", "prun", "srun", "aprun", "jsrun"}
 """They also have names with an ending, such as mpirun.openmpi."""
+_COMPILERS = {".c": "mpicc"} | dict.fromkeys((".cc", ".cpp", ".cxx"), "mpicxx") | dict.fromkeys((".f", ".f90", ".f03", ".f08"), "mpifort")
 _MPICH_SONAME = re.compile(r"libmpi(ch)?\.so\.12|libmpi_abi\.so\.\d+")
 _OPENMPI_SONAME = re.compile(r"libmpi\.so\.(\d+)")
 _STATIC_MARK = re.compile(rb"MPICH Version:|Open MPI v\d|\0MPI_Init\0|MPIR_Err_create_code")
@@ -59,14 +60,20 @@ def find_program(name: str) -> Path:
         if found:
             return Path(found).absolute()
         if path.is_file():
-            raise InputError(f"program {name!r} is not in PATH; to run the file of that name here, write ./{name}")
+            start = f"python {name}" if path.suffix == ".py" else f"./{name}"
+            raise InputError(f"program {name!r} is not in PATH; to run the file of that name here, write {start}")
         raise InputError(f"program {name!r} is missing: not in PATH; check its name, or give its path")
     if path.is_dir():
         raise InputError(f"program {name!r} is a directory; give the program inside it")
     if not path.exists():
         raise InputError(f"program {name!r} is missing: there is no such file")
     if not os.access(path, os.X_OK):
-        raise InputError(f"program {name!r} is not executable; chmod +x it, or put its interpreter before it")
+        remedy = "chmod +x it, or put its interpreter before it"
+        if path.suffix == ".py":
+            remedy = f"put its interpreter before it: python {name}"
+        elif compiler := _COMPILERS.get(path.suffix.lower()):
+            remedy = f"compile it, e.g. {compiler} {name} -o program, and give ./program"
+        raise InputError(f"program {name!r} is not executable; {remedy}")
     return path.absolute()
 
 
