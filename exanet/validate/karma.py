@@ -65,7 +65,7 @@ def show(found: dict[str, Any], directory: Path | None) -> None:
 
 def _show_hop(console: Console, found: dict[str, Any]) -> None:
     console.print("[bold]Two hops less one hop: where every nanosecond goes[/]\n")
-    table = terminal.table("", "cycles", "ns", "cycles", "ns with transceivers")
+    table = terminal.table("a further hop", "cycles, IP alone", "ns", "cycles, with transceivers", "ns")
     for alone, lined in zip(found["hop"]["alone"], found["hop"]["with_line"], strict=True):
         style = "bold" if alone is found["hop"]["alone"][-1] else None
         table.add_row(alone["part"], str(alone["cycles"]), f"{alone['ns']:.1f}", str(lined["cycles"]), f"{lined['ns']:.1f}", style=style)
@@ -130,7 +130,7 @@ def _show_awareness(console: Console, found: dict[str, Any]) -> None:
         f"[bold]LO|FA|MO: from a fault to those who know of it[/], torus {'x'.join(map(str, found['torus']))}, least / mean / most\n"
     )
     for kind, text in _FAULTS.items():
-        table = terminal.table("watchdog", f"{text}", "local", "neighbour", "global", "local, of it", "unaware", "misjudged")
+        table = terminal.table("watchdog", f"{text}", "local", "first neighbour", "all", "local, of all", "unaware", "misjudged")
         for row in (row for row in found["rows"] if row["kind"] == kind):
             spreads = [" / ".join(_time(row[f"{who}_{which}_ns"]) for which in WHICH) for who in WHO]
             share = f"{100 * row['local_mean_ns'] / row['global_mean_ns']:.1f} %"
