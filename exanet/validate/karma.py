@@ -100,8 +100,8 @@ def _show_latency(console: Console, found: dict[str, Any]) -> None:
         table.add_row(f"{size} B", *(f"{trips[line, hops, size]:.0f}" for line, hops in columns))
     console.print(table)
     console.print(
-        "published: one hop below 1000 ns for a small packet (K08). Theirs has stores and loads of both processors in it, 922 ns by K06 "
-        "and K07; ours has none, because the far board's generator answers.\n"
+        "published: one hop below 1000 ns for a small packet (K08). Theirs has stores and loads of both processors in it, 922 ns by "
+        "KARMA'17, section 4.2; ours has none, because the far board's generator answers.\n"
     )
 
 
@@ -137,7 +137,7 @@ def _show_awareness(console: Console, found: dict[str, Any]) -> None:
             table.add_row(_time(row["watchdog_ns"]), str(row["faults"]), *spreads, share, str(row["unaware"]), str(row["misjudged"]))
         console.print(table)
         console.print()
-    console.print("published: dominated by the watchdog period (A10); its figures are not in the text that we have.")
+    console.print("published of APEnet+: dominated by the watchdog period; its figures are not in the text that we have.")
 
 
 def _time(ns: float) -> str:
