@@ -157,7 +157,9 @@ def markdown(spec: dict[str, Any], layouts: list[Layout]) -> dict[str, str]:
 
 def markdown_page(page: dict[str, Any], layouts: list[Layout], spec: dict[str, Any], *, with_constants: bool) -> str:
     out = ["<!-- SPDX-License-Identifier: Apache-2.0 -->", f"<!-- {NOTE} -->", f"# {page['title']}", "", page["about"], ""]
-    out += ["Bit 0 is the lowest bit. Each row of a picture is 32 bits."]
+    out += ["Bit 0 is the lowest bit. Each row of a picture is 32 bits; the name of a narrow field is cut there."]
+    if any(field.count > 1 for layout in layouts for field in layout.fields):
+        out[-1] += " `2 x 7` behind a field's name: an array of two elements of 7 bits, element 0 lowest."
     if with_constants:
         out += ["", "| constant | value | meaning |", "|---|---|---|"]
         for name, item in spec["constants"].items():
@@ -167,7 +169,7 @@ def markdown_page(page: dict[str, Any], layouts: list[Layout], spec: dict[str, A
         out += ["| bits | field | meaning |", "|---|---|---|"]
         for field in layout.fields:
             span = f"{field.high}:{field.low}" if field.high > field.low else str(field.low)
-            name = f"`{field.name}`" + (f" {field.count} of {field.bits}" if field.count > 1 else "")
+            name = f"`{field.name}`" + (f" `{field.count} x {field.bits}`" if field.count > 1 else "")
             out.append(f"| {span} | {name} | {field.meaning} |")
     for name in page["enums"]:
         out += ["", f"## {name}", "", "| value | name | meaning |", "|---|---|---|"]

@@ -5,14 +5,15 @@ usage: python examples/cocotb/run.py [TEST] [--seed N] [--waves]
 
 Needs the packages of the extra `gateware`, g++ and make.
 
-Everything is written below build/cocotb; with --waves the signals of the ports as dump.vcd there. Exit status 1 when a
-test failed.
+Everything is written below build/cocotb; with --waves the signals of a bench's ports as BENCH/dump.vcd there. Exit
+status 1 when a test failed, 2 when there is no such test.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -77,11 +78,15 @@ def run(bench: str, asked: argparse.Namespace) -> tuple[int, int]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("test", nargs="?")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--waves", action="store_true")
+    parser = argparse.ArgumentParser(description="Builds the benches with Verilator and runs their tests.")
+    parser.add_argument("test", nargs="?", help="one test, such as a_message; without it, all tests")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random tests (1)")
+    parser.add_argument("--waves", action="store_true", help="write the signals of the ports to build/cocotb/BENCH/dump.vcd")
     asked = parser.parse_args()
+    files = "".join((HERE / f"test_{bench}.py").read_text() for bench in BENCHES)
+    names = dict.fromkeys(re.findall(r"^@cocotb\.[^\n]*\nasync def (\w+)\(", files, re.M))
+    if asked.test and asked.test not in names:
+        parser.error(f"no test {asked.test}; there are {', '.join(names)}")
     sys.path.insert(0, str(HERE))
     tests, failed = 0, 0
     for bench in BENCHES:

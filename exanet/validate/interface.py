@@ -169,7 +169,7 @@ _PAGES = {"none": "no translation", "hit": "TLB hit", "miss": "TLB miss"}
 
 
 def _show_stages(console: Console, these: Sequence[Row], names: Sequence[str]) -> None:
-    table = terminal.table("until", *(heading for name in names for heading in (name, "sum")))
+    table = terminal.table("stage ends with", *(heading for name in names for heading in (name, "sum")))
     for rows in zip(*(of["stages"] for of in these), strict=True):
         table.add_row(rows[0]["stage"], *(str(row[key]) for row in rows for key in ("cycles", "since_store_cycles")))
     console.print(table)
@@ -201,7 +201,9 @@ def _show_streams(console: Console, found: dict[str, Any]) -> None:
 
 def _show_options(console: Console, found: dict[str, Any]) -> None:
     console.print(f"[bold]Translation, writes of {options.PACKET_BYTES} B[/]\n")
-    table = terminal.table("", "over the link: cycles each", "bandwidth", "to itself: cycles each", "bandwidth", "walks each", "the model")
+    table = terminal.table(
+        "", "link: cycles a packet", "bandwidth, %", "itself: cycles a packet", "bandwidth, %", "walks a packet", "the model"
+    )
     rows = found["translation"]
     for far, near in zip(rows[: len(rows) // 2], rows[len(rows) // 2 :], strict=True):
         cells = [f"{of[key]:{form}}" for of in (far, near) for key, form in _CYCLES]
@@ -212,7 +214,7 @@ def _show_options(console: Console, found: dict[str, Any]) -> None:
         f"published: {found['published']['A04']['value']} % more bandwidth with the TLB (A04); without it a processor translates there\n"
     )
     console.print("[bold]Reads of memory ahead, a write of 16 KiB: cycles to its last packet's arrival, and time saved[/]\n")
-    table = terminal.table("memory", *(f"{_READS[reads]}{where}" for where in (", link", ", to itself") for reads in _READS))
+    table = terminal.table("memory answers in", *(f"{where}: {_READS[reads]}" for where in ("link", "itself") for reads in _READS))
     for cycles in options.READS_CYCLES:
         cells = [f"{of['cycles']} ({of['time_saved_percent']:.0f} %)" for of in found["reads_ahead"] if of["memory_cycles"] == cycles]
         table.add_row(f"{cycles} cycles", *cells)
@@ -230,7 +232,7 @@ def _show_options(console: Console, found: dict[str, Any]) -> None:
 
 _SAID = {True: "the same", False: "NOT the same", None: ""}
 _CYCLES = (("cycles_a_packet", ".2f"), ("bandwidth_percent", "+.0f"))
-_READS = {1: "one", 2: "two", 0: "up to 16"}
+_READS = {1: "1 read", 2: "2 reads", 0: "up to 16"}
 _COMPLETIONS = {
     "message": "fast send: bytes in the stores, and beside the mailbox's entry",
     "write_and_fence": "direct completion: a write, and a word behind it in user memory (fence)",

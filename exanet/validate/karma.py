@@ -65,7 +65,7 @@ def show(found: dict[str, Any], directory: Path | None) -> None:
 
 def _show_hop(console: Console, found: dict[str, Any]) -> None:
     console.print("[bold]Two hops less one hop: where every nanosecond goes[/]\n")
-    table = terminal.table("", "cycles", "ns", "cycles", "ns with transceivers")
+    table = terminal.table("a further hop", "cycles, IP alone", "ns", "cycles, with transceivers", "ns")
     for alone, lined in zip(found["hop"]["alone"], found["hop"]["with_line"], strict=True):
         style = "bold" if alone is found["hop"]["alone"][-1] else None
         table.add_row(alone["part"], str(alone["cycles"]), f"{alone['ns']:.1f}", str(lined["cycles"]), f"{lined['ns']:.1f}", style=style)
@@ -100,8 +100,8 @@ def _show_latency(console: Console, found: dict[str, Any]) -> None:
         table.add_row(f"{size} B", *(f"{trips[line, hops, size]:.0f}" for line, hops in columns))
     console.print(table)
     console.print(
-        "published: one hop below 1000 ns for a small packet (K08). Theirs has stores and loads of both processors in it, 922 ns by K06 "
-        "and K07; ours has none, because the far board's generator answers.\n"
+        "published: one hop below 1000 ns for a small packet (K08). Theirs has stores and loads of both processors in it, 922 ns by "
+        "KARMA'17, section 4.2; ours has none, because the far board's generator answers.\n"
     )
 
 
@@ -130,14 +130,14 @@ def _show_awareness(console: Console, found: dict[str, Any]) -> None:
         f"[bold]LO|FA|MO: from a fault to those who know of it[/], torus {'x'.join(map(str, found['torus']))}, least / mean / most\n"
     )
     for kind, text in _FAULTS.items():
-        table = terminal.table("watchdog", f"{text}", "local", "neighbour", "global", "local, of it", "unaware", "misjudged")
+        table = terminal.table("watchdog", f"{text}", "local", "first neighbour", "all", "local, of all", "unaware", "misjudged")
         for row in (row for row in found["rows"] if row["kind"] == kind):
             spreads = [" / ".join(_time(row[f"{who}_{which}_ns"]) for which in WHICH) for who in WHO]
             share = f"{100 * row['local_mean_ns'] / row['global_mean_ns']:.1f} %"
             table.add_row(_time(row["watchdog_ns"]), str(row["faults"]), *spreads, share, str(row["unaware"]), str(row["misjudged"]))
         console.print(table)
         console.print()
-    console.print("published: dominated by the watchdog period (A10); its figures are not in the text that we have.")
+    console.print("published of APEnet+: dominated by the watchdog period; its figures are not in the text that we have.")
 
 
 def _time(ns: float) -> str:

@@ -21,7 +21,7 @@ _TOO_FAST = Off(
     -0.359,
     "the constants are the later prototype's. Of the 430 ns that are missing, 88 are the hop, which took these boards 400 ns (E04) and "
     "takes 312.5 here; the other 340 lie between processor and packet, for which no figure of them is published. Reading the port at "
-    "20 cycles a word, as KARMA's processor did (K06), would take 371 ns more than the cached mailbox that the constants stand for",
+    "20 cycles a word, as KARMA's processor did, would take 371 ns more than the cached mailbox that the constants stand for",
 )
 _SAME_OFFSET = Off(
     -0.256,

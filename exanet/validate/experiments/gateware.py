@@ -29,7 +29,7 @@ STORE_NS, LOAD_NS = 3 * 4 * CYCLE_NS, 3 * 20 * CYCLE_NS
 """Cycles of the processor to write and to read a small packet of three words at the intra-tile port: 4 and 20 cycles
 a word (KARMA'17, section 4.2, K07 and K06)."""
 _WIDTHS = Tolerance(0.001, "it follows from widths and clock alone, but for the ends of a counted stream")
-_WORD_A_PACKET = Tolerance(0.02, "ours is the limit of 64 words in 70 (D05); their link idles about one word a packet more (D09)")
+_WORD_A_PACKET = Tolerance(0.02, "ours is the limit of 64 words in 70; their link idles about one word a packet more")
 _NO_INTERFACE = Off(
     -0.164,
     "the Verilated IP ends at the ports of its router: packetizer and mailbox, which the published path has, are missing. By the constants "
@@ -38,12 +38,12 @@ _NO_INTERFACE = Off(
 )
 _LOADS_AND_STORES = Off(
     0.856,
-    "theirs does not add up: loads and stores at both ends are 922 ns of less than 1000 (K06, K07), and leave 78 to two crossings of a "
+    "theirs does not add up: loads and stores at both ends are 922 ns of less than 1000 (section 4.2), and leave 78 to two crossings of a "
     "transceiver, which takes up to 346 ns by its data sheet. Theirs took less, or the 1000 ns are without them",
 )
 _NO_DEAD_CYCLES = Off(
     -0.096,
-    "our router has no dead cycle. Theirs has eight a packet (D03), 51 ns, which are more than the 44 ns that are missing, if a header "
+    "our router has no dead cycle. Theirs has eight a packet (by K10), 51 ns, which are more than the 44 ns that are missing, if a header "
     "waits for them once a hop; whether it does, and whether the figure is one way at all, is not stated",
 )
 _SYNTH_LIMIT_S = 900
@@ -90,7 +90,7 @@ def two_hops_small(runner: Runner) -> Measured:
     return Measured(
         (hardware + STORE_NS + LOAD_NS) / 1000,
         f"16 B in the Verilated IP {hardware:.0f} ns, of which transceivers {2 * karma.LINE_CYCLES * CYCLE_NS:.0f} (AMD PG074); the "
-        f"processor's stores {STORE_NS:.0f} and loads {LOAD_NS:.0f} as K07 and K06 have them",
+        f"processor's stores {STORE_NS:.0f} and loads {LOAD_NS:.0f} (KARMA'17, section 4.2)",
         data={"hardware_ns": hardware, "store_ns": STORE_NS, "load_ns": LOAD_NS},
     )
 
@@ -127,7 +127,7 @@ def round_trip(runner: Runner) -> Measured:
     return Measured(
         ours,
         f"16 B from user space: the Verilated IP with its transceivers {hardware:.0f} ns, answered by the far board's generator; stores "
-        f"and loads of both processors {2 * (STORE_NS + LOAD_NS):.0f} (K07, K06)",
+        f"and loads of both processors {2 * (STORE_NS + LOAD_NS):.0f} (KARMA'17, section 4.2)",
         holds=ours <= 1000,
         data={"hardware_ns": hardware, "processors_ns": 2 * (STORE_NS + LOAD_NS)},
         readings=(Reading("theirs without loads and stores", hardware, 1000),),
@@ -149,9 +149,7 @@ def router_peak(runner: Runner) -> Measured:
 @experiment("K10", kind="bound", needs=VERILATED)
 def router_one_sender(runner: Runner) -> Measured:
     ours = _percent(_router()["1 sender"])
-    return Measured(
-        ours, "no dead cycle between packets: at the limit of 32 words in 34 (D01); theirs lost 8 cycles a packet", holds=ours >= 76
-    )
+    return Measured(ours, "no dead cycle between packets: at the limit of 32 words in 34; theirs lost 8 cycles a packet", holds=ours >= 76)
 
 
 @experiment("K11", kind="constructed", tolerance=_WIDTHS, needs=VERILATED)
@@ -178,8 +176,8 @@ def link(runner: Runner) -> Measured:
     both = _percent(_link()["both ways", 0])
     return Measured(
         _percent(_link()["one way", 0]),
-        f"with credits, at the limit of 64 words in 70 (D05); both ways full {both:.2f} % each; with the pauses of a 64b/66b gearbox "
-        f"on a line of 10.0 Gb/s {paused:.2f} % (D07)",
+        f"with credits, at the limit of 64 words in 70; both ways full {both:.2f} % each; with the pauses of a 64b/66b gearbox "
+        f"on a line of 10.0 Gb/s {paused:.2f} %",
         data={"percent": rates},
     )
 
