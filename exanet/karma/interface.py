@@ -132,9 +132,11 @@ class Bench(Opened):
         """Runs until all stores have been taken and have had their effect on tables."""
         self._check(self._library.interface_settle(self._handle))
 
-    def wait(self, node: int, address: int, *, mask: int = 1, value: int = 1, most: int = WAIT_CYCLES) -> None:
-        """Runs until the byte at the address in the node's memory has these bits, which a process would poll."""
-        self._check(self._library.interface_wait(self._handle, node, address, mask, value, most))
+    def wait(self, node: int, *addresses: int, mask: int = 1, value: int = 1, most: int = WAIT_CYCLES) -> None:
+        """Runs until the byte at one of the addresses in the node's memory has these bits, which a process would
+        poll."""
+        polled = (ctypes.c_uint64 * len(addresses))(*addresses)
+        self._check(self._library.interface_wait(self._handle, node, polled, len(addresses), mask, value, most))
 
     @property
     def cycle(self) -> int:
@@ -192,7 +194,7 @@ def _load() -> ctypes.CDLL:
         "interface_run": (status, [pointer, long]),
         "interface_settle": (status, [pointer]),
         "interface_cycle": (long, [pointer]),
-        "interface_wait": (status, [pointer, word, long, word, word, long]),
+        "interface_wait": (status, [pointer, word, ctypes.POINTER(long), long, word, word, long]),
         "interface_get": (None, [pointer, word, long, text, long]),
         "interface_set": (None, [pointer, word, long, text, long]),
         "interface_record": (None, [pointer, word]),

@@ -81,7 +81,10 @@ def stream(driver: Driver, to: int, count: int, places: Sequence[tuple[int, int]
             own, target = places[begun]
             open_ends.append(driver.transfer(0, to, count, own=own, target=target, read=read, context=begun % 16))
             begun += 1
-        driver.bench.run(1 if begun < len(places) else 16)
+        if begun < len(places) and len(open_ends) == at_a_time:
+            driver.bench.wait(0, *map(driver.memory, open_ends))
+        else:
+            driver.bench.run(1 if begun < len(places) else 16)
         if driver.bench.cycle > limit:
             raise RuntimeError(f"{len(open_ends)} of {len(places)} transfers do not end")
         under_way = len(open_ends)

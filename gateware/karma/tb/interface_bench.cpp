@@ -2,6 +2,7 @@
 // Nodes with network interface, router and links, Verilated, between processors' stores and memories. exanet/karma
 // drives them through this C interface as processes and their kernel would: by stores and loads at the interfaces'
 // windows and by what is in memory. What goes over each of the interface's ports is written down with its cycle.
+#include <algorithm>
 #include <bit>
 #include <memory>
 #include <stdexcept>
@@ -148,13 +149,14 @@ EXANET_EXPORT int interface_settle(void* bench) {
   return guarded([&] { network_of(bench).run_until_stored(); });
 }
 EXANET_EXPORT std::uint64_t interface_cycle(void* bench) { return network_of(bench).cycle(); }
-// Until a byte of a node's memory has these bits.
-EXANET_EXPORT int interface_wait(void* bench, unsigned node, std::uint64_t address, unsigned mask, unsigned value,
-                                 std::uint64_t most) {
+// Until a byte of a node's memory at one of these addresses has these bits.
+EXANET_EXPORT int interface_wait(void* bench, unsigned node, const std::uint64_t* addresses, std::uint64_t count,
+                                 unsigned mask, unsigned value, std::uint64_t most) {
   return guarded([&] {
     NiNetwork& network = network_of(bench);
     const AxiMemory& memory = *network.node(node).memory;
-    for (std::uint64_t i = 0; (memory.get(address) & mask) != value; ++i) {
+    const auto come = [&](std::uint64_t address) { return (memory.get(address) & mask) == value; };
+    for (std::uint64_t i = 0; std::none_of(addresses, addresses + count, come); ++i) {
       expect(i < most, "what was waited for in memory has not come");
       network.step();
     }
