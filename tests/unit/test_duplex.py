@@ -85,7 +85,7 @@ PROBE_PS = 100_000 + 114_350 + 13_300
 
 
 def answered_later(folder: Path, first: int, probes: int) -> Path:
-    """As `both_ways`, but one of the two probes in vain before it sends."""
+    """As `both_ways`, but one of the two makes probes that find nothing before it sends."""
     with Writer(folder, 2, {"program": ["made"]}) as streams:
         for rank, stream in enumerate(streams):
             stream.message("Irecv", 1 - rank, LONG, request=1)

@@ -309,7 +309,26 @@ def test_a_receive_takes_any_message_and_labels_have_no_order(tmp_path: Path) ->
 
 def test_what_waits_in_a_graph_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"rank 0 in operation 1, a message from any rank$"):
-        ended("num_ranks 1\nrank 0 {\na: recv 8b from -1 tag -1\n}\n", tmp_path, "stuck")
+        ended("num_ranks 1\nrank 0 {\na: recv 8b from -1 tag -1\nb: send 8b to 0 tag 0\nb requires a\n}\n", tmp_path, "stuck")
+
+
+@pytest.mark.parametrize(
+    ("received", "sent", "what"),
+    [
+        ("recv 8b from -1 tag -1", "calc 5", "rank 0 waits for 1 message of other ranks, and none is sent"),
+        ("recv 8b from 1 tag -1", "calc 5", "rank 0 waits for 1 message of rank 1, and none is sent"),
+        ("recv 8b from 1 tag 2", "send 8b to 0 tag 3", "rank 0 waits for 1 message of rank 1 by tag 2, and none is sent"),
+        (
+            "recv 8b from 1 tag 2\nrecv 8b from 1 tag 2",
+            "send 8b to 0 tag 2",
+            "rank 0 waits for 2 messages of rank 1 by tag 2, and 1 is sent",
+        ),
+    ],
+)
+def test_messages_that_nobody_sends_are_reported_before_a_replay(tmp_path: Path, received: str, sent: str, what: str) -> None:
+    with pytest.raises(InputError, match=f"lone.goal: {what}: the file is incomplete or damaged"):
+        ended(f"num_ranks 2\nrank 0 {{\n{received}\n}}\nrank 1 {{\n{sent}\n}}\n", tmp_path, "lone")
+    assert [path.name for path in tmp_path.iterdir()] == ["lone.goal"]
 
 
 def test_a_schedule_may_have_more_ranks_than_open_files(tmp_path: Path) -> None:
