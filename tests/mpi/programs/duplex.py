@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two ranks send each other BYTES, the second one after PROBES probes that find nothing. Prints `took` and the nanoseconds of
-the slower one."""
+"""Two ranks send each other BYTES, the second one after PROBES probes that find nothing. Prints `took` and the
+nanoseconds of the slower one."""
 
 import sys
 
