@@ -709,7 +709,7 @@ def test_the_end_of_a_file_of_several_chunks_is_found(tmp_path: Path) -> None:
         machine = to.definitions.system_tree_node("machine")
         location = to.definitions.location("thread", group=to.definitions.location_group("process", system_tree_parent=machine))
         writer, region = to.event_writer_from_location(location), to.definitions.region("main")
-        for ticks in range(30_000):
+        for ticks in range(45_000):
             writer.enter(ticks, region)
             writer.leave(ticks, region)
     (events,) = (tmp_path / "long").rglob("*.evt")
