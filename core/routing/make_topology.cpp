@@ -65,8 +65,10 @@ std::unique_ptr<Topology> without_failed(std::unique_ptr<Topology> topology, con
 // `topology` without what has failed, as often as there are rails, and with the routing that the machine says.
 std::unique_ptr<Topology> routed(std::unique_ptr<Topology> topology, const TopologySpec& spec) {
   const std::string& routing = spec.routing;
-  require(spec.rails == 1 || spec.failed.empty(), "topology.failed",
-          "with several rails nothing can fail yet: take 'failed' out, or 'rails'");
+  require(
+      spec.rails == 1 || spec.failed.empty(), "topology.failed",
+      "with several rails nothing can fail from the beginning: take 'failed' or 'rails' out, or choose another routing "
+      "than minimal and up-down, and let it fail at 0 s in a file of faults");
   if (!spec.disabled.empty()) {
     require(spec.failed.empty() && spec.rails == 1 && (routing.empty() || routing == kMinimal), "topology.disabled",
             "packets that go round disabled ports know no failures, rails or routing: take 'disabled' out, or these");
@@ -75,9 +77,11 @@ std::unique_ptr<Topology> routed(std::unique_ptr<Topology> topology, const Topol
   const bool own =
       routing.empty() || routing == kMinimal || routing == kUpDown || (routing == kShortest && spec.kind == "graph");
   if (spec.follows && own) {
-    require(
-        spec.failed.empty() && spec.rails == 1, "topology.failed",
-        "links that fail in the run know no failures from the beginning and no rails: take 'failed' and 'rails' out");
+    const std::string now = routing.empty() ? std::string(kMinimal) : routing;
+    require(spec.failed.empty() && spec.rails == 1, "topology.failed",
+            now +
+                " routes that follow links which fail in the run know no failures from the beginning and no rails: "
+                "take 'failed' and 'rails' out, or choose another routing, e.g. adaptive");
     return blaming("topology.routing", [&] { return make_following(std::move(topology), routing != kUpDown); });
   }
   if (routing == kUpDown || !spec.failed.empty())
