@@ -65,8 +65,10 @@ std::unique_ptr<Topology> without_failed(std::unique_ptr<Topology> topology, con
 // `topology` without what has failed, as often as there are rails, and with the routing that the machine says.
 std::unique_ptr<Topology> routed(std::unique_ptr<Topology> topology, const TopologySpec& spec) {
   const std::string& routing = spec.routing;
-  require(spec.rails == 1 || spec.failed.empty(), "topology.failed",
-          "failures on machines with several rails are not supported: remove 'failed' or 'rails'");
+  require(
+      spec.rails == 1 || spec.failed.empty(), "topology.failed",
+      "failures from the beginning are not supported on machines with several rails: remove 'failed' or 'rails', or "
+      "use a routing other than minimal and up-down, and let it fail at 0 s in a file of faults");
   if (!spec.disabled.empty()) {
     require(spec.failed.empty() && spec.rails == 1 && (routing.empty() || routing == kMinimal), "topology.disabled",
             "routes around disabled ports cannot be combined with failures, rails or another routing: remove "
@@ -76,9 +78,12 @@ std::unique_ptr<Topology> routed(std::unique_ptr<Topology> topology, const Topol
   const bool own =
       routing.empty() || routing == kMinimal || routing == kUpDown || (routing == kShortest && spec.kind == "graph");
   if (spec.follows && own) {
-    require(spec.failed.empty() && spec.rails == 1, "topology.failed",
-            "links that fail during a run cannot be combined with failures from the beginning or with rails: remove "
-            "'failed' and 'rails'");
+    const std::string now = routing.empty() ? std::string(kMinimal) : routing;
+    require(
+        spec.failed.empty() && spec.rails == 1, "topology.failed",
+        now +
+            " routes around links that fail during a run cannot be combined with failures from the beginning or with "
+            "rails: remove 'failed' and 'rails', or use another routing, e.g. adaptive");
     return blaming("topology.routing", [&] { return make_following(std::move(topology), routing != kUpDown); });
   }
   if (routing == kUpDown || !spec.failed.empty())

@@ -61,6 +61,8 @@ std::unique_ptr<Routing> make_routing(const std::string& name, const Topology& t
       return kind.make_with(topology, figure_of(name, colon));
     known.append(", ").append(kind.name);
   }
+  if (name == kShortest)
+    throw ConfigError("topology.routing", "shortest routes are for topologies of kind graph: here use one of " + known);
   throw ConfigError("topology.routing", "there is no routing \"" + name + "\": use one of " + known);
 }
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from exanet.errors import InputError
-from exanet.trace import folder, foreign, formats
+from exanet.trace import folder, foreign, formats, matched
 from exanet.trace.formats import Choices, Format, LeftOut
 
 
@@ -47,7 +47,13 @@ def _read(given: Format, opened: Path, target: Path, wanted: Format | None) -> L
         raise InputError(f"{target}: {given.source} becomes a trace, which is a folder; name one")
     read = given.read
     assert read is not None
-    return folder.replaced(target, "TO", lambda place: read(opened, place))
+
+    def write(place: Path) -> LeftOut:
+        left_out = read(opened, place)
+        matched.check(folder.load(place), opened)
+        return left_out
+
+    return folder.replaced(target, "TO", write)
 
 
 def _checked(target: Path, wanted: Format | None) -> Format:

@@ -67,20 +67,34 @@ def test_what_a_program_does_after_its_last_call_is_shown_apart(exanet_run: Runn
         assert rank["virtual_ps"] - rank["last_call_ps"] == pytest.approx(5e9, rel=1e-3)
 
 
-@pytest.mark.parametrize("on", ["exanest", "exanest-ni"])
-def test_large_messages_run_at_the_links_rate(exanet_run: Runner, stack: Stack, on: str) -> None:
-    """The second half of a message takes its packets' time on the link: payload, header, footer and framing, and the
-    link's pauses."""
+def on_link_ns(on: str, size: int) -> float:
+    """What a long message's packets take on the link: payload, header, footer and framing, and the link's pauses."""
     config = constants(on)
     router, link = config["router"], config["links"][0]
-    sizes = (1 << 19, 1 << 20)
-    found = one_way_ns(exanet_run, stack, "round-robin", *sizes, on=on)
     overhead_bytes = (router["header_words"] + router["footer_words"]) * router["word_bits"] // 8
     link_word_bytes = link["word_bits"] // 8
     words = (router["max_payload_bytes"] + overhead_bytes) // link_word_bytes + link["framing_words"]
-    packets = (sizes[1] - sizes[0]) / router["max_payload_bytes"]
-    wanted = packets * words * (1 + 1 / link["pause_every"]) * link["word_time_ps"] / 1000
-    assert found[sizes[1]] - found[sizes[0]] == pytest.approx(wanted, rel=0.02)
+    packets = size / router["max_payload_bytes"]
+    return float(packets * words * (1 + 1 / link["pause_every"]) * link["word_time_ps"] / 1000)
+
+
+@pytest.mark.parametrize("on", ["exanest", "exanest-ni"])
+def test_large_messages_run_at_the_links_rate(exanet_run: Runner, stack: Stack, on: str) -> None:
+    """The second half of a message takes its packets' time on the link."""
+    sizes = (1 << 19, 1 << 20)
+    found = one_way_ns(exanet_run, stack, "round-robin", *sizes, on=on)
+    assert found[sizes[1]] - found[sizes[0]] == pytest.approx(on_link_ns(on, sizes[1] - sizes[0]), rel=0.02)
+
+
+@pytest.mark.parametrize("on", ["exanest", "exanest-ni"])
+def test_two_messages_one_each_way_share_no_bandwidth(exanet_run: Runner, stack: Stack, on: str) -> None:
+    """The second one begins ten probes (2.3 us) after the first; one after the other they would take twice the time.
+    Acknowledgements of the other direction take 1 % of a link, latencies and the probes half of a percent."""
+    size = 1 << 20
+    words = [stack.python, PROGRAMS / "duplex.py", size, 10]
+    done = exanet_run(stack, 2, words, machine=on, options=("--compute", "off", "--map", "round-robin"))
+    one_way = on_link_ns(on, size)
+    assert one_way < float(done.line("took")[0]) < 1.05 * one_way
 
 
 def test_messages_in_the_gatewares_cycles_keep_the_published_hops(exanet_run: Runner, stack: Stack, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ import pytest
 
 from exanet import replay
 from exanet.machine import load
+from exanet.trace.layout import WORLD
 from exanet.trace.write import Writer
 
 SHORT, LONG = 512 << 10, 1024 << 10
@@ -77,3 +78,31 @@ def test_both_directions_at_once_have_the_bandwidth_of_the_constants(traces: dic
         pytest.skip("interfaces in the gateware's cycles have no flow level")
     short, long = (took_ps(traces[size], machine, level) for size in (SHORT, LONG))
     assert (LONG - SHORT) * 8000 / (long - short) == pytest.approx(payload_gbps(resolved, level), rel=0.02)
+
+
+# Of machines/exanest.yaml: test_step, library_receive, mailbox_read.
+PROBE_PS = 100_000 + 114_350 + 13_300
+
+
+def answered_later(folder: Path, first: int, probes: int) -> Path:
+    """As `both_ways`, but one of the two makes probes that find nothing before it sends."""
+    with Writer(folder, 2, {"program": ["made"]}) as streams:
+        for rank, stream in enumerate(streams):
+            stream.message("Irecv", 1 - rank, LONG, request=1)
+            for _ in range(probes if rank != first else 0):
+                stream.call("Iprobe", WORLD, 1 - rank + 2, 99 + 1, 0)
+            stream.message("Isend", 1 - rank, LONG, request=2)
+            stream.wait(1, 2)
+            stream.end()
+    return folder
+
+
+@pytest.mark.parametrize("probes", [10, 1000])
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("level", ["packet", "flow"])
+def test_who_sends_later_ends_as_much_later(tmp_path: Path, level: str, first: int, probes: int) -> None:
+    """Not later than that: what asks for its data does not wait for those of the first one, which are in flight."""
+    resolved, delay = load("exanest").resolve(), probes * PROBE_PS
+    alone, beside = (LONG * 8000 / payload_gbps(resolved, acks) for acks in ("flow", "packet"))
+    took = took_ps(answered_later(tmp_path / "trace", first, probes), "exanest", level)
+    assert alone + delay < took < 1.02 * (beside + delay)

@@ -15,6 +15,7 @@ from exanet.errors import InputError
 from exanet.machine import load
 from exanet.machine.deadlock import check
 from exanet.machine.facts import topology_metrics
+from exanet.machine.variant import variant
 from exanet.sim import TrafficSpec, simulate
 from exanet.sim.jobs import Job, finish
 
@@ -69,7 +70,37 @@ def test_refusals_say_what_to_do(tmp_path: Path) -> None:
     assert sourced == f"{tmp_path}/rails.yaml:5:18: error: rails is 9: give a whole number from 1 to 8"
     assert "'source' is missing in 'topology.rails'" in _refusal(_file(tmp_path, rails="{value: 2, kind: published}"))
     failed = _refusal(_file(tmp_path, more="  failed: [links:1:1]\n"))
-    assert ":6:" in failed and "take 'failed' out, or 'rails'" in failed
+    assert ":6:" in failed and "take 'failed' or 'rails' out" in failed
+
+
+ROUTINGS = ["minimal", "up-down", "valiant", "ugal-l", "ugal-g", "par", "adaptive", "random", "spray"]
+OWN = ["minimal", "up-down"]  # routes of the topology, which are tables
+
+
+@pytest.mark.parametrize("routing", ROUTINGS)
+@pytest.mark.parametrize(("base", "switch"), [("fat-tree-64", "switch(1,1,0) up 2"), ("fat-tree-64", "switch(3,0,0) down 1")])
+def test_each_routing_goes_round_what_fails_or_refuses_by_its_name(tmp_path: Path, base: str, switch: str, routing: str) -> None:
+    faults = tmp_path / "cut.yaml"
+    faults.write_text(f"events:\n  - {{at: 0 s, down: 'rail1.{switch}'}}\n  - {{at: 2 us, up: 'rail1.{switch}'}}\n")
+    with pytest.raises(
+        InputError, match="failures from the beginning are not supported on machines with several rails: remove 'failed' or 'rails'"
+    ):
+        variant(base, None, routing, ["links:1:1"], rails=2)
+    words = ["-m", base, "--rails", "2", "--routing", routing, "--load", "0.2", "--measure", "4us", "--faults", str(faults)]
+    ended = CliRunner().invoke(app, ["sim", "load", *words, "-o", str(tmp_path / "out")])
+    if routing in OWN:
+        assert isinstance(ended.exception, InputError)
+        assert f"cut.yaml:1:1: error: {routing} routes around links that fail" in ended.exception.messages[0]
+        return
+    assert ended.exit_code == 0, ended.output
+    assert f"2 rails, {routing} routing" in ended.output
+    (point,) = json.loads((tmp_path / "out" / "summary.json").read_text())["points"]
+    assert point["accepted_load"] > 0.9 * 0.2 and point["lost_packets"] < 0.01 * point["packets"]
+
+
+def test_shortest_routes_are_of_graphs(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="shortest routes are for topologies of kind graph: here use one of minimal, "):
+        variant("fat-tree-64", None, "shortest", [])
 
 
 def test_load_of_one_fills_both_links(tmp_path: Path) -> None:

@@ -297,6 +297,37 @@ def test_chains_of_a_rank_do_not_wait_for_each_other(tmp_path: Path) -> None:
     assert max(waiting, talking) <= both < 1.1 * max(waiting, talking)
 
 
+def rings(ranks: int, ways: Sequence[int], in_line: bool = False) -> str:
+    """LogGOPSim's pattern `doublering` for both ways, forwards and backwards: a rank sends on what it has received,
+    and rank 0 begins. In a line, a rank's second way waits for its first one."""
+    text = f"num_ranks {ranks}\n"
+    for rank in range(ranks):
+        text += f"rank {rank} {{\n"
+        for turn, way in enumerate(ways):
+            text += f"s{turn}: send 8b to {(rank + way) % ranks} tag {turn}\nr{turn}: recv 8b from {(rank - way) % ranks} tag {turn}\n"
+            text += f"s{turn} requires r{turn}\n" if rank else ""
+            text += f"{'r' if rank else 's'}{turn} requires {'s' if rank else 'r'}{turn - 1}\n" if in_line and turn else ""
+        text += "}\n"
+    return text
+
+
+def test_two_rings_in_opposite_directions_take_the_time_of_one(tmp_path: Path) -> None:
+    """A ring takes the sum of its messages, one after the other. With two, a rank has the other ring's message to
+    send or to receive where they meet, which are the costs of a message, twice."""
+    ranks = 8
+    alone = [
+        ended(f"num_ranks {ranks}\nrank {rank} {{\nsend 8b to {(rank + 1) % ranks} tag 0\n}}\n"
+              f"rank {(rank + 1) % ranks} {{\nrecv 8b from {rank} tag 0\n}}\n", tmp_path, f"alone-{rank}")
+        for rank in range(ranks)
+    ]  # fmt: skip
+    forwards, backwards = (ended(rings(ranks, [way]), tmp_path, f"way{way}") for way in (1, -1))
+    both = ended(rings(ranks, (1, -1)), tmp_path, "both")
+    in_line = ended(rings(ranks, (1, -1), in_line=True), tmp_path, "in-line")
+    assert forwards == pytest.approx(sum(alone), rel=0.01)
+    assert max(forwards, backwards) <= both < max(forwards, backwards) + 2 * max(alone)
+    assert in_line > 1.7 * both  # what it was where chains went in a line
+
+
 def test_a_receive_takes_any_message_and_labels_have_no_order(tmp_path: Path) -> None:
     any_rank = "num_ranks 2\nrank 0 {\nb requires a\nb: calc 1000\na: recv 8b from -1 tag -1\n}\nrank 1 {\ns: send 8b to 0 tag 0\n}\n"
     known = any_rank.replace("from -1 tag -1", "from 1 tag 0")
@@ -309,7 +340,26 @@ def test_a_receive_takes_any_message_and_labels_have_no_order(tmp_path: Path) ->
 
 def test_what_waits_in_a_graph_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"rank 0 in operation 1, a message from any rank$"):
-        ended("num_ranks 1\nrank 0 {\na: recv 8b from -1 tag -1\n}\n", tmp_path, "stuck")
+        ended("num_ranks 1\nrank 0 {\na: recv 8b from -1 tag -1\nb: send 8b to 0 tag 0\nb requires a\n}\n", tmp_path, "stuck")
+
+
+@pytest.mark.parametrize(
+    ("received", "sent", "what"),
+    [
+        ("recv 8b from -1 tag -1", "calc 5", "rank 0 waits for 1 message of other ranks, and none is sent"),
+        ("recv 8b from 1 tag -1", "calc 5", "rank 0 waits for 1 message of rank 1, and none is sent"),
+        ("recv 8b from 1 tag 2", "send 8b to 0 tag 3", "rank 0 waits for 1 message of rank 1 by tag 2, and none is sent"),
+        (
+            "recv 8b from 1 tag 2\nrecv 8b from 1 tag 2",
+            "send 8b to 0 tag 2",
+            "rank 0 waits for 2 messages of rank 1 by tag 2, and 1 is sent",
+        ),
+    ],
+)
+def test_messages_that_nobody_sends_are_reported_before_a_replay(tmp_path: Path, received: str, sent: str, what: str) -> None:
+    with pytest.raises(InputError, match=f"lone.goal: {what}: the file is incomplete or damaged"):
+        ended(f"num_ranks 2\nrank 0 {{\n{received}\n}}\nrank 1 {{\n{sent}\n}}\n", tmp_path, "lone")
+    assert [path.name for path in tmp_path.iterdir()] == ["lone.goal"]
 
 
 def test_a_schedule_may_have_more_ranks_than_open_files(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 from exanet import cli, replay
 from exanet.errors import InputError
 from exanet.trace import convert, folder
-from exanet.trace.otf2 import sizes
+from exanet.trace.otf2 import ends, sizes
 from exanet.trace.otf2.archive import Archive
 from exanet.trace.write import Stream, Writer
 
@@ -665,6 +665,13 @@ def cut(name: str, share: float) -> Callable[[Path], None]:
     return spoil
 
 
+def behind(name: str, more: bytes) -> Callable[[Path], None]:
+    def spoil(place: Path) -> None:
+        (place / name).write_bytes((place / name).read_bytes() + more)
+
+    return spoil
+
+
 @pytest.mark.parametrize(
     ("spoil", "what"),
     [
@@ -673,7 +680,13 @@ def cut(name: str, share: float) -> Callable[[Path], None]:
         (cut("traces.def", 0.5), "definitions"),
         (lambda place: (place / "traces.def").unlink(), "its definitions cannot be read"),
         (lambda place: (place / "traces" / "3.evt").unlink(), "the events of location 3 cannot be read"),
-        (cut("traces/3.evt", 0.5), "the events of location 3"),
+        (cut("traces/3.evt", 0.5), r"traces/3.evt: it ends early"),
+        (behind("traces/3.evt", b"\0"), r"traces/3.evt: 1 bytes follow its end"),
+        (behind("traces/3.evt", b"more"), r"traces/3.evt: 4 bytes follow its end"),
+        (behind("traces/3.evt", b"\0" * (1 << 20)), r"traces/3.evt: from byte 1048576 on it is no part of an archive"),
+        (behind("traces/3.def", b"\2\1"), r"traces/3.def: 2 bytes follow its end"),
+        (behind("traces.def", b"more"), r"traces.def: 4 bytes follow its end"),
+        (lambda place: shutil.copy(place / "traces/6.evt", place / "traces/3.evt"), "rank 1: it uses communicator 2, and is no member"),
         (cut("traces/3.evt", 0.0), "the events of location 3"),
         (lambda place: shutil.rmtree(place / "traces"), "cannot be"),
     ],
@@ -686,9 +699,70 @@ def test_a_damaged_archive_is_reported_and_leaves_nothing(
     spoil(place)
     with pytest.raises(InputError, match=what) as said:
         convert.convert(place, tmp_path / "trace", {})
-    assert "traces.otf2: " in str(said.value) and "\n" not in str(said.value)
+    assert f"{place}/traces" in str(said.value) and "\n" not in str(said.value)
     assert [path.name for path in tmp_path.iterdir()] == ["scorep"]
     assert capfd.readouterr() == ("", "")
+
+
+def test_the_end_of_a_file_of_several_chunks_is_found(tmp_path: Path) -> None:
+    with otf2.writer.open(str(tmp_path / "long"), chunk_size_events=256 << 10) as to:
+        machine = to.definitions.system_tree_node("machine")
+        location = to.definitions.location("thread", group=to.definitions.location_group("process", system_tree_parent=machine))
+        writer, region = to.event_writer_from_location(location), to.definitions.region("main")
+        for ticks in range(45_000):
+            writer.enter(ticks, region)
+            writer.leave(ticks, region)
+    (events,) = (tmp_path / "long").rglob("*.evt")
+    content, chunk = events.read_bytes(), 256 << 10
+    assert len(content) > 2 * chunk and len(content) % chunk > 10
+    ends.check(events, chunk)
+    for length in (len(content) - 1, len(content) // 2, chunk, 2 * chunk):  # two of them as whole chunks
+        events.write_bytes(content[:length])
+        with pytest.raises(InputError, match="it ends early"):
+            ends.check(events, chunk)
+
+
+def pair(place: Path, gone: bool = False, short: bool = False, twice: bool = False, other: bool = False) -> Path:
+    """Three ranks in a ring; the second one has no events, ends early, or calls something else than the others."""
+    operations = otf2.CollectiveOp
+    with scorep(place, 3) as run:
+        for rank in range(3):
+            if gone and rank == 1:
+                continue
+            run.init(rank)
+            with run.call(rank, "MPI_Sendrecv") as event:
+                event("mpi_send", (rank + 1) % 3, run.world, 5 if twice and rank == 1 else 1, 60)
+                event("mpi_recv", (rank - 1) % 3, run.world, 1, 60)
+            if short and rank == 1:
+                continue
+            if other and rank == 1:
+                run.collective(rank, "MPI_Bcast", operations.BCAST, run.world, 8, 8, 0)
+            else:
+                run.collective(rank, "MPI_Barrier", operations.BARRIER, run.world, 0, 0)
+            run.finalize(rank)
+    return place
+
+
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        ({"gone": True}, r"traces.otf2: rank 1 \(location 3\) has no events: the archive is incomplete"),
+        ({"twice": True}, r"traces.otf2: rank 2 waits for 1 message of rank 1 by tag 1, and none is sent: the file is incomplete"),
+        ({"other": True}, r"traces.otf2: collective 1 on communicator 0 is MPI_Barrier of rank 0, but MPI_Bcast of rank 1"),
+    ],
+)
+def test_ranks_that_do_not_fit_together_are_reported_at_once(tmp_path: Path, wrong: dict[str, bool], what: str) -> None:
+    archive = pair(tmp_path / "scorep", **wrong)
+    with pytest.raises(InputError, match=what):
+        convert.convert(archive, tmp_path / "trace", {})
+    assert [path.name for path in tmp_path.iterdir()] == ["scorep"]
+
+
+def test_a_rank_that_ends_early_is_said_where_the_archive_is_read(tmp_path: Path) -> None:
+    archive = pair(tmp_path / "scorep", short=True)
+    ended = CliRunner().invoke(cli.app, ["trace", "convert", str(archive), str(tmp_path / "trace")])
+    assert ended.exit_code == 0
+    assert "Incomplete: the streams of 1 ranks, first of rank 1, end before the program" in ended.output
 
 
 @pytest.mark.parametrize(

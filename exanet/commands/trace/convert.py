@@ -40,7 +40,7 @@ def command(
     ] = None,
 ) -> None:
     with lightly.imports():
-        from exanet.trace import convert
+        from exanet.trace import convert, folder
         from exanet.trace import rules as selection
 
     wanted = formats.of_target(target)
@@ -50,4 +50,6 @@ def command(
     selection.check(rules)
     for what, count in convert.convert(source, target, selection.choices(collective), rules).items():
         typer.echo(f"Left out: {count} {what}")
+    if wanted is None and (reason := folder.load(target).about.reason):
+        typer.echo(f"Incomplete: {reason}; it can be shown, and not be replayed")
     typer.echo(f"Wrote {target}")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from exanet.errors import InputError
-from exanet.trace.otf2 import library
+from exanet.trace.otf2 import ends, library
 
 _BATCH = 4096
 _MOST_RANKS = 1 << 22
@@ -87,6 +87,7 @@ class Archive:
                 with contextlib.redirect_stderr(io.StringIO()):
                     found = self._definitions()
                 self._read(found)
+            self._check_ends()
         except BaseException:
             self.close()
             raise
@@ -194,6 +195,22 @@ class Archive:
             if library.MPI not in self._lib.Reader_GetPropertyNames(self._handle):
                 return ""
             return str(self._lib.Reader_GetProperty(self._handle, library.MPI))
+
+    def _check_ends(self) -> None:
+        """Raises InputError where a file has something behind its end, or a rank nothing at all; OSError."""
+        lib, of_files = self._lib, self.file.with_suffix("")
+        for rank, location in enumerate(self.ranks):
+            if self.locations[location] == 0:
+                raise InputError(f"{self.file}: rank {rank} (location {location}) has no events: the archive is incomplete; write it again")
+        plain = lib.Reader_GetFileSubstrate(self._handle) == lib.FileSubstrate.POSIX
+        if not plain or lib.Reader_GetCompression(self._handle) != lib.Compression.NONE:
+            return
+        event_bytes, definition_bytes = lib.Reader_GetChunkSize(self._handle)
+        ends.check(of_files.with_suffix(".def"), definition_bytes)
+        for location in self.locations:
+            for file, chunk_bytes in ((of_files / f"{location}.evt", event_bytes), (of_files / f"{location}.def", definition_bytes)):
+                if file.is_file() and file.stat().st_size:
+                    ends.check(file, chunk_bytes)
 
     # -- events --------------------------------------------------------------------------------------------------------
 

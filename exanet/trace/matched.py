@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the ranks of a trace fit together: a receive has a message, and all ranks of a communicator call the same
+collectives.
+
+Problem: a trace that another tool has written may lack a rank's calls, or have wrong ones, and a replay of it would
+come to a halt in the middle. Model: what is certain is compared, by counts: of a pair of ranks, messages by tag that
+are received, and those that are sent; of a communicator, each rank's collectives in their order. Limits: a receive
+without blocking counts where all requests of its rank come to an end; persistent sends count as any number; members
+of a communicator that call nothing on it are not missed, except in MPI_COMM_WORLD.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from exanet.errors import InputError
+from exanet.trace.folder import Trace
+from exanet.trace.layout import CALLS
+from exanet.trace.records import COLLECTIVES, EXCHANGES, INITS, MESSAGES, NEIGHBOURS, RECEIVES
+from exanet.trace.write import CODES
+
+_COLUMNS = ("rank", "call", "communicator", "peer", "tag", "receive_peer", "receive_tag", "root", "requests")
+_KEYS = (("src", "dst", "communicator", "tag"), ("src", "dst"), ("dst",))
+_ADVICE = "the file is incomplete or damaged; write it again"
+
+
+def _named(*codes: int) -> list[str]:
+    return [f"MPI_{name}" for name, code in CODES.items() if code in codes]
+
+
+_SENDS = [*_named(*(set(MESSAGES) - set(RECEIVES) - set(INITS)), *EXCHANGES), "send"]
+_WAIT_FOR_IT = [*_named(CODES["Recv"], CODES["Mrecv"], *EXCHANGES), "receive"]
+_BEGIN_ONE = _named(CODES["Irecv"], CODES["Imrecv"])
+_PREPARE = [name for name in _named(*INITS) if name != "MPI_Recv_init"]
+_END = [f"MPI_{name}" for name in CALLS["requests"] if name.startswith(("Wait", "Test"))]
+_OF_ALL = _named(*COLLECTIVES, *NEIGHBOURS)
+_ROOTED = [name for name in _OF_ALL if name.removeprefix("MPI_I").removeprefix("MPI_").lower() in ("bcast", "gather", "scatter", "reduce")]
+
+
+def check(trace: Trace, source: Path) -> None:
+    """Raises InputError, of the file that the trace comes from, where ranks do not fit together."""
+    if not trace.about.complete or trace.about.unrecorded:
+        return  # a replay refuses it
+    calls = trace.calls(*_COLUMNS)
+    if wrong := _messages(calls) or _collectives(calls, trace.about.ranks):
+        raise InputError(f"{source}: {wrong}: {_ADVICE}")
+
+
+def _messages(calls: pl.DataFrame) -> str:
+    """What is wrong with the messages; "" if nothing is."""
+    call = pl.col("call")
+    sent = calls.filter(call.is_in(_SENDS) & (pl.col("peer") >= 0)).select(
+        pl.col("rank").alias("src"), pl.col("peer").alias("dst"), "communicator", "tag"
+    )
+    ended = pl.when(call.is_in(_END)).then(-pl.col("requests")).otherwise(pl.col("requests")).sum()
+    all_end = calls.group_by("rank").agg(ended).filter(pl.col("requests") == 0)["rank"].implode()
+    waited_for = call.is_in(_WAIT_FOR_IT) | (call.is_in(_BEGIN_ONE) & pl.col("rank").is_in(all_end))
+    received = calls.filter(waited_for & (pl.col("receive_peer") >= -1)).select(
+        pl.col("receive_peer").alias("src"), pl.col("rank").alias("dst"), "communicator", pl.col("receive_tag").alias("tag")
+    )
+    persistent = calls.filter(call.is_in(_PREPARE)).select(pl.col("rank").alias("src"), pl.col("peer").alias("dst")).unique()
+    for keys in _KEYS:
+        known = received.filter(pl.all_horizontal(pl.col(key) >= 0 for key in keys))
+        known = known.join(persistent, on=[key for key in keys if key in ("src", "dst")], how="anti")
+        counts = (
+            known.group_by(keys)
+            .agg(pl.len().alias("received"))
+            .join(sent.group_by(keys).agg(pl.len().alias("sent")), on=list(keys), how="left")
+            .filter(pl.col("received") > pl.col("sent").fill_null(0))
+            .sort(keys)
+        )
+        if len(counts):
+            row = counts.row(0, named=True)
+            by, tag = f"rank {row['src']}" if "src" in row else "other ranks", f" by tag {row['tag']}" if "tag" in row else ""
+            here, there = row["received"], row["sent"] or 0
+            messages = f"{here} message{'s' * (here > 1)} of {by}{tag}"
+            return f"rank {row['dst']} waits for {messages}, and {there or 'none'} {'are' if there > 1 else 'is'} sent"
+    return ""
+
+
+def _collectives(calls: pl.DataFrame, ranks: int) -> str:
+    """What is wrong with the collectives; "" if nothing is."""
+    made = calls.filter(pl.col("call").is_in(_OF_ALL) & ((pl.col("communicator") == 0) | (pl.col("communicator") > 1))).select(
+        "rank", "call", "communicator", pl.when(pl.col("call").is_in(_ROOTED)).then("root").otherwise(-1).alias("root")
+    )
+    made = made.with_columns(turn=pl.int_range(pl.len()).over("communicator", "rank"))
+    members = made.group_by("communicator").agg(pl.col("rank").n_unique().alias("members"))
+    members = members.with_columns(pl.when(pl.col("communicator") == 0).then(ranks).otherwise("members").alias("members"))
+    wrong = (
+        made.group_by("communicator", "turn")
+        .agg(
+            pl.len().alias("callers"),
+            pl.col("call").n_unique().alias("kinds"),
+            pl.col("root").n_unique().alias("roots"),
+            pl.col("root").min(),
+        )
+        .join(members, on="communicator")
+        .filter((pl.col("kinds") > 1) | (pl.col("callers") < pl.col("members")) | ((pl.col("roots") > 1) & (pl.col("root") >= 0)))
+        .sort("communicator", "turn")
+    )
+    if not len(wrong):
+        return ""
+    number, turn, callers, kinds, _, _, wanted = wrong.row(0)
+    which = f"collective {turn + 1} on communicator {number}"
+    met = made.filter((pl.col("communicator") == number) & (pl.col("turn") == turn)).sort("rank")
+    first = met.row(0, named=True)
+    if kinds > 1:
+        other = met.filter(pl.col("call") != first["call"]).row(0, named=True)
+        return f"{which} is {first['call']} of rank {first['rank']}, but {other['call']} of rank {other['rank']}"
+    if callers < wanted:
+        return f"{which}, {first['call']}, is called by {callers} of {wanted} ranks, first by rank {first['rank']}"
+    other = met.filter(pl.col("root") != first["root"]).row(0, named=True)
+    return f"{which}, {first['call']}, has root {first['root']} at rank {first['rank']}, but {other['root']} at rank {other['rank']}"
