@@ -57,7 +57,7 @@ gateware: setup-gateware
 COUNT ?= 1000000
 SEED ?= 1
 faults: setup-gateware
-	@$(BIN)/python tools/parts.py gateware-build
+	@EXANET_GATEWARE_TESTS=gateware/node/tb/fault_test.cpp $(BIN)/python tools/parts.py gateware-build
 	@EXANET_FAULT_PACKETS=$(COUNT) EXANET_FAULT_SEED=$(SEED) build/gateware/gateware/gateware_tests -tc="faults:*"
 
 # Invariants of the gateware, proved without bound, and what each proof says when the gateware is broken on purpose;
@@ -80,11 +80,13 @@ timing: setup-synth
 	@$(BIN)/python gateware/timing.py
 	@$(BIN)/python gateware/place.py --long
 
-# What checks find about today's sources is written down, and `make test` need not look for it again: clang-tidy and the
-# sanitizers about the core and the runtime; proofs, mutations, counts and placing about the gateware.
+# What checks find about today's sources is written down, and `make test` need not look for it again: clang-tidy, the
+# sanitizers and the gateware's tests about the core and the runtime; proofs, mutations, counts and placing about the
+# gateware.
 record: setup-test
-	@$(BIN)/python tools/parts.py core-tests lint-tidy
+	@$(BIN)/python tools/parts.py core-tests lint-tidy gateware-tests
 	@rm -f build/recorded.json
+	@$(BIN)/python tools/gateware_tests.py --passed --record build/recorded.json
 	@$(BIN)/python tools/sanitized.py --passed --record build/recorded.json
 	@$(BIN)/python tools/tidy.py build/tidy/compile_commands.json --jobs 1 --keep build/kept --record build/recorded.json
 	@mv build/recorded.json tests/recorded.json

@@ -53,6 +53,14 @@ GATEWARE = (
     f"{CMAKE} -B build/gateware -DCMAKE_BUILD_TYPE=Release -DEXANET_PYTHON=OFF {CORE}"
     f" -DEXANET_GATEWARE=ON -DEXANET_VARIANTS={'ON' if LONG else 'OFF'}"
 )
+# A test is built and run where something that its outcome follows from has changed.
+GATEWARE_TESTS = "build/gateware/gateware/gateware_tests"
+NEEDED = "'-DEXANET_GATEWARE_TESTS= -DEXANET_GATEWARE_MODULES='" if LONG else f'"$(python tools/gateware_tests.py {CLEAN})"'
+GATEWARE_BUILD = (
+    f"rm -f {GATEWARE_TESTS}; needed={NEEDED}; "
+    """if [ -z "$needed" ]; then echo 'all tests have passed with these sources'; exit; fi; """
+    f'{GATEWARE} $needed && cmake --build build/gateware -j "$JOBS" --target gateware_tests'
+)
 TIDY = f"{CMAKE} -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DEXANET_FOLDER_AT_ONCE=ON"
 KARMA = "from exanet.karma import board, interface\nwith board.Bench(board.ONE), interface.Bench(): pass"
 
@@ -73,8 +81,12 @@ PARTS = [
     Part("lint-python", "ruff check . && ruff format --check . && mypy && python tools/words.py"),
     Part("lint-gateware", f"python gateware/lint.py {FOUND}"),
     Part("package", "tools/setup.sh package", share=1),
-    Part("gateware-build", f'{GATEWARE} && cmake --build build/gateware -j "$JOBS" --target gateware_tests', needs=("package",), share=0.5),
-    Part("gateware-tests", "build/gateware/gateware/gateware_tests --duration=true", needs=("gateware-build",)),
+    Part("gateware-build", GATEWARE_BUILD, needs=("package",), share=0.5),
+    Part(
+        "gateware-tests",
+        f"if [ -e {GATEWARE_TESTS} ]; then {GATEWARE_TESTS} --duration=true; fi && python tools/gateware_tests.py --passed {CLEAN}",
+        needs=("gateware-build",),
+    ),
     Part(
         "core-build",
         f'{WHOLE_CORE if LONG else PACKAGE_CORE} && cmake --build {CORE_TESTS} -j "$JOBS" --target tests',

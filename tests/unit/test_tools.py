@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import time
@@ -19,6 +21,7 @@ from host import gone, wait_for
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
+import gateware_tests  # noqa: E402
 import leftovers  # noqa: E402
 import parts  # noqa: E402
 import passed  # noqa: E402
@@ -219,6 +222,51 @@ def test_comments_of_hardware_may_change_where_they_are_ignored(tmp_path: Path) 
     assert key(one) == key(other) != key(other.replace("no comment", "text"))
     assert key(one) != key(one.replace("a = b", "a = d")) and key(one) != key("\n" + one)
     assert key(one, False) != key(other, False)
+
+
+def test_the_gatewares_tests_run_again_when_what_they_follow_from_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("core", "gateware", "tools", "tests"):
+        kept = [file for file in (ROOT / folder).rglob("*.*") if file.suffix in (".sv", ".cpp", ".hpp", ".h", ".f", ".vlt", ".sh", ".txt")]
+        for file in kept:
+            copy = tmp_path / file.relative_to(ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, copy)
+    shutil.copy(ROOT / "CMakeLists.txt", tmp_path)
+    for module in (gateware_tests, passed):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(gateware_tests, "GATEWARE", tmp_path / "gateware")
+
+    def changed(name: str, text: str) -> set[str]:
+        """Tests whose keys are others when that is written behind a file."""
+        found = []
+        for addition in ("", text):
+            (tmp_path / name).write_text((tmp_path / name).read_text() + addition)
+            for cached in (gateware_tests.includes, gateware_tests.hardware, gateware_tests.core):
+                cached.cache_clear()
+            found.append({test.name: gateware_tests.key(test) for test in gateware_tests.tests(tmp_path / "gateware")})
+        return {name for name in found[0] if found[0][name] != found[1][name]}
+
+    everything = {file.name for file in gateware_tests.tests()}
+    equality = changed("core/nic/transfers/transfer_sender.cpp", "int x;")
+    assert {name for name in everything if name.endswith("equality_test.cpp")} <= equality < everything
+    assert changed("gateware/ni/rtl/ni_transfers.sv", "module x; endmodule") == everything
+    assert changed("gateware/ni/rtl/ni_transfers.sv", "// only a comment") == set()
+    assert changed("gateware/ni/tb/pages_test.cpp", "int x;") == {"pages_test.cpp"}
+    assert {"pages_test.cpp", "messages_test.cpp"} <= changed("gateware/ni/tb/axi_memory.hpp", "int x;") < everything
+    assert changed("core/nic/transfers/interfaces_test.cpp", "int x;") == set()
+
+
+def test_modules_of_the_gatewares_tests_are_those_that_are_verilated() -> None:
+    verilated = set(re.findall(r"exanet_verilate\((\w+)", (ROOT / "gateware/CMakeLists.txt").read_text())) | {
+        "nodes_3d",
+        "nodes_interfaces",
+    }
+    needed = set().union(*map(gateware_tests.modules, gateware_tests.tests()))
+    assert {"ni_node", "exanet_node", "nodes_3d"} <= needed <= verilated
+    alone = [
+        file for name in gateware_tests.ALONE for file in ROOT.glob(f"{name}*.cpp" if name.endswith("/") else name.replace(".hpp", ".cpp"))
+    ]
+    assert not [file for file in alone if not file.name.endswith("_test.cpp")], "tests of the gateware alone have no sources of the core"
 
 
 def test_options_of_findings_are_taken_from_a_command_line(tmp_path: Path) -> None:

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names the gateware's tests that have to run, with the Verilated modules that they need, as CMake's options.
+
+usage: python tools/gateware_tests.py [--passed] [options of findings]     (see tools/passed.py)
+
+A test is a file `*_test.cpp` below gateware/. It has to run again when something that its outcome follows from has
+changed since it last passed: a SystemVerilog file, the file itself or what it includes, and, where it compares with a
+model of the core or runs one, any source of the core. `EXANET_GATEWARE_TESTS=FILE,...` names them instead. Nothing is
+printed when none has to run. With `--passed`, all tests are kept as passed. `make test-long` runs all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from functools import cache
+from pathlib import Path
+
+import passed
+
+ROOT = Path(__file__).resolve().parent.parent
+GATEWARE = ROOT / "gateware"
+INCLUDED = re.compile(r'^#include "((?:core|gateware)/[^"]+)"', re.MULTILINE)
+VERILATED = re.compile(r'^#include "V(\w+?)(?:___\w+)?\.h"', re.MULTILINE)
+LIBRARIES = {
+    "EXANET_NODES_3D": ("nodes_3d", "exanet_link"),
+    "EXANET_NODES_INTERFACES": ("nodes_interfaces", "node_interfaces", "exanet_link"),
+}
+"""Modules of the nodes that a test loads as `exanet run --fabric gateware` does, by the macro that names their file."""
+VARIANTS = ("qfdb_test.cpp", "wide_link_test.cpp", "small_packets_test.cpp")
+"""Tests of other shapes, which only `make test-long` builds."""
+ALONE = ("core/spec/", "core/units/", "core/engine/random.hpp", "core/network/line_faults.hpp")
+"""What tests of the gateware alone include of the core: it has no source of its own."""
+
+
+def tests(gateware: Path = GATEWARE) -> list[Path]:
+    return sorted(file for file in gateware.rglob("*_test.cpp") if file.name not in VARIANTS)
+
+
+@cache
+def includes(file: Path) -> frozenset[Path]:
+    """The file and all that it includes of this project, directly or not; what the build generates is left out."""
+    found = {file}
+    for name in INCLUDED.findall(file.read_text()):
+        if (ROOT / name).exists() and ROOT / name not in found:
+            found |= includes(ROOT / name)
+    return frozenset(found)
+
+
+def modules(test: Path) -> set[str]:
+    """Verilated modules that the test needs, by their names in gateware/CMakeLists.txt."""
+    needed: set[str] = set()
+    for file in includes(test):
+        text = file.read_text()
+        needed.update(VERILATED.findall(text), *(parts for macro, parts in LIBRARIES.items() if re.search(rf"\b{macro}\b", text)))
+    return needed
+
+
+@cache
+def hardware() -> str:
+    """Of what every test depends on: the gateware's sources, how they are Verilated and built, and loaded libraries."""
+    kinds = (".sv", ".svh", ".f", ".vlt")
+    files = [file for file in GATEWARE.rglob("*") if file.suffix in kinds]
+    files += [GATEWARE / "CMakeLists.txt", ROOT / "CMakeLists.txt", ROOT / "tools/verilator.sh", ROOT / "tests/doctest_main.cpp"]
+    files += (GATEWARE / "node/model").glob("*.?pp")
+    return passed.key(files=files, distributions=["verilator"], ignoring_comments=True)
+
+
+@cache
+def core() -> str:
+    return passed.key(files=[file for file in (ROOT / "core").rglob("*.?pp") if not file.name.endswith("_test.cpp")])
+
+
+def key(test: Path) -> str:
+    own = includes(test)
+    of_core = {str(file.relative_to(ROOT)) for file in own if file.is_relative_to(ROOT / "core")}
+    with_model = any(not name.startswith(ALONE) for name in of_core)
+    return passed.key(files=own, arguments=(test.name, hardware(), core() if with_model else ""))
+
+
+def main() -> int:
+    kept, words = passed.take(sys.argv[1:])
+    if words not in ([], ["--passed"]):
+        raise SystemExit(__doc__)
+    named = os.environ.get("EXANET_GATEWARE_TESTS")
+    chosen = [ROOT / name for name in named.split(",")] if named else tests()
+    if words:
+        for test in chosen:
+            kept.keep(key(test), "passed")
+        return 0
+    if not named:
+        chosen = [test for test in chosen if kept.find(key(test)) != "passed"]
+    if chosen:
+        needed = sorted(set().union(*map(modules, chosen)))
+        print(f"-DEXANET_GATEWARE_TESTS={';'.join(str(test) for test in chosen)} -DEXANET_GATEWARE_MODULES={';'.join(needed)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
