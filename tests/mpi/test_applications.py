@@ -102,8 +102,8 @@ def test_lammps_melt_is_identical_to_native(exanet_run: Runner, mpich: Stack, tm
     assert thermo(simulated.output) == native_lammps(8, melt)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("ranks", "steps"), [(16, 40), (32, 20)] if LONG else [(16, 10)])
+@pytest.mark.long
+@pytest.mark.parametrize(("ranks", "steps"), [(16, 40), (32, 20)])
 def test_lammps_melt_on_more_ranks_is_identical_to_native(exanet_run: Runner, mpich: Stack, tmp_path: Path, ranks: int, steps: int) -> None:
     # native ranks that wait burn the processors that the others need
     melt = smaller("in.lj", tmp_path, steps=steps, box="0.5")
@@ -112,8 +112,8 @@ def test_lammps_melt_on_more_ranks_is_identical_to_native(exanet_run: Runner, mp
     assert thermo(simulated.output) == native_lammps(ranks, melt)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("ranks", [32 if LONG else 8])
+@pytest.mark.long
+@pytest.mark.parametrize("ranks", [8, 32])
 def test_lammps_rhodopsin(exanet_run: Runner, mpich: Stack, tmp_path: Path, ranks: int) -> None:
     done = run_lammps(exanet_run, mpich, ranks, smaller("in.rhodo", tmp_path, steps=2), options=("--compute", "measured"))
     assert "Loop time" in done.output
@@ -160,9 +160,9 @@ def test_repeats_give_the_same_bytes(exanet_run: Runner, stack: Stack) -> None:
     assert_same_bytes(repeats(lambda: exanet_run(stack, 6, [stack.python, PROGRAMS / "collectives.py"])))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_repeats_of_lammps_give_the_same_bytes(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
-    melt = smaller("in.lj", tmp_path, steps=40 if LONG else 10, box="0.5")
+    melt = smaller("in.lj", tmp_path, steps=40, box="0.5")
     assert_same_bytes(repeats(lambda: run_lammps(exanet_run, mpich, 16, melt)))
 
 
