@@ -14,7 +14,15 @@ from exanet.commands.options import Faults, LevelOfPrograms, MachineOption, MapS
 from exanet.errors import InputError
 from exanet.run.placement import KINDS
 
-Ranks = Annotated[int, typer.Option("--ranks", "-n", help="Number of MPI ranks, one for each core.")]
+
+def _ranks(written: str) -> int:
+    try:
+        return int(written)
+    except ValueError:
+        raise typer.BadParameter(f"{written!r} is not a whole number; for 4 ranks write -n 4") from None
+
+
+Ranks = Annotated[int, typer.Option("--ranks", "-n", help="Number of MPI ranks, one for each core.", parser=_ranks, metavar="<int>")]
 Program = Annotated[
     list[str], typer.Argument(metavar="PROGRAM [ARGS]...", help="The unmodified program and its arguments; write -- before it.")
 ]

@@ -104,7 +104,8 @@ def _turns_on_workers(meta: Mapping[str, Any]) -> str:
 def _headline(summary: Mapping[str, Any], wall_s: float) -> str:
     virtual_ps, asked = summary["virtual_ps"], summary["run"]
     slowdown = f", slowdown {_ratio(wall_s * 1e12 / virtual_ps)}" if virtual_ps and wall_s else ""
-    where = f"{asked.get('ranks', len(summary['ranks']))} ranks on {escape(str(asked.get('machine_name', 'the machine')))}"
+    ranks = asked.get("ranks", len(summary["ranks"]))
+    where = f"{ranks} rank{'s' if ranks != 1 else ''} on {escape(str(asked.get('machine_name', 'the machine')))}"
     how = "".join(f", {key} {escape(str(asked[key]))}" for key in ("map", "compute") if key in asked)
     by = f", {escape(str(asked['mpi']))}" if asked.get("mpi") else ""
     over = f", fabric {escape(str(asked['fabric']))}" if "fabric" in asked else ""
@@ -114,7 +115,7 @@ def _headline(summary: Mapping[str, Any], wall_s: float) -> str:
         f"[bold]{time_text(virtual_ps)}[/] of virtual time, {wall_s:.1f} s of wall time{slowdown}\n"
         f"{where}{how}{by}{over}\n"
         f"{count_text(summary['messages'])} messages, {bytes_text(summary['message_bytes'])}, {count_text(summary['packets'])} packets"
-        + (f", {count_text(summary['reductions'])} reductions by interfaces" if summary.get("reductions") else "")
+        + (f", reductions by interfaces: {count_text(summary['reductions'])}" if summary.get("reductions") else "")
         + (
             f", {count_text(summary['page_walks'])} walks for {count_text(lookups)} pages"
             if (lookups := summary.get("page_lookups"))

@@ -382,7 +382,8 @@ def load(folder: str | os.PathLike[str]) -> Trace:
             )
         trace = Trace(folder, About.model_validate(content))
     except FileNotFoundError:
-        raise InputError(f"{folder}: not a trace, trace.json is missing; make one with exanet run --record {folder}") from None
+        advice = f"make one with exanet run --record {folder}, or exanet record"
+        raise InputError(f"{folder}: not a trace, trace.json is missing; {advice}") from None
     except OSError as error:
         raise InputError(f"{folder}: {error.strerror}") from None
     except (ValidationError, ValueError, AttributeError) as error:
