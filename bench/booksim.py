@@ -168,6 +168,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--booksim", default=shutil.which("booksim"), help="the program (default: booksim on the PATH)")
     program = parser.parse_args().booksim
+    if program and not shutil.which(program):
+        parser.error(f"--booksim {program}: there is no such program; build booksim of booksim/booksim2, and name it")
     print("| network | traffic | accepted at load 1, BookSim2 | ours | counted | | latency in cycles, BookSim2 | ours | counted | |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for network in NETWORKS:
@@ -176,7 +178,7 @@ def main() -> None:
             other = theirs(program, network, pattern) if program else (float("nan"),) * 2
             columns = zip(other, mine, counted(network, pattern, *mine), (".3f", ".1f"), strict=True)
             cells = [f"{o:{form}} | {m:{form}} | {c:{form}} | {c / o - 1:+.1%}" for o, m, c, form in columns]
-            print(f"| {network.name} | {pattern} | {' | '.join(cells)} |".replace("nan%", "").replace("nan", ""), flush=True)
+            print(f"| {network.name} | {pattern} | {' | '.join(cells)} |".replace("+nan%", "").replace("nan", ""), flush=True)
 
 
 if __name__ == "__main__":

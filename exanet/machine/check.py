@@ -342,7 +342,8 @@ def _router_problems(model: MachineFile, packets: bool, reshaped: bool) -> Probl
         yield ("router", "intra_fifo"), f"must hold at least {many} of max_payload; make it deeper"
     whole = router.switch is None or router.switch.switching == "cut-through"
     if whole and router.inter_fifo.value // max(channels, 1) * router.word.value < bits * packets_each:
-        yield ("router", "inter_fifo"), f"must hold {many} of max_payload for each virtual channel; make it deeper"
+        least = -(-bits * packets_each // router.word.value) * channels
+        yield ("router", "inter_fifo"), f"must hold {many} of max_payload for each virtual channel; make it deeper: {least} words or more"
     if router.switch is None and router.header_fifo.value < 4 * router.header.value * channels:
         yield ("router", "header_fifo"), "must hold two headers of each class, bulk and priority, for each virtual channel; make it deeper"
     for name, words, least, most in (("header", router.header, 1, 64), ("footer", router.footer, 0, 64)):

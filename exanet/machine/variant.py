@@ -33,7 +33,7 @@ def variant(
                 f"--topology {topology}: a graph is described by a file: name it in a machine file, with 'kind: graph' (docs/topologies.md)"
             )
         if not all(re.fullmatch("[0-9]{1,18}", side) for side in sides):
-            raise InputError(f"--topology {topology}: give a kind and its figures, e.g. torus:16,16,16")
+            raise InputError(f"--topology {topology}: give a kind and its shape, e.g. torus:16,16,16")
         name = re.sub("[^a-z0-9]+", "-", topology.lower()).strip("-")
         changes = {
             "topology.kind": kind,

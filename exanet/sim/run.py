@@ -30,7 +30,10 @@ def loads(text: str) -> list[float]:
     except ValueError:
         wanted = []
     if not wanted or "_" in text or not all(0 < value <= 1000 for value in wanted):
-        raise InputError(f"--load {text}: give numbers above 0, at most 1000, by commas, e.g. 0.1,0.2,0.3; 1 fills a link of each sender")
+        search = "; `exanet sweep` searches for the load of saturation" if text == "saturation" else ""
+        raise InputError(
+            f"--load {text}: give numbers above 0, at most 1000, by commas, e.g. 0.1,0.2,0.3; 1 fills a link of each sender{search}"
+        )
     return sorted(set(wanted))
 
 

@@ -85,7 +85,7 @@ def test_ugal_carries_what_minimal_routing_cannot() -> None:
     ("options", "message"),
     [
         (("--routing", "fastest"), "use one of minimal, up-down, valiant"),
-        (("--topology", "torus:4,x"), "give a kind and its figures"),
+        (("--topology", "torus:4,x"), "give a kind and its shape"),
         (("--topology", "ring:4"), "must be one of"),
         (("--topology", "tours:4"), "did you mean 'torus'?"),
         (("--topology", "slim-fly:6"), "prime power"),

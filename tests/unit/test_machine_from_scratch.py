@@ -164,7 +164,7 @@ def test_a_problem_of_an_inherited_key_names_the_key_and_the_file_of_the_user(tm
         "mine.yaml:1:10: error: 'router.intra_fifo', inherited from base.yaml:13:15: must hold at least two packets of max_payload; "
         "make it deeper",
         "mine.yaml:1:10: error: 'router.inter_fifo', inherited from base.yaml:14:15: must hold two packets of max_payload for each virtual "
-        "channel; make it deeper",
+        "channel; make it deeper: 512 words or more",
     ]
 
 

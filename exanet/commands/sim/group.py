@@ -16,7 +16,7 @@ from exanet.errors import InputError
 
 _ABOUT = {
     "load": "single packets (exanet sim load), not of messages: leave it out",
-    "messages": "whole messages (exanet sim messages): give --message or --level flow without the word load, or leave it out",
+    "messages": "whole messages (exanet sim messages): give --message or --level flow, and not the mode load, or leave it out",
     "jobs": "jobs (exanet sim jobs): give --job, or leave it out",
 }
 """Subjects of a mode's options, for who uses them in another."""
