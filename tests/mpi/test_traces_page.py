@@ -36,8 +36,27 @@ def test_the_first_commands_of_the_page_work(mpich: Stack, tmp_path: Path) -> No
     block = re.search(r"```\n(exanet run .*?)```", (ROOT / "docs" / "traces.md").read_text(), re.DOTALL)
     assert block is not None
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    commands = [shlex.split(line, comments=True) for line in block[1].splitlines()]
-    assert len(commands) > 10
+    assert follow(mpich, tmp_path, block[1]) > 10
+
+
+@pytest.mark.long
+def test_all_other_commands_of_the_page_work(mpich: Stack, tmp_path: Path) -> None:
+    """In their order; the files that it shows are written before."""
+    page = (ROOT / "docs" / "traces.md").read_text()
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    networks, torus = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "networks.yaml").write_text(networks)
+    (tmp_path / "fast-torus.yaml").write_text(torus)
+    blocks = re.findall(r"```(?:sh)?\n(exanet .*?)```", page, re.DOTALL)[1:]
+    assert len(blocks) == 6
+    assert sum(follow(mpich, tmp_path, block) for block in blocks) == 7
+    assert (tmp_path / "networks" / "report.html").exists()
+
+
+def follow(mpich: Stack, folder: Path, block: str) -> int:
+    """Executes the commands of a block. Returns how many there are."""
+    commands = [shlex.split(line, comments=True) for line in block.splitlines()]
     for words in commands:
-        done = subprocess.run(words, cwd=tmp_path, env=surroundings(mpich), capture_output=True, text=True, timeout=300)
+        done = subprocess.run(words, cwd=folder, env=surroundings(mpich), capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, f"{shlex.join(words)}\n{done.stderr}"
+    return len(commands)
