@@ -107,6 +107,11 @@ void FaultPlan::add(const FaultChange& change) {
   changes_.insert(std::upper_bound(changes_.begin(), changes_.end(), change, earlier), change);
 }
 
+void FaultPlan::add(const std::vector<FaultChange>& changes) {
+  changes_.insert(changes_.end(), changes.begin(), changes.end());
+  std::stable_sort(changes_.begin(), changes_.end(), earlier);
+}
+
 void FaultPlan::fail(const Topology& shape, const std::string& what, Time at) {
   for (const Kind& kind : kKinds)
     if (const std::string name = std::string(kind.name) + ":"; what.starts_with(name))
@@ -134,6 +139,10 @@ void FaultPlan::draw(const Topology& shape, const FaultRate& rate, Time until) {
       if (mean == Time()) break;
       at = at + min(drawn_time(random, mean), Time::never() - at);
       if (at > until) break;
+      if (changes_.size() == kMostChanges)
+        throw std::invalid_argument(
+            "more than " + std::to_string(kMostChanges) +
+            " changes follow from these rates: make 'mtbf' or 'repair' longer, or 'until' earlier");
       changes_.push_back({at, thing.node, thing.port, up});
     }
   }

@@ -6,6 +6,7 @@
 // (core/network/fault_driver.hpp); nothing here knows of packets.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -52,14 +53,18 @@ struct FaultRate {
   std::uint64_t seed = 1;
 };
 
+// Of a plan altogether: so many are drawn and held in a second, and applied in minutes.
+inline constexpr std::size_t kMostChanges = 1'000'000;
+
 class FaultPlan {
  public:
   // "NODE", "NODE PORT", or one of the kinds that plan.cpp lists, as "links:NUMBER[:SEED]", from `at` on. Throws
   // std::invalid_argument, saying what to do, on what names nothing, or asks for more than there is.
   void fail(const Topology& shape, const std::string& what, Time at = Time());
   void add(const FaultChange& change);
+  void add(const std::vector<FaultChange>& changes);  // in any order
   // Every link or node by its rate, up to `until`. Each thing draws from a stream of its own, so a plan to a later time
-  // begins with this one.
+  // begins with this one. Throws std::invalid_argument when the plan gets more than kMostChanges.
   void draw(const Topology& shape, const FaultRate& rate, Time until);
 
   bool empty() const { return changes_.empty(); }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/faults/schedule.hpp"
 
+#include <map>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "core/config/error.hpp"
@@ -13,14 +15,14 @@ namespace {
 
 bool of_interfaces(FaultKind kind) { return kind == FaultKind::kInterface || kind == FaultKind::kImpairment; }
 
-// What an event names, all of it failing at its time. Throws std::invalid_argument, saying what to do.
+// What an event names, all of it failing at time 0. Throws std::invalid_argument, saying what to do.
 FaultPlan named(const FaultEvent& event, const Topology& shape) {
   FaultPlan part;
   if (of_interfaces(event.kind) && event.what == "all") {
-    for (NodeId node = 0; node < shape.endpoint_count(); ++node) part.add({event.at, node});
+    for (NodeId node = 0; node < shape.endpoint_count(); ++node) part.add({Time(), node});
     return part;
   }
-  part.fail(shape, event.what, event.at);
+  part.fail(shape, event.what);
   if (!of_interfaces(event.kind)) return part;
   for (const FaultChange& change : part.changes())
     if (change.port != LinkStates::kNode || change.node >= shape.endpoint_count())
@@ -32,6 +34,7 @@ FaultPlan named(const FaultEvent& event, const Topology& shape) {
 // `change`, as the event makes it.
 FaultChange changed(FaultChange change, const FaultEvent& event) {
   change.up = change.up || event.up;
+  if (change.kind != FaultKind::kState) return change;
   change.kind = event.kind;
   if (change.up) return change;
   change.loss = event.loss;
@@ -43,26 +46,50 @@ FaultChange changed(FaultChange change, const FaultEvent& event) {
 
 }  // namespace
 
+std::vector<FaultChange> changes_of(const FaultEvent& event, const FaultPlan& part) {
+  std::vector<FaultChange> found;
+  for (FaultChange change : part.changes()) {
+    if (change.kind != FaultKind::kState && event.kind != FaultKind::kState)
+      throw std::invalid_argument("\"" + event.what +
+                                  "\" says itself what becomes of its links: write it behind 'down'");
+    // Some names stand for what repairs itself.
+    if (change.up && (event.kind != FaultKind::kState || event.up)) continue;
+    change.at = change.at + event.at;
+    found.push_back(changed(change, event));
+  }
+  return found;
+}
+
 FaultPlan plan_of(const FaultSchedule& schedule, const Topology& shape) {
-  FaultPlan plan;
+  std::vector<FaultChange> all;
   std::vector<ConfigProblem> problems;
+  std::map<std::pair<std::string, bool>, FaultPlan> parts;  // names are looked for once
   for (std::size_t i = 0; i < schedule.events.size(); ++i) {
     const FaultEvent& event = schedule.events[i];
-    FaultPlan part;
+    const std::string place = "faults.events." + std::to_string(i);
     try {
-      part = named(event, shape);
+      const std::pair key(event.what, of_interfaces(event.kind));
+      auto part = parts.find(key);
+      if (part == parts.end()) part = parts.emplace(key, named(event, shape)).first;
+      const std::vector<FaultChange> changes = changes_of(event, part->second);
+      if (all.size() + changes.size() > kMostChanges) {
+        problems.push_back({place, "the file makes more than " + std::to_string(kMostChanges) +
+                                       " changes, up to here: let fewer things fail, or fewer times"});
+        break;
+      }
+      all.insert(all.end(), changes.begin(), changes.end());
     } catch (const std::invalid_argument& error) {
-      problems.push_back({"faults.events." + std::to_string(i), error.what()});
-      continue;
-    }
-    for (const FaultChange& change : part.changes()) {
-      // Some names stand for what repairs itself.
-      if (change.up && (event.kind != FaultKind::kState || event.up)) continue;
-      plan.add(changed(change, event));
+      problems.push_back({place, error.what()});
     }
   }
   if (!problems.empty()) throw ConfigError(std::move(problems));
-  for (const DrawnFaults& drawn : schedule.drawn) plan.draw(shape, drawn.rate, drawn.until);
+  FaultPlan plan;
+  plan.add(all);
+  for (std::size_t i = 0; i < schedule.drawn.size(); ++i) try {
+      plan.draw(shape, schedule.drawn[i].rate, schedule.drawn[i].until);
+    } catch (const std::invalid_argument& error) {
+      throw ConfigError({{"faults.drawn." + std::to_string(i), error.what()}});
+    }
   return plan;
 }
 

@@ -112,7 +112,12 @@ struct FaultState {
 // Each state once, the whole machine's first; changes at one time make one state.
 std::vector<FaultState> reached_states(const FaultPlan& plan, const Topology& shape);
 
-// Throws ConfigError with every event that names nothing, by `faults.events.NUMBER`.
+// What an event makes of `part`, the changes that its name stands for. Throws std::invalid_argument, saying what to do,
+// where a name that says itself what becomes of its links is given to another kind of event.
+std::vector<FaultChange> changes_of(const FaultEvent& event, const FaultPlan& part);
+
+// Throws ConfigError with every event that names nothing, by `faults.events.NUMBER`, and where there are more than
+// kMostChanges.
 FaultPlan plan_of(const FaultSchedule& schedule, const Topology& shape);
 
 }  // namespace exanet

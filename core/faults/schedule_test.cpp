@@ -126,3 +126,42 @@ TEST_CASE("impairments: shares of packets are those that were asked for, and a f
   for (const int percent : {1, 2, 3})
     CHECK(std::abs(static_cast<int>(found[percent]) - percent * 1000) < 200);  // six standard deviations and more
 }
+
+TEST_CASE(
+    "schedules of faults: a name that says itself what becomes of its links is taken as it is, behind 'down' alone") {
+  const auto shape = make_topology({"torus", {4, 4}});
+  FaultPlan part;
+  FaultChange slow{Time::us(2), 0, 0, false, FaultKind::kRate};
+  slow.rate = 0.25;
+  part.add(std::vector<FaultChange>{{Time::us(3), 0, 0, true, FaultKind::kRate}, slow, {Time(), 1, 0, false}});
+  const std::vector<FaultChange> begun = changes_of({"brownout", Time::us(10), false}, part);
+  REQUIRE(begun.size() == 3);
+  CHECK((begun[0].at == Time::us(10) && begun[0].kind == FaultKind::kState && !begun[0].up));
+  CHECK((begun[1].at == Time::us(12) && begun[1].kind == FaultKind::kRate && begun[1].rate == 0.25));
+  CHECK((begun[2].at == Time::us(13) && begun[2].kind == FaultKind::kRate && begun[2].up));
+  for (const FaultChange& change : changes_of({"brownout", Time::us(10), true}, part)) CHECK(change.up);
+  FaultEvent lossy{"brownout", Time::us(10), false, FaultKind::kLoss};
+  CHECK_THROWS_AS(changes_of(lossy, part), std::invalid_argument);
+}
+
+TEST_CASE("schedules of faults: a plan has a million changes at most, whatever they come from") {
+  const auto shape = make_topology({"torus", {4, 4}});
+  FaultSchedule schedule;
+  for (int i = 0; i < 500'000; ++i) {
+    schedule.events.push_back({"(1,1) X+", Time::us(2 * i), false});
+    schedule.events.push_back({"(1,1) X+", Time::us(2 * i + 1), true});
+  }
+  CHECK(plan_of(schedule, *shape).changes().size() == kMostChanges);
+  schedule.events.push_back({"(1,1) X+", Time::us(1), false});
+  CHECK_THROWS_AS(plan_of(schedule, *shape), ConfigError);
+  schedule.events.resize(10);
+  FaultRate rate;
+  rate.between = rate.repair = Time::ps(1);
+  schedule.drawn = {{rate, Time::us(1'000'000)}};
+  try {
+    plan_of(schedule, *shape);
+    FAIL("accepted");
+  } catch (const ConfigError& error) {
+    CHECK(error.problems()[0].path == "faults.drawn.0");
+  }
+}

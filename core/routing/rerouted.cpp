@@ -150,6 +150,7 @@ class Rerouted final : public WrappedTopology {
 void Rerouted::work_out() {
   number_routers();
   if (follows_) keep_largest_part();
+  if (routers_.empty() && follows_) return;  // nothing is sent on, and every node counts as cut off
   if (routers_.empty()) throw std::invalid_argument("no router is left: remove some of the failures");
   if (routers_.size() > kMostRouters)
     throw std::invalid_argument("routes around failures and up*/down* routes are tables, which hold at most " +

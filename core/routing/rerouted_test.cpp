@@ -26,3 +26,19 @@ TEST_CASE("routes that follow states of links close no cycle with a node cut off
     }
   }
 }
+
+TEST_CASE("routes that follow states of links outlast a time at which everything is down") {
+  TopologySpec spec{"torus", {4, 4}};
+  spec.follows = true;
+  const auto topology = make_topology(spec), whole = make_topology(spec);
+  FaultPlan plan;
+  plan.fail(*topology, "nodes:16", Time::us(1));
+  topology->follow(plan.states_at(*topology, Time::us(1)));
+  for (NodeId at = 0; at < 16; ++at)
+    for (NodeId dst = 0; dst < 16; ++dst)
+      if (at != dst) CHECK(topology->next_hop(at, dst).port < topology->port_count(at));
+  topology->follow(plan.states_at(*topology, Time()));
+  for (NodeId at = 0; at < 16; ++at)
+    for (NodeId dst = 0; dst < 16; ++dst)
+      if (at != dst) CHECK(topology->next_hop(at, dst).port == whole->next_hop(at, dst).port);
+}

@@ -78,8 +78,10 @@ def _placed(tree: Located, error: _core.ConfigError, sources: list[int]) -> list
     found: dict[str, None] = {}
     for path, text in error.problems:
         parts = path.split(".")
-        event = sources[int(parts[2])] if parts[:2] == ["faults", "events"] and len(parts) == 3 else None
-        mark = tree.mark if event is None else tree.find(("events", event))
+        mark = tree.mark
+        if len(parts) == 3 and parts[0] == "faults":
+            number = int(parts[2])
+            mark = tree.find((parts[1], sources[number] if parts[1] == "events" else number))
         found[mark.error(text)] = None
     return list(found)
 

@@ -92,5 +92,5 @@ def test_faults_that_cannot_be_are_refused() -> None:
     given |= {"draws": 1, "seed": 1}
     with pytest.raises(_core.ConfigError, match='no fault "cosmic"'):
         _core.awareness({"kind": "torus", "shape": [3]}, kind="cosmic", faults=1, **given)
-    with pytest.raises(_core.ConfigError, match="as many as there are nodes"):
+    with pytest.raises(_core.ConfigError, match="to the number of nodes"):
         _core.awareness({"kind": "torus", "shape": [3]}, kind="host", faults=4, **given)

@@ -89,7 +89,7 @@ def test_ugal_carries_what_minimal_routing_cannot() -> None:
         (("--topology", "ring:4"), "must be one of"),
         (("--topology", "tours:4"), "did you mean 'torus'?"),
         (("--topology", "slim-fly:6"), "prime power"),
-        (("--fail", "(9,9,9)"), "neither a node nor one of its links"),
+        (("--fail", "(9,9,9)"), "neither a node nor a link"),
         (("--fail", "links:1600"), "this machine has 1536"),
         (("--channels", "9"), "from 1 to 8"),
         (("--routing", "valiant", "--channels", "1"), "own routes only"),

@@ -175,7 +175,7 @@ def test_keys_of_a_topology_that_do_not_fit_are_errors_in_their_place(tmp_path: 
 
 
 def test_a_graph_whose_parts_are_not_linked_is_an_error_at_its_name(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"m\.yaml:7:9: error: the graph is in several parts"):
+    with pytest.raises(InputError, match=r"m\.yaml:7:9: error: the graph consists of parts that no link connects"):
         described(tmp_path, "a b\nc d\n")
 
 

@@ -177,7 +177,7 @@ def test_several_jobs_at_flow_level_disturb_each_other(tmp_path: Path) -> None:
         (["--job", "web-search:bytes=4KiB"], "web-search has flow sizes of its own; leave bytes out"),
         (["--job", "stencil-3d:rounds=-1"], "not a whole number"),
         (["--job", "stencil-3d:rounds=0"], "rounds 0: give from 1 to 1000000000"),
-        (["--job", "stencil-3d:ranks=65"], "65 ranks together"),
+        (["--job", "stencil-3d:ranks=65"], "65 ranks in total"),
         (["--job", "stencil-3d", "--job", "stencil-3d:ranks=64"], "the others leave 0 of the machine's 64 endpoints"),
         (["--job", "stencil-3d", "--map", "scatter"], "use one of linear"),
         (["--job", "stencil-3d", "--packet-bytes", "0"], "from 1 B to"),

@@ -62,7 +62,9 @@ def test_kinds_of_links_are_those_of_each_plane(tmp_path: Path) -> None:
 
 def test_refusals_say_what_to_do(tmp_path: Path) -> None:
     place = f"{_file(tmp_path)}:5:10: error: "
-    assert _refusal(_file(tmp_path, base="torus-512")).startswith(f"{place}there are no switches to repeat")
+    assert _refusal(_file(tmp_path, base="torus-512")).startswith(
+        f"{place}this topology links endpoints to each other and has no switches to repeat"
+    )
     assert _refusal(_file(tmp_path, rails=0)).startswith(f"{place}rails is 0: give a whole number from 1 to 8")
     assert _refusal(_file(tmp_path, rails=9)).startswith(f"{place}rails is 9: give a whole number from 1 to 8")
     assert _refusal(_file(tmp_path, rails="two")).startswith(f"{place}'topology.rails': expected a whole number")
@@ -70,7 +72,7 @@ def test_refusals_say_what_to_do(tmp_path: Path) -> None:
     assert sourced == f"{tmp_path}/rails.yaml:5:18: error: rails is 9: give a whole number from 1 to 8"
     assert "'source' is missing in 'topology.rails'" in _refusal(_file(tmp_path, rails="{value: 2, kind: published}"))
     failed = _refusal(_file(tmp_path, more="  failed: [links:1:1]\n"))
-    assert ":6:" in failed and "take 'failed' or 'rails' out" in failed
+    assert ":6:" in failed and "remove 'failed' or 'rails'" in failed
 
 
 ROUTINGS = ["minimal", "up-down", "valiant", "ugal-l", "ugal-g", "par", "adaptive", "random", "spray"]

@@ -251,7 +251,7 @@ def test_priorities_are_distinguished_and_get_through_sooner(tmp_path: Path) -> 
         (["--arrivals", "storms"], "poisson or bernoulli or bursts"),
         (["--arrivals", "bursts:x"], "e.g. bursts:16"),
         (["--arrivals", "bursts:0"], "e.g. bursts:16"),
-        (["--arrivals", "bursts:9", "--load", "1.2"], "bursts are from 1"),
+        (["--arrivals", "bursts:9", "--load", "1.2"], "length of bursts must be from 1"),
         (["--arrivals", "bernoulli", "--load", "1.2"], "at most 1"),
         (["-m", "fat-tree-6"], "did you mean 'fat-tree-64'"),
     ],

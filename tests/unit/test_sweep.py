@@ -553,7 +553,7 @@ BAD = [
     ("machine: torus-512\nseed: [1, 18446744073709551616]\n", "s.yaml:2:11: error: seed 18446744073709551616"),
     ("machine: torus-512\njob: stencil-9d\n", "s.yaml:2:6: error: there is no program \"stencil-9d\""),
     ("machine: torus-512\njob: stencil-3d\nmapping: foo\n", "s.yaml:3:10: error: there is no mapping \"foo\""),
-    ("machine: torus-512\njob: 'stencil-3d:ranks=600'\n", "s.yaml:2:6: error: torus-512: the jobs have 600 ranks together"),
+    ("machine: torus-512\njob: 'stencil-3d:ranks=600'\n", "s.yaml:2:6: error: torus-512: the jobs have 600 ranks in total"),
     ("machine: torus-512\njob: stencil-3d\nseed: 18446744073709551616\n", "s.yaml:3:7: error: seed 18446744073709551616"),
     ("machine: [trenz-2x2, torus-2x2x2]\ntraffic: transpose\n", "s.yaml:2:10: error: torus-2x2x2: transpose needs a square number"),
     ("machine: torus-512\nlevel: flow\npace: foo\nload: 0\n", "s.yaml:3:7: error: pace foo: give free or fair"),

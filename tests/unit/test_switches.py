@@ -137,7 +137,7 @@ def test_threads_change_nothing_and_are_refused_with_pauses(machine_of: str, tmp
     file.write_text(text({}, topology="fat-tree", shape="[4, 4]") if machine_of != "exanest-tor" else "extends: exanest-tor\nname: m\n")
     one, two = (sim.simulate(str(file), offered=0.7, spec=SHORT, threads=threads) for threads in (1, 2))
     assert (one["latency_ns"], one["accepted_load"]) == (two["latency_ns"], two["accepted_load"])
-    with pytest.raises(InputError, match="pauses within an instant have an order; take --threads 1"):
+    with pytest.raises(InputError, match="pauses at one time depend on their order; take --threads 1"):
         sim.simulate("bxi-256", offered=0.4, spec=SHORT, threads=2)
 
 
