@@ -50,7 +50,7 @@ test-python: setup-test
 	@$(BIN)/python tools/parts.py pytest-unit pytest-mpi pytest-faults pytest-validation
 
 gateware: setup-gateware
-	@$(BIN)/python tools/parts.py gateware-tests lint-gateware
+	@EXANET_GATEWARE_TESTS=all $(BIN)/python tools/parts.py gateware-tests lint-gateware
 
 # The fault campaign of `make gateware` with as many damaged packets, and other ones: make faults COUNT=1000000
 # SEED=1000.

@@ -5,8 +5,8 @@ usage: python tools/gateware_tests.py [--passed] [options of findings]     (see 
 
 A test is a file `*_test.cpp` below gateware/. It has to run again when something that its outcome follows from has
 changed since it last passed: a SystemVerilog file, the file itself or what it includes, and, where it compares with a
-model of the core or runs one, any source of the core. `EXANET_GATEWARE_TESTS=FILE,...` names them instead. Nothing is
-printed when none has to run. With `--passed`, all tests are kept as passed. `make test-long` runs all of them.
+model of the core or runs one, any source of the core. `EXANET_GATEWARE_TESTS=FILE,...` names them instead, and
+`EXANET_GATEWARE_TESTS=all` all of them. Nothing is printed when none has to run. With `--passed`, all tests are kept as passed. `make test-long` runs all of them.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def main() -> int:
     if words not in ([], ["--passed"]):
         raise SystemExit(__doc__)
     named = os.environ.get("EXANET_GATEWARE_TESTS")
-    chosen = [ROOT / name for name in named.split(",")] if named else tests()
+    chosen = tests() if named in (None, "", "all") else [ROOT / name for name in named.split(",")]
     if words:
         for test in chosen:
             kept.keep(key(test), "passed")
