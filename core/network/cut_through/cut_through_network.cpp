@@ -217,6 +217,7 @@ void Part::cross_link(Time now, std::uint32_t output, std::uint8_t priority_clas
   ++hops_;
   Entry far = entry;
   far.lane = static_cast<std::uint8_t>(priority_class * net_.channels_ + entry.vc);
+  far.rerouting = false;  // the event that may be under way is for this switch
   if (!net_.pauses_) net_.pools_[output].change(far.lane, entry.words);
   const Time on = net_.timing_.latency[out.link_class] + net_.pipeline_of(net_.node_of_[out.far]);
   far.request = head_out + on;

@@ -196,3 +196,24 @@ TEST_CASE("switches that cannot be built are refused, saying what to do") {
   CHECK_THROWS_WITH_AS(CutThroughNetwork({{&one, {}}, {&two, {}}}, *torus, roomy(with_pauses()), halves),
                        doctest::Contains("take --threads 1"), std::invalid_argument);
 }
+
+TEST_CASE("fronts that are blocked choose again at each switch: beyond saturation adaptive routes come to an end") {
+  // A front that is granted before the time of its next choice must choose again at the next switch too. Else it waits
+  // there for an adaptive channel for good, and such waits close a cycle, whose other fronts choose for ever.
+  for (const auto& [latency_ns, words] : {std::pair(100, 80), std::pair(10, 240), std::pair(400, 240)}) {
+    NetworkConfig fabric = cell_switch();
+    fabric.input_queued->arbitration = SwitchConfig::Arbitration::kRoundRobin;
+    fabric.router.virtual_channels = 2;
+    fabric.router.inter_fifo_words = words;
+    fabric.links[0].latency = Time::ns(latency_ns);
+    SwitchBench bench({"hyperx", {4, 4, 4}, {}, {}, "adaptive"}, fabric);
+    const NodeId endpoints = bench.topology->endpoint_count();
+    for (NodeId src = 0; src < endpoints; ++src)
+      for (int i = 0; i < 100; ++i) bench.send(src, endpoints - 1 - src, kCellBytes);
+    bench.queue.run_until(kCell * 100 * std::int64_t{endpoints});  // as if all took turns on one link
+    INFO("links of " << latency_ns << " ns, buffers of " << words << " words");
+    CHECK(bench.queue.empty());
+    CHECK(bench.fabric.in_flight() == 0);
+    CHECK(bench.deliveries.size() == bench.offered);
+  }
+}
