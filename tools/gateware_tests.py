@@ -6,7 +6,8 @@ usage: python tools/gateware_tests.py [--passed] [options of findings]     (see 
 A test is a file `*_test.cpp` below gateware/. It has to run again when something that its outcome follows from has
 changed since it last passed: a SystemVerilog file, the file itself or what it includes, and, where it compares with a
 model of the core or runs one, any source of the core. `EXANET_GATEWARE_TESTS=FILE,...` names them instead, and
-`EXANET_GATEWARE_TESTS=all` all of them. Nothing is printed when none has to run. With `--passed`, all tests are kept as passed. `make test-long` runs all of them.
+`EXANET_GATEWARE_TESTS=all` all of them. Nothing is printed when none has to run. With `--passed`, all tests are kept as
+passed. `make test-long` runs all of them.
 """
 
 from __future__ import annotations

@@ -244,7 +244,7 @@ TEST_CASE("links that fail: a network that cannot lose a link refuses the plan, 
   FaultPlan plan;
   plan.fail(*shape, shape->node_name(1));
   FaultDriver driver(network, *shape, plan, Time());
-  CHECK_THROWS_WITH_AS(driver.apply(Time()), doctest::Contains("take a model of its routers"), ConfigError);
+  CHECK_THROWS_WITH_AS(driver.apply(Time()), doctest::Contains("use a model with routers"), ConfigError);
 }
 
 TEST_CASE("links that fail: packets arrive or are lost, each once, and nothing stands still") {

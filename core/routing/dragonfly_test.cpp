@@ -124,5 +124,5 @@ TEST_CASE("shapes and arrangements that there are not are refused with advice") 
         std::string::npos);
   TopologySpec torus{"torus", {4, 4}};
   torus.arrangement = "absolute";
-  CHECK(complaint(torus).find("take 'arrangement' out") != std::string::npos);
+  CHECK(complaint(torus).find("remove 'arrangement'") != std::string::npos);
 }

@@ -93,7 +93,7 @@ TEST_CASE("rails: an endpoint of a tree with several parents uses them alike, to
 }
 
 TEST_CASE("rails: without switches to repeat they are refused, and so is what is beyond them yet") {
-  CHECK(complaint(with_rails_of({"torus", {4, 4}}, 2)).find("there are no switches to repeat") != std::string::npos);
+  CHECK(complaint(with_rails_of({"torus", {4, 4}}, 2)).find("has no switches to repeat") != std::string::npos);
   CHECK(complaint(with_rails_of({"torus", {4, 4}}, 1)).empty());
   CHECK(complaint(with_rails_of({"xgft", {4, 4, 2, 1}}, 2)).find("2 links of its own") != std::string::npos);
   CHECK(complaint(with(with_rails_of({"xgft", {4, 4, 2, 1}}, 2), "up-down")).find("2 links of its own") !=

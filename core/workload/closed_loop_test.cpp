@@ -349,7 +349,7 @@ TEST_CASE("what cannot be run is refused with advice, and a stopped run says so"
   CHECK(complaint({"torus", {4}}, {}).find("no job") != std::string::npos);
   CHECK(complaint({"torus", {4}}, {{{"stencil", 4, 1, Time(), 1}, 1}}).find("use one of stencil-2d") !=
         std::string::npos);
-  CHECK(complaint({"torus", {4}}, {{{"stencil-2d", 5, 1, Time(), 1}, 1}}).find("5 ranks together") !=
+  CHECK(complaint({"torus", {4}}, {{{"stencil-2d", 5, 1, Time(), 1}, 1}}).find("5 ranks in total") !=
         std::string::npos);
   CHECK(complaint({"torus", {4}}, {{{"stencil-2d", 1, 1, Time(), 1}, 1}}).find("two or more") != std::string::npos);
   CHECK(complaint({"torus", {4}}, {job}, "scatter").find("use one of linear") != std::string::npos);

@@ -178,7 +178,7 @@ TEST_CASE("what a pattern is not made for is refused with advice") {
   CHECK(complaint("unifrom", {"torus", {4}}).find("use one of") != std::string::npos);
   CHECK(complaint("reversal", {"torus", {6}}).find("power of two") != std::string::npos);
   CHECK(complaint("transpose", {"torus", {6}}).find("square") != std::string::npos);
-  CHECK(complaint("uniform:3", {"torus", {6}}).find("takes no figure") != std::string::npos);
+  CHECK(complaint("uniform:3", {"torus", {6}}).find("takes no parameter") != std::string::npos);
   CHECK(complaint("incast:x", {"torus", {6}}).find("not a number") != std::string::npos);
   CHECK(complaint("incast:6", {"torus", {6}}).find("from 1 to 5") != std::string::npos);
   CHECK(complaint("hot-spot:1.5", {"torus", {6}}).find("share") != std::string::npos);

@@ -180,8 +180,8 @@ TEST_CASE("bursts offer the same load, and wait longer than a Poisson process do
   REQUIRE(stormy.run());
   CHECK(stormy.result().latency_ns > 1.3 * calm.result().latency_ns);
   many.load = 1.1;
-  CHECK_THROWS_WITH_AS(OpenLoop({"torus", {4}}, published_fabric(), many), doctest::Contains("bursts are from 1"),
-                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS(OpenLoop({"torus", {4}}, published_fabric(), many),
+                       doctest::Contains("length of bursts must be from 1"), std::invalid_argument);
 }
 
 TEST_CASE("adversarial traffic: one global link between two groups of a dragonfly bounds minimal routing") {

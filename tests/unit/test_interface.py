@@ -281,6 +281,15 @@ class _Slow:
         self.begun += 1
         return self.begun * self.each
 
+    def memory(self, address: int) -> int:
+        return address
+
+    def wait(self, node: int, *ends: int, most: int) -> None:
+        if min(ends) > self.cycle + most:
+            self.cycle += most
+            raise RuntimeError("what was waited for has not come")
+        self.cycle = max(self.cycle, min(ends))
+
     def ended(self, node: int, end: int) -> bool:
         return self.cycle >= end
 

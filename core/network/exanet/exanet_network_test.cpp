@@ -333,8 +333,7 @@ TEST_CASE("figures that cannot be built are refused with advice") {
         "header_fifo_words is 7: give at least 8, two headers in each virtual channel's queue of each class");
   CHECK(complaint([](NetworkConfig& c) { c.router.latency_cycles = 2; }) ==
         "latency_cycles is 2: give at least 3, one of them before the grant and two after it");
-  CHECK(complaint([](NetworkConfig& c) { c.links[1].pause_every = 1; }).find("0 or from 2 to 255") !=
-        std::string::npos);
+  CHECK(complaint([](NetworkConfig& c) { c.links[1].pause_every = 1; }).find("use 0 or 2 to 255") != std::string::npos);
   CHECK(complaint([](NetworkConfig& c) { c.router.cycle = Time(); }).find("cycle") != std::string::npos);
   CHECK(complaint([](NetworkConfig& c) { c.links[1].word_time = Time(); }).find("word time") != std::string::npos);
   CHECK(complaint([](NetworkConfig& c) {

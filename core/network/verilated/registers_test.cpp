@@ -107,5 +107,5 @@ TEST_CASE("gaps between packets are refused") {
 TEST_CASE("nodes of gateware are refused where links are to fail in the run") {
   NetworkConfig config = cycles_of_line(39);
   config.links_fail = true;
-  CHECK_THROWS_WITH_AS(GatewareRegisters(kRing, config), doctest::Contains("cannot fail in a run"), ConfigError);
+  CHECK_THROWS_WITH_AS(GatewareRegisters(kRing, config), doctest::Contains("cannot fail during a run"), ConfigError);
 }

@@ -215,7 +215,7 @@ TEST_CASE("interfaces over flows: messages in the gateware's cycles are rejected
   NiConfig ni = costs();
   ni.packetizer = ni.mailbox_word = Time();
   ni.messages = NiConfig::Costs::kGateware;
-  CHECK_THROWS_WITH_AS(Bench({"mesh", {3}}, flow_interface(), ni), doctest::Contains("no cycles"), ConfigError);
+  CHECK_THROWS_WITH_AS(Bench({"mesh", {3}}, flow_interface(), ni), doctest::Contains("not by cycles"), ConfigError);
 }
 
 TEST_CASE("interfaces over flows: messages by another rail do not wait for the mailbox") {
