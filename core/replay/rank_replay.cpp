@@ -104,8 +104,14 @@ void RankReplay::read_graph() {
 }
 
 Time RankReplay::scaled(Time recorded) const {
+  // Half of the times that there are: what a rank waits for others' computing has space beside its own.
+  constexpr double kMostPs = 0x1p62;
+  const double ps = static_cast<double>(recorded.ps()) * program_.compute_factor;
+  if (ps + static_cast<double>(statistics_.compute.ps()) >= kMostPs)
+    stream_.fail(
+        "it has computed for more than 53 days by then, and virtual time ends: shorten it, or use a smaller --compute");
   if (program_.compute_factor == 1) return recorded;
-  return Time::ps(static_cast<std::int64_t>(static_cast<double>(recorded.ps()) * program_.compute_factor));
+  return Time::ps(static_cast<std::int64_t>(ps));
 }
 
 // One of equal parts of what the library computes in the call: before it posts, between stages, and after the last.

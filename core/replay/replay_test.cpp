@@ -560,6 +560,19 @@ ReplayResult run_all(const std::vector<ReplayProgram>& programs) {
 
 }  // namespace
 
+TEST_CASE("computing that virtual time does not hold is refused, alone and added up, and what it just holds is not") {
+  auto s = two();
+  s[0].message(EXANET_TRACE_Send, 1, 8).end(1'000'000'000'000'000'000);
+  s[1].message(EXANET_TRACE_Recv, 0, 8).end();
+  CHECK(replay(s, 4).complaint.empty());
+  CHECK(says(replay(s, 5), "computed for more than 53 days"));
+  CHECK(says(replay(s, 1e6), "computed for more than 53 days"));
+  auto often = two();
+  for (int i = 0; i < 5; ++i)
+    often[0].call(EXANET_TRACE_Barrier, {0, 0, 0, 0, 0, 0, 0, 0, 0}, 1'000'000'000'000'000'000);
+  CHECK(says(replay(often), "computed for more than 53 days"));
+}
+
 TEST_CASE("a job that calls a collective takes what a trace of the same calls takes, by each algorithm") {
   StreamFiles files;
   for (const std::uint64_t bytes : {24u, 5000u}) {

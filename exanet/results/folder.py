@@ -334,8 +334,9 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
 
 
 def _share(ranks: pl.DataFrame, column: str) -> float:
-    whole = int(ranks["virtual_ps"].sum()) if len(ranks) else 0
-    return 100.0 * int(ranks[column].sum()) / whole if whole else 0.0
+    # As numbers that do not wrap: a rank's time alone may be half of what 64 bits hold.
+    whole = float(ranks["virtual_ps"].cast(pl.Float64).sum())
+    return 100.0 * float(ranks[column].cast(pl.Float64).sum()) / whole if whole else 0.0
 
 
 def latency_statistics(latency: pl.DataFrame, kind: str) -> dict[str, float | int]:

@@ -34,11 +34,21 @@ def convert(
         if given is not None:
             left_out = _read(*given, target, wanted)
         else:
+            if not folder.is_trace(source):
+                _refuse(source)
             left_out = _write(source, target, _checked(target, wanted), collectives, rules)
     except OSError as error:
         named = target if ".part" in str(error.filename or "") else error.filename or target
         raise InputError(f"{named}: {error.strerror}; choose another place") from None
     return {what: count for what, count in left_out.items() if count}
+
+
+def _refuse(source: Path) -> None:
+    """Raises InputError for what is neither a trace nor in a format that is read."""
+    if source.exists() and not source.is_dir():
+        readable = formats.joined(each.name for each in formats.formats().values() if each.read is not None)
+        raise InputError(f"{source}: neither a trace nor a file of a format that is read: {readable}")
+    folder.load(source)
 
 
 def _read(given: Format, opened: Path, target: Path, wanted: Format | None) -> LeftOut:

@@ -641,3 +641,13 @@ def test_paje_has_a_state_a_call_and_a_link_a_message(tmp_path: Path) -> None:
     for first, second in links.values():
         assert "StartContainer" in first and "EndContainer" in second and first["Value"] == second["Value"]
     assert [name for name, _ in events].count("PajeCreateContainer") == [name for name, _ in events].count("PajeDestroyContainer") == 9
+
+
+def test_what_is_no_trace_is_named_and_not_where_it_should_go(tmp_path: Path) -> None:
+    (tmp_path / "empty.goal").mkdir()
+    with pytest.raises(InputError, match=r"empty.goal: not a trace, trace.json is missing"):
+        convert.convert(tmp_path / "empty.goal", tmp_path / "out", {})
+    with pytest.raises(InputError, match=r"/dev/null: neither a trace nor a file of a format that is read: .*GOAL"):
+        convert.convert("/dev/null", tmp_path / "out", {})
+    with pytest.raises(InputError, match=r"missing: not a trace"):
+        convert.convert(tmp_path / "missing", tmp_path / "out", {})

@@ -77,6 +77,7 @@ def every_call(stream: Stream, rank: int, ranks: int) -> None:
         stream.call("Gatherv", 3, root, 0, is_root, 4, blocks[me], 0, 0, *([count, *blocks] if is_root else [0]))
         stream.call("Scatterv", 3, root, 0, is_root, 4, 0, blocks[me], *([count, *blocks] if is_root else [0]), 0)
     stream.call("Allreduce", 1, 0, 0, 1, 16, 48, 0, 0, 0)
+    stream.call("Allreduce", 3, 0, 0, 7, 8, 8000, 0, 0, 0)  # in place
     stream.call("Scan", 3, 0, 0, 3, 8, 48, 0, 0, 0)
     stream.call("Exscan", 3, 0, 0, 3, 8, 48, 0, 0, 0)
     stream.call("Allgather", 3, 0, 0, 4, 8, 0, 120, 0, 0)  # in place

@@ -73,7 +73,7 @@ def totals(c: Collective, ranks: int, me: int) -> tuple[int, int]:
             kept = c.sent_by_rank[me] if c.sent_by_rank and c.received == 0 else 0
             return given - kept, c.received
         case "Allreduce":
-            return ranks * c.sent, ranks * c.sent
+            return (max(partners, 1) * c.sent,) * 2
         case "Scan":
             return (ranks - me) * c.sent, (me + 1) * c.sent
         case "Exscan":
