@@ -68,7 +68,7 @@ std::unique_ptr<Topology> routed(std::unique_ptr<Topology> topology, const Topol
   require(
       spec.rails == 1 || spec.failed.empty(), "topology.failed",
       "failures from the beginning are not supported on machines with several rails: remove 'failed' or 'rails', or "
-      "use a routing other than minimal and up-down, and let it fail at 0 s in a file of faults");
+      "choose another routing than minimal and up-down, and let it fail at 0 s in a file of faults");
   if (!spec.disabled.empty()) {
     require(spec.failed.empty() && spec.rails == 1 && (routing.empty() || routing == kMinimal), "topology.disabled",
             "routes around disabled ports cannot be combined with failures, rails or another routing: remove "
@@ -83,7 +83,7 @@ std::unique_ptr<Topology> routed(std::unique_ptr<Topology> topology, const Topol
         spec.failed.empty() && spec.rails == 1, "topology.failed",
         now +
             " routes around links that fail during a run cannot be combined with failures from the beginning or with "
-            "rails: remove 'failed' and 'rails', or use another routing, e.g. adaptive");
+            "rails: remove 'failed' and 'rails', or choose another routing, e.g. adaptive");
     return blaming("topology.routing", [&] { return make_following(std::move(topology), routing != kUpDown); });
   }
   if (routing == kUpDown || !spec.failed.empty())

@@ -232,7 +232,7 @@ TEST_CASE("bad specifications are refused with advice") {
   CHECK(complaint({"qfdb-dragonfly", {4}}).find("QFDBs a mezzanine") != std::string::npos);
   CHECK(complaint({"flattened-butterfly", {8, 1}}).find("n from 2 to 16") != std::string::npos);
   CHECK(complaint({"graph", {}}).find("name the file") != std::string::npos);
-  CHECK(complaint({"graph", {}, {}, {{"a", "b"}, {1, 1}, {}}}).find("several parts") != std::string::npos);
+  CHECK(complaint({"graph", {}, {}, {{"a", "b"}, {1, 1}, {}}}).find("consists of parts") != std::string::npos);
   CHECK(complaint({"graph", {}, {}, {{"a", "b"}, {1, 1}, {{0, 0}}}}).find("'a' of the graph is linked to itself") !=
         std::string::npos);
   CHECK(complaint({"graph", {}, {}, {{"a", "b"}, {0, 0}, {{0, 1}}}}).find("no router of the graph has an endpoint") !=
