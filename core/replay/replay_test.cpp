@@ -568,8 +568,11 @@ TEST_CASE("computing that virtual time does not hold is refused, alone and added
   CHECK(says(replay(s, 5), "computed for more than 53 days"));
   CHECK(says(replay(s, 1e6), "computed for more than 53 days"));
   auto often = two();
-  for (int i = 0; i < 5; ++i)
-    often[0].call(EXANET_TRACE_Barrier, {0, 0, 0, 0, 0, 0, 0, 0, 0}, 1'000'000'000'000'000'000);
+  for (int i = 0; i < 5; ++i) {
+    often[0].call(EXANET_TRACE_Send, {EXANET_TRACE_WORLD, 1 + 2, 0 + 1, 8, 0}, 1'000'000'000'000'000'000);
+    often[1].message(EXANET_TRACE_Recv, 0, 8);
+  }
+  for (StreamBytes& stream : often) stream.end();
   CHECK(says(replay(often), "computed for more than 53 days"));
 }
 
