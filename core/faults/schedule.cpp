@@ -85,11 +85,13 @@ FaultPlan plan_of(const FaultSchedule& schedule, const Topology& shape) {
   if (!problems.empty()) throw ConfigError(std::move(problems));
   FaultPlan plan;
   plan.add(all);
-  for (std::size_t i = 0; i < schedule.drawn.size(); ++i) try {
+  for (std::size_t i = 0; i < schedule.drawn.size(); ++i) {
+    try {
       plan.draw(shape, schedule.drawn[i].rate, schedule.drawn[i].until);
     } catch (const std::invalid_argument& error) {
       throw ConfigError({{"faults.drawn." + std::to_string(i), error.what()}});
     }
+  }
   return plan;
 }
 

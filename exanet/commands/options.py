@@ -13,6 +13,15 @@ from exanet import registries, units
 from exanet.errors import InputError
 from exanet.units import UnitError
 
+
+def number_of_ranks(written: str) -> int:
+    """Of -n. Raises typer.BadParameter for no number; click takes `-np 4` for `-n p` and an argument."""
+    try:
+        return int(written)
+    except ValueError:
+        raise typer.BadParameter(f"{written!r} is not a whole number; for 4 ranks write -n 4") from None
+
+
 MachineOption = Annotated[str, typer.Option("--machine", "-m", help="The machine: a name (see `exanet machines`) or a file.")]
 Topology = Annotated[
     str | None,

@@ -10,19 +10,13 @@ import typer
 
 from exanet import lightly
 from exanet.commands import single
-from exanet.commands.options import Faults, LevelOfPrograms, MachineOption, MapSeed, Output, Report
+from exanet.commands.options import Faults, LevelOfPrograms, MachineOption, MapSeed, Output, Report, number_of_ranks
 from exanet.errors import InputError
 from exanet.run.placement import KINDS
 
-
-def _ranks(written: str) -> int:
-    try:
-        return int(written)
-    except ValueError:
-        raise typer.BadParameter(f"{written!r} is not a whole number; for 4 ranks write -n 4") from None
-
-
-Ranks = Annotated[int, typer.Option("--ranks", "-n", help="Number of MPI ranks, one for each core.", parser=_ranks, metavar="<int>")]
+Ranks = Annotated[
+    int, typer.Option("--ranks", "-n", help="Number of MPI ranks, one for each core.", parser=number_of_ranks, metavar="<int>")
+]
 Program = Annotated[
     list[str], typer.Argument(metavar="PROGRAM [ARGS]...", help="The unmodified program and its arguments; write -- before it.")
 ]

@@ -11,8 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from exanet import progress
+from exanet import cli, progress
 from exanet.sweep.run import _Progress
 
 
@@ -101,3 +102,10 @@ def test_what_is_left_of_a_sweep_is_known_when_each_worker_has_made_a_run(
     lines = capsys.readouterr().err.splitlines()
     assert ["left" in line for line in lines][-3:] == [False, False, True]
     assert lines[-1].endswith("about 90 s left")
+
+
+@pytest.mark.parametrize("words", ["run -m exanest -np 4 -- true", "trace extrapolate t -np 4 -o o"])
+def test_the_option_of_mpiexec_is_answered(words: str) -> None:
+    ended = CliRunner().invoke(cli.app, words.split())
+    assert ended.exit_code == 2
+    assert "for 4 ranks write -n 4" in " ".join(ended.output.split())

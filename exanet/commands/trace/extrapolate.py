@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from exanet import lightly
+from exanet.commands.options import number_of_ranks
 from exanet.errors import InputError
 
 
@@ -18,7 +19,7 @@ def command(
         typer.Argument(metavar="TRACE [SMALLER]", help="The folder of a trace, and optionally of a smaller one of the same program."),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the larger trace.")],
-    ranks: Annotated[int, typer.Option("--ranks", "-n", metavar="N", help="Number of ranks of the larger trace.")],
+    ranks: Annotated[int, typer.Option("--ranks", "-n", metavar="N", help="Number of ranks of the larger trace.", parser=number_of_ranks)],
     grid: Annotated[
         str | None,
         typer.Option("--grid", metavar="AxB", help="The grid of its ranks; by default the trace's grid, enlarged."),
