@@ -137,7 +137,10 @@ class Supervisor:
         if self._crash and not self._reason:
             self._fail(self._crash, 1)
         if not self._reason and (failure := self._simulator.failure()):
-            self._progress.note(f"the program has gone on after a failure on the network: {failure}")
+            if self._exit_code:
+                self._progress.note(f"the program ended with code {self._exit_code}; what had failed first on the network: {failure}")
+            else:
+                self._progress.note(f"the program has gone on after a failure on the network: {failure}")
         used = self._simulator.progress()["attached"] > 0
         return Outcome(self._exit_code, self._reason, bool(used))
 
