@@ -398,13 +398,19 @@ def test_adaptive_routing_in_overload_costs_what_its_hops_cost() -> None:
 
 
 @pytest.mark.parametrize("window_us", [6, 96])
-def test_blocked_fronts_cost_events_only_when_a_port_changes(window_us: int) -> None:
-    """Fronts that looked at their ports again and again cost 31 events a hop here in a window of 6 us, and 145 in one
-    of 96 us: the more stood still, and the longer, the more."""
+@pytest.mark.parametrize("router", ["exanet", "input-queued"])
+def test_blocked_fronts_cost_events_only_when_a_port_changes(tmp_path: Path, router: str, window_us: int) -> None:
+    """Fronts that looked at their ports again and again cost 31 events a hop in ExaNet's routers in a window of 6 us,
+    and 145 in one of 96 us, and 19 and 62 in input-queued switches: the more stood still, and the longer, the more."""
+    switch = "{queues: virtual-output, arbitration: round-robin, classes: 2, flow_control: credits, speed_up: 100 %}"
+    machine = tmp_path / "m.yaml"
+    machine.write_text(
+        "extends: fat-tree-64\nname: m\n" + (f"router:\n  kind: input-queued\n  switch: {switch}\n" if router == "input-queued" else "")
+    )
     spec = sim.TrafficSpec(traffic="incast:32", warm_up_ps=10**6, measure_ps=window_us * 10**6)
-    point = sim.simulate(sim.variant("fat-tree-64", None, "adaptive", [], rails=None), offered=0.9, spec=spec)
+    point = sim.simulate(sim.variant(str(machine), None, "adaptive", [], rails=None), offered=0.9, spec=spec)
     assert point["packet_hops"] > 8000
-    assert point["events"] < 12 * point["packet_hops"]
+    assert point["events"] < 13 * point["packet_hops"]
 
 
 def test_an_overload_of_one_byte_packets_ends() -> None:

@@ -151,7 +151,7 @@ bool Part::passes(Time now, std::uint32_t output, std::uint8_t priority_class, s
   if (out.link_class == kIntraTile) return true;
   for (std::uint32_t vc = entry.vc; vc < net_.channels_; vc += net_.channel_step_)
     if (has_credit(now, output, static_cast<std::uint8_t>(priority_class * net_.channels_ + vc))) return true;
-  if (net_.may_reroute_) schedule_reroute(now, port, front);
+  if (net_.may_reroute_ && !entry.blocked) block(now, port, front);
   return false;
 }
 

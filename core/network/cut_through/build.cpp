@@ -45,6 +45,7 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
   waiting_.resize(ports_.size() * classes_);
   queued_words_.resize(ports_.size() * channels_);
   if (pauses_) fillings_.resize(ports_.size());
+  if (may_reroute_) blocked_lists_.assign(nodes_.size(), kNone);
   if (discards_) discarded_.resize(nodes_.size());
   build_pools(config.router);
   for (const Partition& part : parts)
@@ -162,9 +163,9 @@ std::uint32_t CutThroughNetwork::queued(NodeId node) const {
 
 std::uint64_t CutThroughNetwork::memory_bytes() const {
   const State& s = *state_;
-  std::uint64_t sum =
-      capacity_bytes(s.nodes_, s.node_of_, s.ports_, s.in_free_, s.out_free_, s.pools_, s.stats_, s.queues_, s.waiting_,
-                     s.shares_, s.queued_words_, s.virtual_time_, s.fillings_, s.injection_ports_, s.discarded_);
+  std::uint64_t sum = capacity_bytes(s.nodes_, s.node_of_, s.ports_, s.in_free_, s.out_free_, s.pools_, s.stats_,
+                                     s.queues_, s.waiting_, s.shares_, s.queued_words_, s.virtual_time_, s.fillings_,
+                                     s.blocked_lists_, s.injection_ports_, s.discarded_);
   for (const auto& part : s.parts_) sum += capacity_bytes(part->entries_, part->packets_);
   return sum;
 }

@@ -78,6 +78,7 @@ void Part::enqueue(NodeId node, std::uint32_t port, std::uint32_t index) {
     return;
   entry.next = kNone;
   net_.queued_for(node, entry) += net_.timing_.router.payload_words(entry.payload_bytes);
+  if (net_.may_reroute_) queue_changes(node, events_.now(), Seen::bit(entry.output), index);
   Queue& queue = queue_of(node, port, entry.queue, entry.output);
   if (queue.front != kNone) {
     entries_[queue.last].next = index;
@@ -156,6 +157,7 @@ void Part::grant(Time now, NodeId node, std::uint32_t output, const Choice& choi
   const auto lane = static_cast<std::uint8_t>(choice.priority_class * net_.channels_ + net_.slot_channel_[choice.slot]);
   Queue& queue = queue_of(node, port, lane, output);
   const std::uint32_t index = queue.front;
+  if (entries_[index].blocked) unblock(node, index);
   Entry entry = entries_[index];
   unask(node, port, entry);
   net_.queued_for(node, entry) -= net_.timing_.router.payload_words(entry.payload_bytes);
@@ -181,6 +183,7 @@ void Part::grant(Time now, NodeId node, std::uint32_t output, const Choice& choi
     cross_link(now, first + output, choice.priority_class, entry, left);
     if (net_.out_free_[first + output] > left) wake(node, net_.out_free_[first + output]);
   }
+  if (net_.may_reroute_) port_granted(node, now, first + output);
   queue.front = entry.next;
   wake(node, left);
   if (queue.front != kNone) {
@@ -217,7 +220,6 @@ void Part::cross_link(Time now, std::uint32_t output, std::uint8_t priority_clas
   ++hops_;
   Entry far = entry;
   far.lane = static_cast<std::uint8_t>(priority_class * net_.channels_ + entry.vc);
-  far.rerouting = false;  // the event that may be under way is for this switch
   if (!net_.pauses_) net_.pools_[output].change(far.lane, entry.words);
   const Time on = net_.timing_.latency[out.link_class] + net_.pipeline_of(net_.node_of_[out.far]);
   far.request = head_out + on;
@@ -255,6 +257,7 @@ void Part::take_credits(std::uint32_t sender, std::uint32_t index) {
   CreditPool& pool = net_.pools_[sender];
   (pool.oldest == kNone ? pool.oldest : entries_[pool.last].next) = index;
   pool.last = index;
+  if (net_.may_reroute_) credit_comes(sender, entries_[index].request);
   if (!pool.starved) return;
   pool.starved = false;
   if (net_.ports_[sender].link_class == kIntraTile)
@@ -316,6 +319,7 @@ void Part::lose(std::uint32_t packet_index, Status why) {
 void Part::set_output(Time now, std::uint32_t port, bool up) {
   if (net_.cuts_[port].down == !up) return;
   net_.cuts_[port].down = !up;
+  link_changes(port, now);
   Port& out = net_.ports_[port];
   if (up) {
     out.wire_free = max(out.wire_free, now);

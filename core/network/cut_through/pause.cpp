@@ -40,6 +40,7 @@ void Part::receive_pause(Time now, std::uint32_t port, std::uint8_t lane, bool p
   Port& sender = net_.ports_[port];
   const auto bit = static_cast<std::uint8_t>(1u << lane);
   sender.paused = static_cast<std::uint8_t>(pause ? sender.paused | bit : sender.paused & ~bit);
+  link_changes(port, now);
   if (!pause) wake(net_.node_of_[port], now);
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/engine/pool.hpp"
 #include "core/network/common/mailboxes.hpp"
+#include "core/network/common/seen.hpp"
 #include "core/network/common/switch_network.hpp"
 #include "core/network/cut_through/cut_through_network.hpp"
 #include "core/network/cut_through/timing.hpp"
@@ -40,7 +41,7 @@ struct Entry {
   std::uint8_t lane;  // whose space it takes
   std::uint8_t queue;  // the lane in whose queue it is: that, or one of a higher class
   std::uint8_t vc;  // of the link beyond, as routing names it; once granted, the one that it gets
-  bool rerouting;  // an event to choose its route again is under way
+  bool blocked;  // in its node's list of fronts that choose again
   bool trimmed;  // here: its header alone goes on
 };
 
@@ -86,6 +87,15 @@ struct Node {
   Time wake_at = kNever, ran = kNever;
   std::uint32_t grants = 0;
   Slots asked;  // outputs, not slots, that somebody waits for
+};
+
+// The front of a queue that has been refused, where it may be rerouted. It chooses again only when what its last choice
+// saw may have changed: see blocked_fronts.cpp.
+struct Blocked {
+  Time chosen;  // when it was refused first, or chose last
+  Time next = kNever;  // an event is to choose again
+  Seen seen;  // by its last choice
+  std::uint32_t port = kNone, before = kNone, after = kNone;  // its input; the list of its node
 };
 
 struct Choice {
@@ -143,6 +153,7 @@ struct State : SwitchNetwork<Node, Port, SwitchTiming> {
   std::vector<std::uint32_t>
       queued_words_;  // (port, virtual channel): payload of packets in this switch that ask for this output
   std::vector<Filling> fillings_;  // by port
+  std::vector<std::uint32_t> blocked_lists_;  // by node: the first of its entries that are blocked
   std::vector<std::uint64_t> discarded_;  // packets that an action dropped, by node
   std::vector<std::unique_ptr<Part>> parts_;
 };
@@ -173,9 +184,19 @@ struct Part {
 
   // steering.cpp
   class View;
-  void choose_route(Time now, NodeId node, Entry& entry);
-  void schedule_reroute(Time now, std::uint32_t port, std::uint32_t front);
+  Seen choose_route(Time now, NodeId node, Entry& entry);
   void reroute(Time now, std::uint32_t port, std::uint32_t entry);
+
+  // blocked_fronts.cpp
+  void block(Time now, std::uint32_t port, std::uint32_t front);
+  void unblock(NodeId node, std::uint32_t front);
+  void reconsider(std::uint32_t front, Time from);
+  template <typename Saw>
+  void reconsider_all(NodeId node, Time from, Saw saw);
+  void queue_changes(NodeId node, Time now, std::uint64_t ports, std::uint32_t by);
+  void port_granted(NodeId node, Time now, std::uint32_t port);
+  void credit_comes(std::uint32_t sender, Time at);
+  [[gnu::cold, gnu::noinline]] void link_changes(std::uint32_t sender, Time now);
 
   // allocate.cpp
   void wake(NodeId node, Time at);
@@ -201,6 +222,7 @@ struct Part {
   PacketSink sink_;
   std::uint8_t number_;
   Pool<Entry, &Entry::next> entries_;
+  std::vector<Blocked> blocked_;  // by entry; as far as one of them has been blocked
   Pool<PacketInFlight, &PacketInFlight::next_free> packets_;
   std::unique_ptr<QueueAction> action_;  // null: nothing is done to packets
   std::uint64_t hops_ = 0, pauses_sent_ = 0, lost_ = 0;

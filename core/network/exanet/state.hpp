@@ -17,6 +17,7 @@
 #include "core/engine/pool.hpp"
 #include "core/network/common/injection.hpp"
 #include "core/network/common/mailboxes.hpp"
+#include "core/network/common/seen.hpp"
 #include "core/network/exanet/exanet_network.hpp"
 #include "core/network/queue_actions/queue_action.hpp"
 #include "core/network/timing.hpp"
@@ -186,14 +187,6 @@ struct Decision {
 struct DecisionList {  // of a router
   Time earliest = Time::never();
   std::uint32_t first = kNone, last = kNone;
-};
-
-// What a decision saw, by the ports of its router, a bit each, modulo 64.
-struct Seen {
-  std::uint64_t credits = 0;  // there was space beyond
-  std::uint64_t none = 0;  // there was none
-  std::uint64_t queues = 0;  // how much is queued
-  Time until = Time::never();  // when it may change by itself: a credit, or a packet, is on its way
 };
 
 // The front of an input that has decided and has not been granted, where it may be rerouted. It decides again only when
@@ -403,7 +396,7 @@ struct Part {
   void packet_behind(const Input& input, const PacketInFlight& packet);
   void credit_comes(std::uint32_t pool_index, Time at);
   std::uint64_t port_bit(NodeId node, std::uint32_t output_index) const {
-    return std::uint64_t{1} << ((output_index - net_.first_output_[node]) % 64);
+    return Seen::bit(output_index - net_.first_output_[node]);
   }
   [[gnu::cold, gnu::noinline]] void links_change(NodeId node, Time now);
   void reroute_those_left(Time now, const Output& output, std::uint32_t output_index);

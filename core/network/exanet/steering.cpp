@@ -26,13 +26,13 @@ class Part::View final : public CongestionView {
   View(Part& part, Time now, std::uint8_t priority) : part_(part), now_(now), priority_(priority) {}
 
   std::uint32_t queued_words(NodeId node, std::uint16_t port) const override {
-    seen_.queues |= bit(port);
+    seen_.queues |= Seen::bit(port);
     if (is_down(node, port)) return kFull;
     return waiting_words(node, port, kAnyChannel) + taken_words(node, {port, 0}, 1);
   }
 
   std::uint32_t channel_words(NodeId node, Hop hop) const override {
-    seen_.queues |= bit(hop.port);
+    seen_.queues |= Seen::bit(hop.port);
     if (is_down(node, hop.port)) return kFull;
     return waiting_words(node, hop.port, hop.vc) + taken_words(node, hop, part_.channel_step_);
   }
@@ -40,7 +40,7 @@ class Part::View final : public CongestionView {
   // For the largest packet of its class: else an output would not grant it.
   bool has_credit(NodeId node, Hop hop) const override {
     const bool credit = !is_down(node, hop.port) && find_credit(part_.net_.first_output_[node] + hop.port, hop.vc);
-    (credit ? seen_.credits : seen_.none) |= bit(hop.port);
+    (credit ? seen_.credits : seen_.none) |= Seen::bit(hop.port);
     return credit;
   }
 
@@ -49,8 +49,6 @@ class Part::View final : public CongestionView {
  private:
   static constexpr std::uint8_t kAnyChannel = 0xff;
   static constexpr std::uint32_t kFull = 1 << 24;  // words; more than any buffers hold
-
-  static std::uint64_t bit(std::uint16_t port) { return std::uint64_t{1} << (port % 64); }
 
   bool is_down(NodeId node, std::uint16_t port) const {
     return part_.outputs_[part_.net_.first_output_[node] + port].link_class >= part_.down_;
