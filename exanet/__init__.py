@@ -2,8 +2,9 @@
 """ExaNet: run unmodified MPI programs on a simulated ExaNet machine.
 
 From Python (docs/python.md): `exanet.run` runs a program, `exanet.replay` replays traces, `exanet.simulate` measures
-synthetic traffic, `exanet.sweep` does many simulations, and `exanet.load` reads what any command has left. Every module
-of the package is there under its name when it is first asked for (`exanet.sim`, `exanet.results`, `exanet.trace`, ...).
+synthetic traffic, `exanet.sweep` does many simulations, `exanet.load` reads what any command has left, and
+`exanet.compare` sets runs side by side. Every module of the package is there under its name when it is first asked for
+(`exanet.sim`, `exanet.results`, `exanet.trace`, ...).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["load", "replay", "run", "simulate", "sweep"]
+__all__ = ["compare", "load", "replay", "run", "simulate", "sweep"]
 
 
 def __getattr__(name: str) -> Any:

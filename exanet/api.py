@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -26,6 +26,9 @@ from exanet import results
 from exanet.directory import commands
 from exanet.errors import InputError
 from exanet.results import Run
+
+if TYPE_CHECKING:
+    from exanet.compare.figures import Comparison
 
 Name = str | PathLike[str]
 
@@ -69,6 +72,17 @@ def load(directory: Name) -> Run | Results:
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{place}: cannot read the results: {error}") from None
     return Results(found[0], read.get("summary", {}), read.get("run", {}), tables)
+
+
+def compare(*directories: Name) -> Comparison:
+    """Compares runs and replays with the first of them: `exanet compare`. Raises InputError.
+
+    Of what is returned, `runs` has a row for each folder, `settings` what was asked for differently, and `differences`
+    each figure (docs/compare.md).
+    """
+    from exanet.compare import figures
+
+    return figures.compare(*directories)
 
 
 def run(

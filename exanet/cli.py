@@ -30,7 +30,20 @@ class _Commands(MutableMapping[str, Any]):
     """The commands by name; each is read and built when it is first asked for, which takes as long as a small run's
     simulation."""
 
-    MODULES = ("run", "record", "replay", "karma", "machines", "check", "faults", "sweep", "validate", "sim.group", "trace.group")
+    MODULES = (
+        "run",
+        "record",
+        "replay",
+        "compare",
+        "karma",
+        "machines",
+        "check",
+        "faults",
+        "sweep",
+        "validate",
+        "sim.group",
+        "trace.group",
+    )
 
     def __init__(self) -> None:
         self._modules = {module.partition(".")[0]: module for module in self.MODULES}
@@ -82,7 +95,7 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-_WITH_TABLES = ("run", "record", "replay", "trace", "sim", "sweep", "validate", "karma")
+_WITH_TABLES = ("run", "record", "replay", "compare", "trace", "sim", "sweep", "validate", "karma")
 
 
 @app.callback()

@@ -15,7 +15,12 @@ from exanet.errors import InputError
 _FREE_BYTES = 32 * 1024 * 1024
 """Space that the results of a run may take; less than this left is found before the run, not after."""
 
-MARKS = {"run": ("ranks.parquet",), "sim": ("points.parquet", "jobs.parquet"), "sweep": ("runs.parquet", "journal.jsonl")}
+MARKS = {
+    "run": ("ranks.parquet",),
+    "sim": ("points.parquet", "jobs.parquet"),
+    "sweep": ("runs.parquet", "journal.jsonl"),
+    "compare": ("compared.parquet",),
+}
 """By which of its files the results of each command are known."""
 
 

@@ -104,7 +104,10 @@ TABLES = tuple(name for name in Run.__dataclass_fields__ if name not in ("summar
 _OTHER_TABLES = ("points", "sources", "pairs", "classes", "sizes", "flows", "link_use", "intervals", "jobs", "runs", *_SOMETIMES)
 """Files that other commands than `exanet run` leave, beside tables that have a name of TABLES."""
 
-FILES = frozenset(("report.html", "run.json", "summary.json", *(f"{name}.parquet" for name in (*TABLES, *_OTHER_TABLES))))
+_COMPARED = ("compared", "settings", "differences")
+"""Those of `exanet compare`."""
+
+FILES = frozenset(("report.html", "run.json", "summary.json", *(f"{name}.parquet" for name in (*TABLES, *_OTHER_TABLES, *_COMPARED))))
 """Every file that any command publishes."""
 
 

@@ -55,6 +55,7 @@ ORDER = (
         "record",
         "programs",
         "replay",
+        "compare",
         "sweep",
         "validate",
         "jobs",
