@@ -12,6 +12,7 @@ SimGrid does.
 
 from __future__ import annotations
 
+import codecs
 import math
 import re
 from collections import Counter
@@ -56,14 +57,15 @@ def found(place: Path) -> Path | None:
 def _begins(file: Path) -> bool:
     """Whether the file's first line is an action. Raises OSError."""
     with file.open("rb") as opened:
-        lines = [line for line in opened.read(_HEAD_BYTES).splitlines() if line.strip() and not line.lstrip().startswith(b"#")]
+        head = opened.read(_HEAD_BYTES).removeprefix(codecs.BOM_UTF8)
+    lines = [line for line in head.splitlines() if line.strip() and not line.lstrip().startswith(b"#")]
     return bool(lines) and bool(_ACTION.match(lines[0])) and lines[0].split()[1].decode("latin1").lower() in _NAMES
 
 
 def _is_list(file: Path) -> bool:
     """Whether the file's first line names a file of actions. Raises OSError."""
     with file.open("rb") as opened:
-        lines = [line.strip() for line in opened.read(_HEAD_BYTES).splitlines() if line.strip()]
+        lines = [line.strip() for line in opened.read(_HEAD_BYTES).removeprefix(codecs.BOM_UTF8).splitlines() if line.strip()]
     if not lines or b"\0" in lines[0]:
         return False
     named = file.parent / lines[0].decode("utf-8", "surrogateescape")
@@ -78,7 +80,7 @@ def read(file: Path, directory: Path) -> dict[str, int]:
     left_out: Counter[str] = Counter()
     files = [file] if _begins(file) else _listed(file)
     shared = len(files) == 1
-    ranks = 1 + max((rank for _, rank, _ in _actions(files[0])), default=0) if shared else len(files)
+    ranks = _ranks(file, {rank for _, rank, _ in _actions(files[0])}) if shared else len(files)
     if not 1 <= ranks <= folder.MOST_RANKS:
         raise InputError(f"{file}: {ranks} ranks; a trace has 1 to {folder.MOST_RANKS}")
     with Writer(directory, ranks, {"program": [str(file)]}, "TO") as streams:
@@ -88,6 +90,15 @@ def read(file: Path, directory: Path) -> dict[str, int]:
             for actor in actors if shared else (actors[number],):
                 actor.end(each)
     return dict(left_out)
+
+
+def _ranks(file: Path, met: set[int]) -> int:
+    """How many there are, of those whose actions one file has. Raises InputError."""
+    ranks = 1 + max(met, default=0)
+    if len(met) < ranks:
+        missing = next(rank for rank in range(ranks) if rank not in met)
+        raise InputError(f"{file}: rank {missing} of {ranks} has no actions; give a trace with a line for each rank")
+    return ranks
 
 
 def _listed(file: Path) -> list[Path]:
@@ -103,7 +114,7 @@ def _listed(file: Path) -> list[Path]:
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"{file}: not a text file; give a time-independent trace as smpirun -trace-ti writes it") from None
 
@@ -203,7 +214,7 @@ class _Actor:
     def spent(self) -> int:
         """The computing before this call."""
         passed, self.passed_ps = self.passed_ps, 0
-        if passed > 1 << 62:
+        if passed >= 1 << 62:
             raise ValueError("computing of more than 53 days")
         return passed
 

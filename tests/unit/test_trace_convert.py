@@ -117,13 +117,14 @@ def test_simgrid_gets_the_messages_and_the_waits_for_them(tmp_path: Path) -> Non
 
 
 def every_form(directory: Path) -> Path:
-    """Two ranks with calls of every form and every field, which need not be a program."""
+    """Two ranks with calls of every form and every field, which need not be a program, but name only what there is."""
     with Writer(directory, 2, {"program": ["every", "form \u00e9"]}) as streams:
         for rank, stream in enumerate(streams):
             stream.call("Send_init", 1, 0, 1, 0, 9, compute_ps=1, inside_ps=2, took_ps=3)
+            stream.call("Recv_init", 1, 0, 0, 0, 8)
             stream.call("Irecv", 1, 1, 0, 1 << 40, 1)
             stream.call("Sendrecv", 1, 3, 1, 8, 1, 0, 1 << 30)
-            stream.call("Startall", 9, 8, 7)
+            stream.call("Startall", 9, 8)
             stream.call("Testsome")
             stream.call("Iprobe", 1, 2, 8, 0)
             stream.call("Mprobe", 1, 2, 8, 1)
@@ -200,7 +201,7 @@ def test_wrong_text_is_reported_by_its_line(tmp_path: Path) -> None:
         (head + "rank 0\nSend peer=-1\n", "peer: '-1' is no whole number"),
         (head + "rank 0\nBcast flags=fast\n", "flags: 'fast' is none of built-in"),
         (head + "rank 0\nFinalize\n", "the file ends after 1 of 2 ranks"),
-        (head + "rank 0\nSend peer=7\nrank 1\n", "a peer is 9: the stream is damaged"),
+        (head + "rank 0\nSend peer=7\nrank 1\n", ":6:1: error: peer: 7 is not from 0 to 1"),
     ):
         (tmp_path / "x.txt").write_text(text)
         with pytest.raises(InputError) as said:
@@ -317,7 +318,8 @@ def test_two_rings_in_opposite_directions_take_the_time_of_one(tmp_path: Path) -
     ranks = 8
     alone = [
         ended(f"num_ranks {ranks}\nrank {rank} {{\nsend 8b to {(rank + 1) % ranks} tag 0\n}}\n"
-              f"rank {(rank + 1) % ranks} {{\nrecv 8b from {rank} tag 0\n}}\n", tmp_path, f"alone-{rank}")
+              f"rank {(rank + 1) % ranks} {{\nrecv 8b from {rank} tag 0\n}}\n"
+              + "".join(f"rank {(rank + more) % ranks} {{\n}}\n" for more in range(2, ranks)), tmp_path, f"alone-{rank}")
         for rank in range(ranks)
     ]  # fmt: skip
     forwards, backwards = (ended(rings(ranks, [way]), tmp_path, f"way{way}") for way in (1, -1))
@@ -366,12 +368,12 @@ def test_a_schedule_may_have_more_ranks_than_open_files(tmp_path: Path) -> None:
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (64, limits[1]))
     try:
-        (tmp_path / "many.goal").write_text("num_ranks 300\n" + "".join(f"rank {rank} {{\ncalc 5\n}}\n" for rank in range(299)))
+        (tmp_path / "many.goal").write_text("num_ranks 300\n" + "".join(f"rank {rank} {{\ncalc 5\n}}\n" for rank in range(300)))
         convert.convert(tmp_path / "many.goal", tmp_path / "many", {})
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     calls = folder.load(tmp_path / "many").calls()
-    assert (calls["call"] == "compute").sum() == 299 and (calls["call"] == "MPI_Finalize").sum() == 300
+    assert (calls["call"] == "compute").sum() == 300 and (calls["call"] == "MPI_Finalize").sum() == 300
 
 
 @pytest.mark.parametrize(
