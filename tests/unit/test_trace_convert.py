@@ -86,8 +86,8 @@ def test_simgrid_gets_the_messages_and_the_waits_for_them(tmp_path: Path) -> Non
     """Played by MPI's rules, each message has a receive of its size, and each wait a message under way: no rank
     stays behind."""
     trace, target = mixed(tmp_path / "trace"), tmp_path / "trace.simgrid"
-    for _ in range(2):
-        assert convert.convert(trace, target, {}) == {}
+    for again in (False, True):
+        assert convert.convert(trace, target, {}, overwrite=again) == {}
     names = (target / "ranks.txt").read_text().split()
     actions = [[line.split() for line in (target / name).read_text().splitlines()] for name in names]
     assert all(words[0] == str(rank) for rank, own in enumerate(actions) for words in own)
@@ -113,7 +113,7 @@ def test_simgrid_gets_the_messages_and_the_waits_for_them(tmp_path: Path) -> Non
     assert "1500.500" in (target / names[0]).read_text().split()
     (target / "ranks.txt").unlink()
     with pytest.raises(InputError, match="the folder holds other files"):
-        convert.convert(trace, target, {})
+        convert.convert(trace, target, {}, overwrite=True)
 
 
 def every_form(directory: Path) -> Path:
@@ -244,7 +244,7 @@ def test_a_schedule_becomes_a_graph_of_operations(tmp_path: Path) -> None:
     text = (tmp_path / "back.goal").read_text()
     assert "l2: calc 3000\nl2 requires l1\n" in text and "l4: send 9b to 1 tag 2\nl4 irequires l3\n" in text
     for name in ("back.goal", "back.bin"):
-        convert.convert(tmp_path / "two", tmp_path / name, {})
+        convert.convert(tmp_path / "two", tmp_path / name, {}, overwrite=True)
         convert.convert(tmp_path / name, tmp_path / f"of-{Path(name).suffix[1:]}", {})
         assert summary(tmp_path / f"of-{Path(name).suffix[1:]}")["virtual_ps"] == found["virtual_ps"]
         assert folder.load(tmp_path / f"of-{Path(name).suffix[1:]}").calls()["call"].to_list() == calls["call"].to_list()
@@ -536,7 +536,7 @@ def test_a_damaged_binary_schedule_is_read_or_refused(tmp_path: Path) -> None:
         for bits in (0x01, 0xFF):
             file.write_bytes(changed("<B", at, BINARY[at] ^ bits))
             try:
-                convert.convert(file, target, {})
+                convert.convert(file, target, {}, overwrite=True)
             except InputError as error:
                 assert len(error.messages) == 1 and "bad.bin" in error.messages[0]
             else:
