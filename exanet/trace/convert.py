@@ -71,18 +71,18 @@ def _read(given: Format, opened: Path, target: Path, wanted: Format | None, over
         try:
             left_out = read(opened, place)
         except InputError as error:
-            raise InputError(_named(opened, place, error.messages)) from None
+            raise InputError(_named(opened, place, target, error.messages)) from None
         matched.check(folder.load(place), opened)
         return left_out
 
     return folder.replaced(target, "TO", write)
 
 
-def _named(opened: Path, place: Path, messages: list[str]) -> Iterator[str]:
-    """The messages, those of streams in the folder that nobody will see by the name of what is read."""
+def _named(opened: Path, place: Path, target: Path, messages: list[str]) -> Iterator[str]:
+    """The messages, with names that the user knows in place of that of a folder which nobody will see."""
     for message in messages:
         of_stream = message.removeprefix(f"{place.absolute()}/")
-        yield message if of_stream == message else f"{opened}: it cannot become a trace: {of_stream}"
+        yield f"{opened}: it cannot become a trace: {of_stream}" if of_stream != message else message.replace(f" {place}:", f" {target}:")
 
 
 def _is_free(target: Path) -> bool:

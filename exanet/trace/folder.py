@@ -240,12 +240,16 @@ def replaced(target: Path, option: str, write: Callable[[Path], T]) -> T:
         check(target, option)
     beside = target.with_name(f".{target.name}.part")
     shutil.rmtree(beside, ignore_errors=True)
+    new = [folder for folder in target.parents if not folder.exists()]
     try:
         result = write(beside)
         _move(beside, target, option)
     finally:
         release(beside)
         shutil.rmtree(beside, ignore_errors=True)
+        with contextlib.suppress(OSError):  # they are empty where nothing has come of it
+            for each in new:
+                each.rmdir()
     return result
 
 

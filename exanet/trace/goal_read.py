@@ -17,12 +17,14 @@ from itertools import islice
 from pathlib import Path
 
 from exanet.errors import InputError
+from exanet.files import not_text
 from exanet.trace import folder, goal_binary
 from exanet.trace.write import Stream
 
 _OPERATION = re.compile(
-    r"(?:(?P<label>\w+)\s*:\s*)?(?:calc\s+(?P<calc>\d+)|(?P<kind>send|recv)\s+(?P<size>\d+)b\s+(?:to|from)\s+(?P<peer>\d+|-1))"
-    r"(?:\s+tag\s+(?P<tag>\d+|-1))?(?:\s+cpu\s+(?P<cpu>\d+))?(?:\s+nic\s+(?P<nic>\d+))?"
+    r"(?:(?P<label>\w+)\s*:\s*)?"
+    r"(?:calc\s+(?P<calc>[0-9]+)|(?P<kind>send|recv)\s+(?P<size>[0-9]+)b\s+(?P<way>to|from)\s+(?P<peer>[0-9]+|-1))"
+    r"(?:\s+tag\s+(?P<tag>[0-9]+|-1))?(?:\s+cpu\s+(?P<cpu>[0-9]+))?(?:\s+nic\s+(?P<nic>[0-9]+))?"
 )
 _REQUIRES = re.compile(r"(?P<later>\w+)\s+(?P<how>i?requires)\s+(?P<earlier>\w+)")
 _PROCESSORS = "processors beyond the first: a rank's operations take turns on one"
@@ -70,7 +72,7 @@ def _lines(file: Path) -> Iterator[tuple[int, str]]:
     try:
         text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError(f"{file}: not a text file; give a GOAL schedule, or the folder of a trace") from None
+        raise not_text(file, "give a GOAL schedule as text in UTF-8, or the folder of a trace") from None
     text = re.sub(r"/\*.*?\*/", lambda found: "\n" * found[0].count("\n"), text, flags=re.DOTALL)
     for number, line in enumerate(text.splitlines(), 1):
         if content := re.sub(r"//.*|#.*", "", line).strip():
@@ -90,7 +92,7 @@ def _parse(file: Path, left_out: Counter[str]) -> tuple[int, Iterator[tuple[int,
     """The number of ranks, and the schedule of each that the file has, as they come. Raises InputError."""
     lines = _lines(file)
     number, line = next(lines, (1, ""))
-    found = re.fullmatch(r"num_ranks\s+(\d+)", line)
+    found = re.fullmatch(r"num_ranks\s+([0-9]+)", line)
     if not line:
         raise _wrong(file, number, "no ranks; write num_ranks N first")
     if line.startswith("rank"):
@@ -111,7 +113,7 @@ def _schedules(
     here: _Schedule | None = None
     for number, line in lines:
         if here is None or line.startswith("rank "):
-            found = re.fullmatch(r"rank\s+(\d+)\s*\{", line)
+            found = re.fullmatch(r"rank\s+([0-9]+)\s*\{", line)
             if line.startswith("num_ranks"):
                 raise _wrong(file, number, f"{line[:60]}: write one num_ranks, before all ranks")
             if found is None or here is not None or _whole(found[1]) >= ranks or int(found[1]) in seen:
@@ -157,6 +159,8 @@ def _require(file: Path, here: _Schedule) -> None:
 def _add(here: _Schedule, found: re.Match[str], ranks: int) -> None:
     """Raises ValueError on a figure that cannot be."""
     kind = found["kind"] or "calc"
+    if found["way"] and (kind == "send") != (found["way"] == "to"):
+        raise ValueError(f"{kind} ... {found['way']}: write send Nb to RANK, or recv Nb from RANK")
     size, peer, tag = (_whole(text or "0") for text in (found["calc"] or found["size"], found["peer"], found["tag"]))
     operation = _operation(kind, size, peer, tag, ranks)
     if label := found["label"]:
@@ -173,8 +177,10 @@ def _operation(kind: str, size: int, peer: int, tag: int, ranks: int) -> _Operat
         raise ValueError(f"a calculation of {size} ns; the longest takes {_LONGEST_NS} ns")
     if kind != "calc" and not least <= peer < ranks:
         raise ValueError(f"rank {peer} is not one of 0 to {ranks - 1}" + (", nor -1 for any" if kind == "recv" else ""))
-    if not least <= tag <= _MOST_TAG or (kind != "calc" and size > _MOST_BYTES):
-        raise ValueError(f"tags go up to {_MOST_TAG}, and messages to {_MOST_BYTES} B; only a receive takes any tag (-1)")
+    if not least <= tag <= _MOST_TAG:
+        raise ValueError(f"tag {tag} is not one of 0 to {_MOST_TAG}" + (", nor -1 for any" if kind == "recv" else ""))
+    if kind != "calc" and size > _MOST_BYTES:
+        raise ValueError(f"a message of {size} B; the largest has {_MOST_BYTES} B")
     return _Operation(kind, size, peer, tag)
 
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from exanet.errors import InputError
+from exanet.files import not_text
 from exanet.trace import folder
 from exanet.trace.layout import WORLD
 from exanet.trace.write import Stream, Writer
@@ -116,7 +117,7 @@ def _text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError(f"{file}: not a text file; give a time-independent trace as smpirun -trace-ti writes it") from None
+        raise not_text(file, "give a time-independent trace as smpirun -trace-ti writes it") from None
 
 
 def _wrong(file: Path, number: int, what: str) -> InputError:
@@ -197,7 +198,7 @@ class _Actor:
         elif name == "finalize":
             self.ended = True
         elif name in ("compute", "sleep"):
-            self.passed_ps += round(_number(_one(words), _MOST_FLOPS if name == "compute" else 1e6) * (1e3 if name == "compute" else 1e12))
+            self.compute(round(_number(_one(words), _MOST_FLOPS if name == "compute" else 1e6) * (1e3 if name == "compute" else 1e12)))
         elif name in ("comm_size", "comm_dup", "location"):
             self.left_out["names of communicators and places in sources"] += 1
         elif name == "comm_split":
@@ -211,11 +212,15 @@ class _Actor:
         else:
             self.collective(name, words)
 
+    def compute(self, ps: int) -> None:
+        """Computes before the next call. Raises ValueError."""
+        self.passed_ps += ps
+        if self.passed_ps >= 1 << 62:
+            raise ValueError("computing of more than 53 days without a call between")
+
     def spent(self) -> int:
         """The computing before this call."""
         passed, self.passed_ps = self.passed_ps, 0
-        if passed >= 1 << 62:
-            raise ValueError("computing of more than 53 days")
         return passed
 
     def size(self, count: str, kind: str | None) -> int:
@@ -277,11 +282,8 @@ class _Actor:
         """Raises InputError."""
         if not self.begun:
             raise InputError(f"{file}: rank {self.rank} has no actions; give a trace with a line for each rank")
-        try:
-            self.finish(list(self.requests))
-            self.stream.end(self.spent())
-        except ValueError as error:
-            raise InputError(f"{file}: rank {self.rank}: {error}") from None
+        self.finish(list(self.requests))
+        self.stream.end(self.spent())
         self.stream.close()
 
     # -- collectives ---------------------------------------------------------------------------------------------------
@@ -305,7 +307,7 @@ class _Actor:
         kind = rest(1 + computes + rooted)
         self.call(name.capitalize(), self.size(words[0], kind), root=root, element=self.element(kind))
         if computes:
-            self.passed_ps += self.operations(words[1])
+            self.compute(self.operations(words[1]))
 
     def of_blocks(self, name: str, words: Sequence[str]) -> None:
         """SENT RECEIVED [ROOT] [DATATYPE] [DATATYPE], as the MPI call has them."""
@@ -341,7 +343,7 @@ class _Actor:
             rest = _arguments(words, n + 1, 1, f"{n} SIZES FLOPS [DATATYPE]")
             kind = rest(n + 1)
             self.call("Reduce_scatter", by_rank=([], self.sizes(words[:n], kind)), element=self.element(kind))
-            self.passed_ps += self.operations(words[n])
+            self.compute(self.operations(words[n]))
 
     def sizes(self, words: Sequence[str], kind: str | None) -> list[int]:
         return [self.size(word, kind) for word in words]

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from exanet import renamed
 from exanet.errors import InputError
+from exanet.files import not_text
 from exanet.trace import folder, records
 from exanet.trace.folder import Trace
 from exanet.trace.forms import FORMS, LISTS, NAMES, TO_THE_END, Value, fields, values
@@ -83,7 +84,7 @@ def read(file: Path, directory: Path) -> dict[str, int]:
         with file.open(encoding="utf-8-sig") as opened:
             _Reader(file, opened).read(directory)
     except UnicodeDecodeError:
-        raise InputError(f"{file}: not a text file; give one that exanet trace convert has written, or a GOAL schedule") from None
+        raise not_text(file, "write the text in UTF-8, as exanet trace convert does") from None
     return {}
 
 

@@ -67,3 +67,19 @@ def test_an_empty_folder_is_filled_and_a_file_is_not(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"file\.simgrid: it is a file; choose another folder"):
         convert.convert(tmp_path / "t", tmp_path / "file.simgrid", {}, overwrite=True)
     assert (tmp_path / "file").read_text() == (tmp_path / "file.simgrid").read_text() == "mine"
+
+
+def test_a_target_that_cannot_be_is_named_and_not_what_is_made_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "u.goal").write_text(SCHEDULE)
+    with pytest.raises(InputError, match=r"TO /proc/out: No such file or directory; choose another place"):
+        convert.convert(tmp_path / "u.goal", "/proc/out", {})
+
+
+def test_folders_for_a_trace_go_where_there_is_none(tmp_path: Path) -> None:
+    (tmp_path / "u.goal").write_text(SCHEDULE.replace("recv", "receive"))
+    with pytest.raises(InputError, match="is not understood"):
+        convert.convert(tmp_path / "u.goal", tmp_path / "a/b/out", {})
+    assert [path.name for path in tmp_path.iterdir()] == ["u.goal"]
+    (tmp_path / "u.goal").write_text(SCHEDULE)
+    convert.convert(tmp_path / "u.goal", tmp_path / "a/b/out", {})
+    assert folder.load(tmp_path / "a/b/out").about.ranks == 2

@@ -130,7 +130,7 @@ Finalize"""
         (b"exanet-trace 1\nranks 2\n\n", ":3:1: error: ", "the file ends before its line 'mpi'"),
         (HEAD.encode() + b"rank 0\nFinalize\n", ":6:1: error: ", "the file ends after 1 of 2 ranks; write the calls of rank 1"),
         (HEAD.encode() + b"rank 0\nrank 1\nrank 2\n", ":7:1: error: ", "ranks stand in their order, from 0 to 1; there are no more"),
-        (HEAD.encode() + b"rank 0\n# caf\xe9\n", ": ", "not a text file"),
+        (HEAD.encode() + b"rank 0\n# caf\xe9\n", ":6:1: error: ", "the byte 0xe9 is not UTF-8"),
     ],
 )
 def test_a_file_that_ends_early_or_is_of_another_form(content: bytes, where: str, what: str, tmp_path: Path) -> None:
@@ -152,3 +152,16 @@ def test_marks_and_ends_of_lines_of_other_editors_are_read(name: str, text: str,
     (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
     convert.convert(tmp_path / name, tmp_path / "out", {})
     assert folder.load(tmp_path / "out").about.ranks == 2
+
+
+@pytest.mark.parametrize("content", [b"num_ranks 1\n// caf\xe9\nrank 0 {\n}\n", b"0 init\n# caf\xe9\n0 finalize\n"])
+def test_a_line_that_is_not_utf_8_is_named(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(content)
+    with pytest.raises(InputError, match=r"x:2:1: error: the byte 0xe9 is not UTF-8; give a "):
+        convert.convert(tmp_path / "x", tmp_path / "out", {})
+
+
+def test_computing_that_is_too_long_is_named_by_its_line(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("0 init\n0 compute 3e15\n0 compute 3e15\n0 finalize\n")
+    with pytest.raises(InputError, match=r"x:3:1: error: 'compute 3e15': computing of more than 53 days"):
+        convert.convert(tmp_path / "x", tmp_path / "out", {})
