@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from exanet import cli
 from exanet.errors import InputError
-from exanet.trace import convert, folder
+from exanet.trace import convert, folder, parts
 from exanet.trace.write import Writer
 
 SCHEDULE = "num_ranks 2\nrank 0 {\nsend 8b to 1 tag 0\n}\nrank 1 {\nrecv 8b from 0 tag 0\n}\n"
@@ -83,3 +83,16 @@ def test_folders_for_a_trace_go_where_there_is_none(tmp_path: Path) -> None:
     (tmp_path / "u.goal").write_text(SCHEDULE)
     convert.convert(tmp_path / "u.goal", tmp_path / "a/b/out", {})
     assert folder.load(tmp_path / "a/b/out").about.ranks == 2
+
+
+def test_commands_that_replace_an_earlier_trace_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = recorded(tmp_path / "trace")
+    for write in (lambda target: parts.cut(trace, target, 0, None), lambda target: parts.merge([trace, trace], target), recorded):
+        target = tmp_path / "part"
+        write(target)
+        assert "replaced" not in capsys.readouterr().err
+        write(target)
+        assert capsys.readouterr().err == f"exanet: -o {target}: the earlier trace there is replaced when the new one is whole\n"
+        for file in target.iterdir():
+            file.unlink()
+        target.rmdir()
