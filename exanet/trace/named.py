@@ -146,6 +146,12 @@ class Named:
             return
         if made < _FIRST_OWN:
             raise ValueError(f"made: {made} is a communicator that there always is; number others from {_FIRST_OWN} on")
+        for field in ("members", "remote"):
+            group = values[field]
+            assert isinstance(group, list)
+            if len(set(group)) < len(group):
+                twice = next(each for at, each in enumerate(group) if each in group[:at])
+                raise ValueError(f"{field}: rank {twice} is named twice; name each rank once")
         of_world = flags & OF_WORLD and not members
         if not of_world and self._rank not in members:
             raise ValueError(f"members: rank {self._rank} makes the communicator and is none of its members; name it, or leave made out")
