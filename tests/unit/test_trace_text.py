@@ -55,6 +55,7 @@ def test_a_number_that_cannot_be_is_named_as_it_stands(call: str, what: str, tmp
         ("Send peer=1 tag=1", "communicator: 0 has not been made; 1 is MPI_COMM_WORLD"),
         ("Barrier communicator=3", "communicator: 3 has not been made"),
         ("Comm_dup from=3 made=4 flags=world", "communicator: 3 has not been made"),
+        ("Comm_split from=1 made=3 members=0,1,0", "members: rank 0 is named twice"),
         ("Comm_split from=1 made=2 members=0", "made: 2 is a communicator that there always is"),
         ("Comm_split from=1 made=3 members=1", "members: rank 0 makes the communicator and is none of its members"),
         (
