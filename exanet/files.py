@@ -41,6 +41,17 @@ def why(error: OSError, option: str = "-o") -> str:
     return f"{error.strerror or error}{hints.get(error.errno or 0, '')}"
 
 
+def not_text(file: Path, advice: str) -> InputError:
+    """What is to be said of a file that is not in UTF-8: by its first line that is not. Raises OSError."""
+    with file.open("rb") as opened:
+        for number, line in enumerate(opened, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                return InputError(f"{file}:{number}:1: error: the byte 0x{line[error.start]:02x} is not UTF-8; {advice}")
+    return InputError(f"{file}: it has changed while it was read; try again")
+
+
 def plain(value: Any) -> Any:
     """Converts for json: numpy's numbers and arrays, paths, models."""
     if isinstance(value, np.generic | np.ndarray):

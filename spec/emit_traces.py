@@ -187,16 +187,18 @@ def _python_tuple(begin: str, entries: Iterable[str], end: str = "", indent: str
 
 
 def _python_fields(fields: Iterable[Field], traces: Traces) -> list[str]:
-    return [f'Field("{field.name}", "{python_kind(field, traces)}")' for field in fields]
+    return [f'Field("{field.name}", "{python_kind(field, traces)}", {field.below_number})' for field in fields]
 
 
 PYTHON_FIELD = '''
 class Field(NamedTuple):
     """One field of a record. Its kind is "number", "peer", "tag", a set of FLAGS, or one of the lists "list" and "peers", which come with
-    their length, and "rest" and "letters", which reach to the record's end."""
+    their length, and "rest" and "letters", which reach to the record's end. What stands in the record is below `below`; 0 is the number of
+    ranks, and that and 2 for peers."""
 
     name: str
     kind: str
+    below: int
 
 '''
 

@@ -25,6 +25,7 @@ class Field:
     listed: str
     what: str  # for messages of the reader
     below: str  # as C++ writes the limit
+    below_number: int  # the number that it is below; 0 where that is the number of ranks
     member: str  # of TraceRecord
     as_many_as: str  # the list that must be as long, if any
     meaning: str
@@ -100,7 +101,8 @@ def _field(path: Path, form: str, item: dict[str, Any], spec: dict[str, Any]) ->
     entry = spec["flags"][kind] if of_flags else spec["kinds"][kind]
     below = 1 << len(entry["values"]) if of_flags else entry["below"]
     what, meaning = item.get("what", entry["what"]), item.get("meaning", "")
-    return Field(item["name"], kind, item.get("list", ""), what, limit(below), item["cpp"], item.get("as_many_as", ""), meaning)
+    number = 0 if isinstance(below, str) else below
+    return Field(item["name"], kind, item.get("list", ""), what, limit(below), number, item["cpp"], item.get("as_many_as", ""), meaning)
 
 
 def _form(path: Path, name: str, entry: dict[str, Any], spec: dict[str, Any]) -> Form:

@@ -95,8 +95,9 @@ std::uint64_t TraceStream::long_number() {
   fail("a field of more than 64 bits: the stream is damaged");
 }
 
-void TraceStream::fail_too_large(std::uint64_t value, const char* what) const {
-  fail(std::string(what) + " is " + std::to_string(value) + ": the stream is damaged");
+void TraceStream::fail_too_large(std::uint64_t value, std::uint64_t limit, const char* what) const {
+  fail(std::string(what) + " is " + std::to_string(value) + ", and the largest is " + std::to_string(limit - 1) +
+       ": the stream is damaged");
 }
 
 void TraceStream::list(std::vector<std::uint64_t>& to, std::uint64_t limit, const char* what) {
@@ -106,7 +107,8 @@ void TraceStream::list(std::vector<std::uint64_t>& to, std::uint64_t limit, cons
 }
 
 std::uint32_t TraceStream::peer() {
-  const std::uint64_t field = number_below(std::uint64_t{header_.ranks} + 2, "a peer");
+  const std::uint64_t field = number(), ranks = header_.ranks;
+  if (field >= ranks + 2) fail_too_large(field - 2, ranks, "a peer");
   return field == 0 ? kNoPeer : field == 1 ? kAnyPeer : static_cast<std::uint32_t>(field - 2);
 }
 
@@ -117,7 +119,8 @@ void TraceStream::peers(std::vector<std::uint32_t>& to) {
 }
 
 void TraceStream::tag(TraceMessage& to, std::uint64_t limit, const char* what) {
-  const std::uint64_t field = number_below(limit, what);
+  const std::uint64_t field = number();
+  if (field >= limit) fail_too_large(field - 1, limit - 1, what);
   to.any_tag = field == 0;
   to.tag = static_cast<std::uint32_t>(field == 0 ? 0 : field - 1);
 }

@@ -71,7 +71,8 @@ class TraceStream {
   [[gnu::noinline]] std::uint64_t long_number();
   bool length_is_whole() const;
   std::uint64_t number_below(std::uint64_t limit, const char* what);
-  [[noreturn, gnu::cold, gnu::noinline]] void fail_too_large(std::uint64_t value, const char* what) const;
+  [[noreturn, gnu::cold, gnu::noinline]] void fail_too_large(std::uint64_t value, std::uint64_t limit,
+                                                             const char* what) const;
   void list(std::vector<std::uint64_t>& to, std::uint64_t limit, const char* what);
   std::uint32_t peer();
   void peers(std::vector<std::uint32_t>& to);
@@ -94,7 +95,7 @@ class TraceStream {
 [[gnu::always_inline]] inline std::uint64_t TraceStream::number_below(std::uint64_t limit, const char* what) {
   const std::uint64_t value = number();
   if (value >= limit) [[unlikely]]
-    fail_too_large(value, what);
+    fail_too_large(value, limit, what);
   return value;
 }
 

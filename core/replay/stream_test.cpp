@@ -123,6 +123,13 @@ TEST_CASE("damaged records are reported with their place") {
   CHECK(outcome(StreamBytes(0, 2).call(200, {}).bytes).find("unknown code 200") != std::string::npos);
   CHECK(outcome(StreamBytes(0, 2).message(EXANET_TRACE_Send, 2, 8).bytes).find("call 1 (before byte") !=
         std::string::npos);
+  // Ranks and tags as people know them, not as a record has them.
+  CHECK(outcome(StreamBytes(0, 2).message(EXANET_TRACE_Send, 4, 8).bytes).find("a peer is 4, and the largest is 1:") !=
+        std::string::npos);
+  CHECK(outcome(StreamBytes(0, 2).message(EXANET_TRACE_Send, 1, 8, 0, std::uint64_t{1} << 31).bytes)
+            .find("a tag is 2147483648, and the largest is 2147483647:") != std::string::npos);
+  CHECK(outcome(StreamBytes(0, 2).message(EXANET_TRACE_Send, 1, std::uint64_t{1} << 47).bytes)
+            .find("a size is 140737488355328, and the largest is 140737488355327:") != std::string::npos);
   CHECK(outcome(StreamBytes(0, 2).call(EXANET_TRACE_Send, {1}).bytes).find("it ends within a field") !=
         std::string::npos);
   CHECK(outcome(StreamBytes(0, 2).call(EXANET_TRACE_Neighbor_alltoall, {1, 0, 1, 3, 2, 8, 8, 0, 0}).bytes)

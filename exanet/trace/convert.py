@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from exanet.errors import InputError
@@ -18,10 +18,15 @@ from exanet.trace.formats import Choices, Format, LeftOut
 
 
 def convert(
-    source: str | os.PathLike[str], target: str | os.PathLike[str], collectives: Mapping[str, str], rules: str | None = None
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    collectives: Mapping[str, str],
+    rules: str | None = None,
+    *,
+    overwrite: bool = False,
 ) -> LeftOut:
     """Converts a trace to the format of the file or folder `target`, or what is in another format to the trace
-    `target`.
+    `target`. What is there already stays, unless `overwrite` is given.
 
     Returns what the other format does not hold, by what that is. Raises InputError.
     """
@@ -32,11 +37,11 @@ def convert(
             raise InputError(refusal)
         given = None if folder.is_trace(source) else formats.of_source(source)
         if given is not None:
-            left_out = _read(*given, target, wanted)
+            left_out = _read(*given, target, wanted, overwrite)
         else:
             if not folder.is_trace(source):
                 _refuse(source)
-            left_out = _write(source, target, _checked(target, wanted), collectives, rules)
+            left_out = _write(source, target, _checked(target, wanted, overwrite), collectives, rules)
     except OSError as error:
         named = target if ".part" in str(error.filename or "") else error.filename or target
         raise InputError(f"{named}: {error.strerror}; choose another place") from None
@@ -51,28 +56,56 @@ def _refuse(source: Path) -> None:
     folder.load(source)
 
 
-def _read(given: Format, opened: Path, target: Path, wanted: Format | None) -> LeftOut:
+def _read(given: Format, opened: Path, target: Path, wanted: Format | None, overwrite: bool) -> LeftOut:
     """Makes a trace of what is in the format `given`."""
-    if wanted is not None:
-        raise InputError(f"{target}: {given.source} becomes a trace, which is a folder; name one")
+    if wanted is not None or (target.exists() and not target.is_dir()):
+        is_file = "" if wanted is not None else "it is a file, and "
+        raise InputError(f"{target}: {is_file}{given.source} becomes a trace, which is a folder; name one")
+    if target.is_dir():
+        folder.check(target, "TO")
+        _keep(target, "a trace", overwrite)
     read = given.read
     assert read is not None
 
     def write(place: Path) -> LeftOut:
-        left_out = read(opened, place)
+        try:
+            left_out = read(opened, place)
+        except InputError as error:
+            raise InputError(_named(opened, place, target, error.messages)) from None
         matched.check(folder.load(place), opened)
         return left_out
 
     return folder.replaced(target, "TO", write)
 
 
-def _checked(target: Path, wanted: Format | None) -> Format:
-    """The format that the target asks for. Raises InputError where that is none, or something else is there."""
+def _named(opened: Path, place: Path, target: Path, messages: list[str]) -> Iterator[str]:
+    """The messages, with names that the user knows in place of that of a folder which nobody will see."""
+    for message in messages:
+        of_stream = message.removeprefix(f"{place.absolute()}/")
+        yield f"{opened}: it cannot become a trace: {of_stream}" if of_stream != message else message.replace(f" {place}:", f" {target}:")
+
+
+def _is_free(target: Path) -> bool:
+    """Whether nothing is there but an empty folder, if that."""
+    return not any(target.iterdir()) if target.is_dir() else not target.exists()
+
+
+def _keep(target: Path, what: str, overwrite: bool) -> None:
+    """Raises InputError where something is there that is not to be replaced."""
+    if not _is_free(target) and not overwrite:
+        raise InputError(f"{target}: {what} is there already; choose another name, or replace it by --overwrite")
+
+
+def _checked(target: Path, wanted: Format | None, overwrite: bool) -> Format:
+    """The format that the target asks for. Raises InputError where that is none, or something is there."""
     files, folders = formats.targets()
     if target.is_dir() and not (wanted and wanted.is_folder):
         raise InputError(f"{target}: it is a folder; name a file, {files}, or a new folder, {folders}")
     if wanted is None:
         raise InputError(f"{target}: give a file that ends in {files}, or a folder that ends in {folders}")
+    if wanted.is_folder and not _is_free(target) and wanted.found(target) in (None, target):
+        raise InputError(f"{target}: {'the folder holds other files' if target.is_dir() else 'it is a file'}; choose another folder")
+    _keep(target, f"{'an archive' if wanted.is_folder else 'a file'} of this name", overwrite)
     return wanted
 
 
@@ -107,8 +140,6 @@ def _file(target: Path, wanted: Format, write: Callable[[Path], LeftOut]) -> Lef
 
 def _archive(target: Path, wanted: Format, write: Callable[[Path], LeftOut]) -> LeftOut:
     """A folder in the place of an earlier one of the same format."""
-    if target.exists() and wanted.found(target) in (None, target):
-        raise InputError(f"{target}: the folder holds other files; choose another folder")
     beside = _beside(target)
     shutil.rmtree(beside, ignore_errors=True)
     try:

@@ -20,6 +20,7 @@ import json
 import os
 import shutil
 import struct
+import sys
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -143,7 +144,7 @@ def prepare(folder: Path, option: str = "--record") -> Path:
     """Makes the folder, and keeps others from it until `finish` or `release`.
 
     Returns the absolute path of the empty folder to write to and to finish: this one, or one within it where an earlier
-    trace is, which stays until the new one is whole. Raises InputError, by the option's name.
+    trace is, which stays until the new one is whole, as stderr says. Raises InputError, by the option's name.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -177,6 +178,7 @@ def _place(folder: Path, option: str) -> Path:
     shutil.rmtree(folder / _NEW, ignore_errors=True)
     if not is_trace(folder):
         return folder
+    print(f"exanet: {option} {folder}: the earlier trace there is replaced when the new one is whole", file=sys.stderr)
     (folder / _NEW).mkdir()
     _beside[(folder / _NEW).resolve()] = folder
     return folder / _NEW
@@ -240,12 +242,16 @@ def replaced(target: Path, option: str, write: Callable[[Path], T]) -> T:
         check(target, option)
     beside = target.with_name(f".{target.name}.part")
     shutil.rmtree(beside, ignore_errors=True)
+    new = [folder for folder in target.parents if not folder.exists()]
     try:
         result = write(beside)
         _move(beside, target, option)
     finally:
         release(beside)
         shutil.rmtree(beside, ignore_errors=True)
+        with contextlib.suppress(OSError):  # they are empty where nothing has come of it
+            for each in new:
+                each.rmdir()
     return result
 
 

@@ -266,7 +266,8 @@ def merge(sources: Sequence[Path], target: Path) -> folder.About:
     for rank in range(ranks):
         with folder.stream(place, rank).open("wb") as out:
             _join([trace.streams[rank] for trace in traces], out)
-    return folder.finish(place, ranks, {"program": traces[0].about.run.get("program", []), "merged": [str(source) for source in sources]})
+    run = {"program": traces[0].about.run.get("program", []), "merged": [str(source) for source in sources]}
+    return folder.finish(place, ranks, run, option="-o")
 
 
 def _join(streams: Sequence[Path], out: Any) -> None:

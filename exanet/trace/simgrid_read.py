@@ -12,6 +12,7 @@ SimGrid does.
 
 from __future__ import annotations
 
+import codecs
 import math
 import re
 from collections import Counter
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from exanet.errors import InputError
+from exanet.files import not_text
 from exanet.trace import folder
 from exanet.trace.layout import WORLD
 from exanet.trace.write import Stream, Writer
@@ -56,14 +58,15 @@ def found(place: Path) -> Path | None:
 def _begins(file: Path) -> bool:
     """Whether the file's first line is an action. Raises OSError."""
     with file.open("rb") as opened:
-        lines = [line for line in opened.read(_HEAD_BYTES).splitlines() if line.strip() and not line.lstrip().startswith(b"#")]
+        head = opened.read(_HEAD_BYTES).removeprefix(codecs.BOM_UTF8)
+    lines = [line for line in head.splitlines() if line.strip() and not line.lstrip().startswith(b"#")]
     return bool(lines) and bool(_ACTION.match(lines[0])) and lines[0].split()[1].decode("latin1").lower() in _NAMES
 
 
 def _is_list(file: Path) -> bool:
     """Whether the file's first line names a file of actions. Raises OSError."""
     with file.open("rb") as opened:
-        lines = [line.strip() for line in opened.read(_HEAD_BYTES).splitlines() if line.strip()]
+        lines = [line.strip() for line in opened.read(_HEAD_BYTES).removeprefix(codecs.BOM_UTF8).splitlines() if line.strip()]
     if not lines or b"\0" in lines[0]:
         return False
     named = file.parent / lines[0].decode("utf-8", "surrogateescape")
@@ -78,7 +81,7 @@ def read(file: Path, directory: Path) -> dict[str, int]:
     left_out: Counter[str] = Counter()
     files = [file] if _begins(file) else _listed(file)
     shared = len(files) == 1
-    ranks = 1 + max((rank for _, rank, _ in _actions(files[0])), default=0) if shared else len(files)
+    ranks = _ranks(file, {rank for _, rank, _ in _actions(files[0])}) if shared else len(files)
     if not 1 <= ranks <= folder.MOST_RANKS:
         raise InputError(f"{file}: {ranks} ranks; a trace has 1 to {folder.MOST_RANKS}")
     with Writer(directory, ranks, {"program": [str(file)]}, "TO") as streams:
@@ -88,6 +91,15 @@ def read(file: Path, directory: Path) -> dict[str, int]:
             for actor in actors if shared else (actors[number],):
                 actor.end(each)
     return dict(left_out)
+
+
+def _ranks(file: Path, met: set[int]) -> int:
+    """How many there are, of those whose actions one file has. Raises InputError."""
+    ranks = 1 + max(met, default=0)
+    if len(met) < ranks:
+        missing = next(rank for rank in range(ranks) if rank not in met)
+        raise InputError(f"{file}: rank {missing} of {ranks} has no actions; give a trace with a line for each rank")
+    return ranks
 
 
 def _listed(file: Path) -> list[Path]:
@@ -103,9 +115,9 @@ def _listed(file: Path) -> list[Path]:
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError(f"{file}: not a text file; give a time-independent trace as smpirun -trace-ti writes it") from None
+        raise not_text(file, "give a time-independent trace as smpirun -trace-ti writes it") from None
 
 
 def _wrong(file: Path, number: int, what: str) -> InputError:
@@ -186,7 +198,7 @@ class _Actor:
         elif name == "finalize":
             self.ended = True
         elif name in ("compute", "sleep"):
-            self.passed_ps += round(_number(_one(words), _MOST_FLOPS if name == "compute" else 1e6) * (1e3 if name == "compute" else 1e12))
+            self.compute(round(_number(_one(words), _MOST_FLOPS if name == "compute" else 1e6) * (1e3 if name == "compute" else 1e12)))
         elif name in ("comm_size", "comm_dup", "location"):
             self.left_out["names of communicators and places in sources"] += 1
         elif name == "comm_split":
@@ -200,11 +212,15 @@ class _Actor:
         else:
             self.collective(name, words)
 
+    def compute(self, ps: int) -> None:
+        """Computes before the next call. Raises ValueError."""
+        self.passed_ps += ps
+        if self.passed_ps >= 1 << 62:
+            raise ValueError("computing of more than 53 days without a call between")
+
     def spent(self) -> int:
         """The computing before this call."""
         passed, self.passed_ps = self.passed_ps, 0
-        if passed > 1 << 62:
-            raise ValueError("computing of more than 53 days")
         return passed
 
     def size(self, count: str, kind: str | None) -> int:
@@ -266,11 +282,8 @@ class _Actor:
         """Raises InputError."""
         if not self.begun:
             raise InputError(f"{file}: rank {self.rank} has no actions; give a trace with a line for each rank")
-        try:
-            self.finish(list(self.requests))
-            self.stream.end(self.spent())
-        except ValueError as error:
-            raise InputError(f"{file}: rank {self.rank}: {error}") from None
+        self.finish(list(self.requests))
+        self.stream.end(self.spent())
         self.stream.close()
 
     # -- collectives ---------------------------------------------------------------------------------------------------
@@ -294,7 +307,7 @@ class _Actor:
         kind = rest(1 + computes + rooted)
         self.call(name.capitalize(), self.size(words[0], kind), root=root, element=self.element(kind))
         if computes:
-            self.passed_ps += self.operations(words[1])
+            self.compute(self.operations(words[1]))
 
     def of_blocks(self, name: str, words: Sequence[str]) -> None:
         """SENT RECEIVED [ROOT] [DATATYPE] [DATATYPE], as the MPI call has them."""
@@ -330,7 +343,7 @@ class _Actor:
             rest = _arguments(words, n + 1, 1, f"{n} SIZES FLOPS [DATATYPE]")
             kind = rest(n + 1)
             self.call("Reduce_scatter", by_rank=([], self.sizes(words[:n], kind)), element=self.element(kind))
-            self.passed_ps += self.operations(words[n])
+            self.compute(self.operations(words[n]))
 
     def sizes(self, words: Sequence[str], kind: str | None) -> list[int]:
         return [self.size(word, kind) for word in words]

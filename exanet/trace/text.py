@@ -3,25 +3,28 @@
 docs/traces/formats.md has the form.
 
 Model: a line is the call's name and those fields of its record that are not 0, by the names and kinds of layout.py, so
-a new field needs no line here. Limit: numbers are below 2^63, and the ranks stand one behind the other, each whole.
+a new field needs no line here. What a call names must have been made by calls before it (named.py). Limit: the ranks
+stand one behind the other, each whole.
 """
 
 from __future__ import annotations
 
+import codecs
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from exanet import renamed
 from exanet.errors import InputError
+from exanet.files import not_text
 from exanet.trace import folder, records
 from exanet.trace.folder import Trace
-from exanet.trace.forms import FORMS, LISTS, NAMES, values
+from exanet.trace.forms import FORMS, LISTS, NAMES, TO_THE_END, Value, fields, values
 from exanet.trace.layout import FLAGS, MPI, Field
+from exanet.trace.named import Named
 from exanet.trace.write import CODES, Stream
 
 FIRST_LINE = "exanet-trace 1"
-_MOST = 1 << 63
 _RENAMED = {"in-vain": "empty"}
 """Flags by names that an earlier release wrote."""
 
@@ -72,77 +75,107 @@ def _text(kind: str, value: int) -> str:
 def is_text(file: Path) -> bool:
     """Whether the file begins as a trace's text does. Raises OSError."""
     with file.open("rb") as opened:
-        return opened.read(len(FIRST_LINE)) == FIRST_LINE.encode()
+        return opened.read(len(codecs.BOM_UTF8) + len(FIRST_LINE)).removeprefix(codecs.BOM_UTF8).startswith(FIRST_LINE[:-1].encode())
 
 
 def read(file: Path, directory: Path) -> dict[str, int]:
     """Makes a trace of the text. Returns nothing that the trace does not hold. Raises InputError, OSError."""
     try:
-        with file.open(encoding="utf-8") as opened:
-            lines = ((number, line.strip()) for number, line in enumerate(opened, 1))
-            _read(file, ((number, line) for number, line in lines if line and not line.startswith("#")), directory)
+        with file.open(encoding="utf-8-sig") as opened:
+            _Reader(file, opened).read(directory)
     except UnicodeDecodeError:
-        raise InputError(f"{file}: not a text file; give one that exanet trace convert has written, or a GOAL schedule") from None
+        raise not_text(file, "write the text in UTF-8, as exanet trace convert does") from None
     return {}
 
 
-def _read(file: Path, lines: Iterator[tuple[int, str]], directory: Path) -> None:
-    def wrong(number: int, what: str) -> InputError:
-        return InputError(f"{file}:{number}:1: error: {what}")
+class _Reader:
+    """The lines of a file, while they become a trace."""
 
-    def header(key: str) -> tuple[int, str]:
-        number, line = next(lines, (0, ""))
-        if key and not line.startswith(f"{key} "):
-            raise wrong(number, f"{line[:40]!r} where {key!r} and its value are expected")
-        return number, line.removeprefix(f"{key} ").strip()
+    def __init__(self, file: Path, lines: Iterable[str]) -> None:
+        self._file = file
+        self._number = 0  # of the present line
+        self._lines = self._said(lines)
+        self._ranks = 0
 
-    header("")
-    number, text = header("ranks")
-    if not text.isdecimal() or len(text) > 8 or not 1 <= int(text) <= folder.MOST_RANKS:
-        raise wrong(number, f"{text[:40]!r} is no number of ranks from 1 to {folder.MOST_RANKS}")
-    ranks = int(text)
-    number, mpi = header("mpi")
-    if mpi not in MPI.values():
-        raise wrong(number, f"the MPI {mpi[:40]!r} is unknown; give {' or '.join(MPI.values())}")
-    code = next(code for code, name in MPI.items() if name == mpi)
-    number, text = header("run")
-    try:
-        run = json.loads(text)
-    except (ValueError, RecursionError):
-        run = None
-    if not isinstance(run, dict):
-        raise wrong(number, 'what was run is no object of JSON; give {"program": [...]}, or {}')
-    place = folder.prepare(directory, "TO")
-    stream: Stream | None = None
-    met = 0
-    try:
-        for number, line in lines:
-            words = line.split()
-            if words[0] == "rank":
-                if len(words) != 2 or words[1] != str(met) or met >= ranks:
-                    raise wrong(number, f"{line[:40]!r}: ranks stand in their order, from 0 to {ranks - 1}; the next one is {met}")
-                if stream is not None:
-                    stream.close()
-                stream = Stream(place, met, ranks, mpi=code)
-                met += 1
-            elif stream is None:
-                raise wrong(number, f"{line[:40]!r} stands before the first rank; write rank 0 before it")
-            else:
-                try:
-                    compute, inside, took, *fields = _fields(words)
-                    stream.call(words[0], *fields, compute_ps=compute, inside_ps=inside, took_ps=took)
-                except ValueError as error:
-                    raise wrong(number, str(error)) from None
-    finally:
-        if stream is not None:
-            stream.close()
-    if met != ranks:
-        raise wrong(number, f"the file ends after {met} of {ranks} ranks")
-    folder.finish(place, ranks, run, option="TO")
+    def _said(self, lines: Iterable[str]) -> Iterator[str]:
+        """Those that say something, but for comments."""
+        for self._number, line in enumerate(lines, 1):
+            if (said := line.strip()) and not said.startswith("#"):
+                yield said
+
+    def _wrong(self, what: str) -> InputError:
+        return InputError(f"{self._file}:{max(self._number, 1)}:1: error: {what}")
+
+    def _header(self, key: str) -> str:
+        line = next(self._lines, "")
+        if not line.startswith(f"{key} "):
+            raise self._wrong(
+                f"{line[:40]!r} where {key!r} and its value are expected" if line else f"the file ends before its line {key!r}"
+            )
+        return line.removeprefix(f"{key} ").strip()
+
+    def read(self, directory: Path) -> None:
+        """Raises InputError, OSError."""
+        if (line := next(self._lines, "")) != FIRST_LINE:
+            raise self._wrong(f"{line[:40]!r} where {FIRST_LINE!r} is expected, which is the form that this exanet reads")
+        text = self._header("ranks")
+        if not text.isascii() or not text.isdecimal() or len(text) > 8 or not 1 <= int(text) <= folder.MOST_RANKS:
+            raise self._wrong(f"{text[:40]!r} is no number of ranks from 1 to {folder.MOST_RANKS}")
+        self._ranks = int(text)
+        mpi = self._header("mpi")
+        if mpi not in MPI.values():
+            raise self._wrong(f"the MPI {mpi[:40]!r} is unknown; give {' or '.join(MPI.values())}")
+        text = self._header("run")
+        try:
+            run = json.loads(text)
+        except (ValueError, RecursionError):
+            run = None
+        if not isinstance(run, dict):
+            raise self._wrong('what was run is no object of JSON; give {"program": [...]}, or {}')
+        place = folder.prepare(directory, "TO")
+        self._streams(place, next(code for code, name in MPI.items() if name == mpi))
+        folder.finish(place, self._ranks, run, option="TO")
+
+    def _streams(self, place: Path, mpi: int) -> None:
+        """Writes the stream of each rank."""
+        stream: Stream | None = None
+        met = 0
+        try:
+            for line in self._lines:
+                words = line.split()
+                if words[0] == "rank":
+                    if len(words) != 2 or words[1] != str(met) or met >= self._ranks:
+                        raise self._wrong(f"{line[:40]!r}: ranks stand in their order, from 0 to {self._ranks - 1}; {self._next(met)}")
+                    if stream is not None:
+                        stream.close()
+                    stream, named = Stream(place, met, self._ranks, mpi=mpi), Named(met, self._ranks)
+                    met += 1
+                elif stream is None:
+                    raise self._wrong(f"{line[:40]!r} stands before the first rank; write rank 0 before it")
+                else:
+                    self._call(words, stream, named)
+        finally:
+            if stream is not None:
+                stream.close()
+        if met != self._ranks:
+            raise self._wrong(f"the file ends after {met} of {self._ranks} ranks; write the calls of rank {met}, or lower ranks")
+
+    def _next(self, met: int) -> str:
+        return f"the next one is {met}" if met < self._ranks else "there are no more"
+
+    def _call(self, words: Sequence[str], stream: Stream, named: Named) -> None:
+        """Puts a call into the stream. Raises InputError."""
+        try:
+            given = _given(words, self._ranks)
+            named.take(CODES[words[0]], given)
+            compute, inside, took, *numbers = fields(CODES[words[0]], [*given.values()])
+            stream.call(words[0], *numbers, compute_ps=compute, inside_ps=inside, took_ps=took)
+        except ValueError as error:
+            raise self._wrong(str(error)) from None
 
 
-def _fields(words: Sequence[str]) -> list[int]:
-    """The numbers of a call's record. Raises ValueError."""
+def _given(words: Sequence[str], ranks: int) -> dict[str, Value]:
+    """What stands in a call's record, by the names of its fields in their order. Raises ValueError."""
     if words[0] not in CODES:
         raise ValueError(f"the call {words[0][:40]!r} is unknown; write names of MPI without MPI_")
     form = FORMS[CODES[words[0]]]
@@ -152,28 +185,29 @@ def _fields(words: Sequence[str]) -> list[int]:
         if name not in (field.name for field in form) or name in given:
             raise ValueError(f"{word[:40]!r}: {words[0]} takes each of {', '.join(field.name for field in form)} once, as NAME=VALUE")
         given[name] = text
-    return [value for field in form for value in _values(field, given.get(field.name))]
+    return {field.name: _value(field, given.get(field.name), ranks) for field in form}
 
 
-def _values(field: Field, text: str | None) -> list[int]:
-    """The numbers of one field. Raises ValueError."""
+def _value(field: Field, text: str | None, ranks: int) -> Value:
+    """What stands in one field. Raises ValueError."""
     if field.kind == "letters":
-        return [*(text or "").encode("ascii", "replace")]
-    if field.kind in (*LISTS, "rest"):
+        if not (text or "").isascii():
+            raise ValueError(f"{field.name}: {text!r} has letters that are not ASCII; write it without them")
+        return [*(text or "").encode()]
+    if field.kind in LISTS or field.kind in TO_THE_END:
         parts = text.split(",") if text else []
-        numbers = [_peer(field.name, part) if field.kind == "peers" else _number(field.name, part, 0) for part in parts]
-        return numbers if field.kind == "rest" else [len(numbers), *numbers]
+        return [0 if field.kind == "peers" and part == "none" else _number(field, part, ranks) for part in parts]
     if text is None:
-        return [0]
+        return 0
     if field.kind in FLAGS:
         known = FLAGS[field.kind]
         flags = [_present(flag) for flag in text.split("+")]
         if unknown := [flag for flag in flags if flag not in known]:
             raise ValueError(f"{field.name}: {unknown[0][:40]!r} is none of {', '.join(known)}")
-        return [sum(1 << known.index(flag) for flag in set(flags))]
+        return sum(1 << known.index(flag) for flag in set(flags))
     if field.kind in ("peer", "tag") and text == "any":
-        return [1 if field.kind == "peer" else 0]
-    return [_number(field.name, text, {"peer": 2, "tag": 1}.get(field.kind, 0))]
+        return 1 if field.kind == "peer" else 0
+    return _number(field, text, ranks)
 
 
 def _present(flag: str) -> str:
@@ -183,12 +217,17 @@ def _present(flag: str) -> str:
     return _RENAMED.get(flag, flag)
 
 
-def _peer(name: str, text: str) -> int:
-    """One of a list of peers, which may be none. Raises ValueError."""
-    return 0 if text == "none" else _number(name, text, 2)
-
-
-def _number(name: str, text: str, more: int) -> int:
-    if not text.isascii() or not text.isdecimal() or len(text) > 19 or (value := int(text) + more) >= _MOST:
-        raise ValueError(f"{name}: {text[:40]!r} is no whole number below {_MOST}")
-    return value
+def _number(field: Field, text: str, ranks: int) -> int:
+    """As the record has it: a rank of a peer, and a tag, stand above what says that there is none, or any."""
+    most = field.below - 1 if field.below else ranks - 1
+    more = {"peer": 2, "peers": 2, "tag": 1}.get(field.kind, 0)
+    if field.kind == "tag":
+        most -= more
+    others = {"peer": ", or any", "peers": ", or none", "tag": ", or any"}.get(field.kind, "")
+    if not text.isascii() or not text.isdecimal():
+        raise ValueError(f"{field.name}: {text[:40]!r} is no whole number; give one from 0 to {most}{others}")
+    if len(text) > 19 or int(text) > most:
+        raise ValueError(
+            f"{field.name}: {text[:40]} is not from 0 to {most}" + (f", the ranks that there are{others}" if not field.below else "")
+        )
+    return int(text) + more

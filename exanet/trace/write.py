@@ -123,9 +123,9 @@ class Writer:
         return self.streams
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        for stream in self.streams:
-            stream.close()
         if kind is not None:
             folder.release(self._directory)
         else:
+            for stream in self.streams:
+                stream.close()
             folder.finish(self._directory, len(self.streams), self._run, option=self._option)

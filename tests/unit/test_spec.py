@@ -89,7 +89,7 @@ def test_a_new_field_of_a_trace_is_one_line(tmp_path: Path) -> None:
     traces, emit = module("traces").load_traces(path), module("emit_traces")
     assert "  exanet_stream_put(fields->found);\n  exanet_stream_put(fields->looks);" in emit.c_fields(traces)
     assert '!= 0;\n    r.send_bytes = s.number_below(std::uint64_t{1} << 47, "a size");\n  }' in emit.cpp_fields(traces)
-    assert '        Field("found", "number"),\n        Field("looks", "number"),' in emit.python(traces)
+    assert '        Field("found", "number", 2),\n        Field("looks", "number", 140737488355328),' in emit.python(traces)
     assert "| `looks` | [bytes](#kinds-of-fields) | so many |" in emit.markdown(traces)
 
 

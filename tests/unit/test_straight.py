@@ -80,11 +80,11 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 COMMANDS = {
-    "convert to a schedule": "trace convert trace out.goal --collective bcast=binomial",
-    "convert to a folder": "trace convert trace out.simgrid",
-    "convert to slices": "trace convert trace out.json",
-    "convert from text": "trace convert trace.txt out",
-    "convert from a schedule": "trace convert trace.goal out",
+    "convert to a schedule": "trace convert trace out.goal --collective bcast=binomial --overwrite",
+    "convert to a folder": "trace convert trace out.simgrid --overwrite",
+    "convert to slices": "trace convert trace out.json --overwrite",
+    "convert from text": "trace convert trace.txt out --overwrite",
+    "convert from a schedule": "trace convert trace.goal out --overwrite",
     "replay": "replay trace -m torus-2x2x2 -o out",
     "replay of several": "replay trace trace:start=1us -m torus-2x2x2 --job alltoall:ranks=2 --alone -o out",
     "replay of flows": "replay trace -m torus-2x2x2 --level flow --rules open-mpi -o out",

@@ -86,8 +86,8 @@ def test_simgrid_gets_the_messages_and_the_waits_for_them(tmp_path: Path) -> Non
     """Played by MPI's rules, each message has a receive of its size, and each wait a message under way: no rank
     stays behind."""
     trace, target = mixed(tmp_path / "trace"), tmp_path / "trace.simgrid"
-    for _ in range(2):
-        assert convert.convert(trace, target, {}) == {}
+    for again in (False, True):
+        assert convert.convert(trace, target, {}, overwrite=again) == {}
     names = (target / "ranks.txt").read_text().split()
     actions = [[line.split() for line in (target / name).read_text().splitlines()] for name in names]
     assert all(words[0] == str(rank) for rank, own in enumerate(actions) for words in own)
@@ -113,17 +113,18 @@ def test_simgrid_gets_the_messages_and_the_waits_for_them(tmp_path: Path) -> Non
     assert "1500.500" in (target / names[0]).read_text().split()
     (target / "ranks.txt").unlink()
     with pytest.raises(InputError, match="the folder holds other files"):
-        convert.convert(trace, target, {})
+        convert.convert(trace, target, {}, overwrite=True)
 
 
 def every_form(directory: Path) -> Path:
-    """Two ranks with calls of every form and every field, which need not be a program."""
+    """Two ranks with calls of every form and every field, which need not be a program, but name only what there is."""
     with Writer(directory, 2, {"program": ["every", "form \u00e9"]}) as streams:
         for rank, stream in enumerate(streams):
             stream.call("Send_init", 1, 0, 1, 0, 9, compute_ps=1, inside_ps=2, took_ps=3)
+            stream.call("Recv_init", 1, 0, 0, 0, 8)
             stream.call("Irecv", 1, 1, 0, 1 << 40, 1)
             stream.call("Sendrecv", 1, 3, 1, 8, 1, 0, 1 << 30)
-            stream.call("Startall", 9, 8, 7)
+            stream.call("Startall", 9, 8)
             stream.call("Testsome")
             stream.call("Iprobe", 1, 2, 8, 0)
             stream.call("Mprobe", 1, 2, 8, 1)
@@ -200,7 +201,7 @@ def test_wrong_text_is_reported_by_its_line(tmp_path: Path) -> None:
         (head + "rank 0\nSend peer=-1\n", "peer: '-1' is no whole number"),
         (head + "rank 0\nBcast flags=fast\n", "flags: 'fast' is none of built-in"),
         (head + "rank 0\nFinalize\n", "the file ends after 1 of 2 ranks"),
-        (head + "rank 0\nSend peer=7\nrank 1\n", "a peer is 9: the stream is damaged"),
+        (head + "rank 0\nSend peer=7\nrank 1\n", ":6:1: error: peer: 7 is not from 0 to 1"),
     ):
         (tmp_path / "x.txt").write_text(text)
         with pytest.raises(InputError) as said:
@@ -243,7 +244,7 @@ def test_a_schedule_becomes_a_graph_of_operations(tmp_path: Path) -> None:
     text = (tmp_path / "back.goal").read_text()
     assert "l2: calc 3000\nl2 requires l1\n" in text and "l4: send 9b to 1 tag 2\nl4 irequires l3\n" in text
     for name in ("back.goal", "back.bin"):
-        convert.convert(tmp_path / "two", tmp_path / name, {})
+        convert.convert(tmp_path / "two", tmp_path / name, {}, overwrite=True)
         convert.convert(tmp_path / name, tmp_path / f"of-{Path(name).suffix[1:]}", {})
         assert summary(tmp_path / f"of-{Path(name).suffix[1:]}")["virtual_ps"] == found["virtual_ps"]
         assert folder.load(tmp_path / f"of-{Path(name).suffix[1:]}").calls()["call"].to_list() == calls["call"].to_list()
@@ -317,7 +318,8 @@ def test_two_rings_in_opposite_directions_take_the_time_of_one(tmp_path: Path) -
     ranks = 8
     alone = [
         ended(f"num_ranks {ranks}\nrank {rank} {{\nsend 8b to {(rank + 1) % ranks} tag 0\n}}\n"
-              f"rank {(rank + 1) % ranks} {{\nrecv 8b from {rank} tag 0\n}}\n", tmp_path, f"alone-{rank}")
+              f"rank {(rank + 1) % ranks} {{\nrecv 8b from {rank} tag 0\n}}\n"
+              + "".join(f"rank {(rank + more) % ranks} {{\n}}\n" for more in range(2, ranks)), tmp_path, f"alone-{rank}")
         for rank in range(ranks)
     ]  # fmt: skip
     forwards, backwards = (ended(rings(ranks, [way]), tmp_path, f"way{way}") for way in (1, -1))
@@ -366,12 +368,12 @@ def test_a_schedule_may_have_more_ranks_than_open_files(tmp_path: Path) -> None:
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (64, limits[1]))
     try:
-        (tmp_path / "many.goal").write_text("num_ranks 300\n" + "".join(f"rank {rank} {{\ncalc 5\n}}\n" for rank in range(299)))
+        (tmp_path / "many.goal").write_text("num_ranks 300\n" + "".join(f"rank {rank} {{\ncalc 5\n}}\n" for rank in range(300)))
         convert.convert(tmp_path / "many.goal", tmp_path / "many", {})
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     calls = folder.load(tmp_path / "many").calls()
-    assert (calls["call"] == "compute").sum() == 299 and (calls["call"] == "MPI_Finalize").sum() == 300
+    assert (calls["call"] == "compute").sum() == 300 and (calls["call"] == "MPI_Finalize").sum() == 300
 
 
 @pytest.mark.parametrize(
@@ -386,10 +388,15 @@ def test_a_schedule_may_have_more_ranks_than_open_files(tmp_path: Path) -> None:
         ("num_ranks 1\nrank 0 {\nl1: calc 5\nl1: calc 5\n}\n", 4, "the label l1 is taken"),
         ("num_ranks 1\nrank 0 {\nl1: calc 5\nl1 requires l2\n}\n", 4, "has the label l2"),
         ("num_ranks 1\nrank 0 {\nl1: send 5b to -1\n}\n", 3, "rank -1 is not one of"),
-        ("num_ranks 1\nrank 0 {\nl1: send 5b to 0 tag -1\n}\n", 3, "only a receive takes any tag"),
+        ("num_ranks 1\nrank 0 {\nl1: send 5b to 0 tag -1\n}\n", 3, "tag -1 is not one of 0 to 2147483646"),
         ("num_ranks 1\nnum_ranks 1\n", 2, "write one num_ranks"),
         ("num_ranks 1\nrank 0 {\nl1: calc 99999999999999\n}\n", 3, "the longest takes"),
-        ("num_ranks 1\nrank 0 {\nl1: send 5b to 0 tag 4294967295\n}\n", 3, "tags go up to"),
+        ("num_ranks 1\nrank 0 {\nl1: send 5b to 0 tag 4294967295\n}\n", 3, "tag 4294967295 is not one of 0 to 2147483646"),
+        ("num_ranks 1\nrank 0 {\nl1: recv 5b from 0 tag 2147483647\n}\n", 3, "tag 2147483647 is not one of 0 to 2147483646, nor -1"),
+        ("num_ranks 1\nrank 0 {\nl1: send 9223372036854775808b to 0\n}\n", 3, "a message of 9223372036854775808 B; the largest has"),
+        ("num_ranks 1\nrank 0 {\nl1: send 5b from 0\n}\n", 3, "send ... from: write send Nb to RANK"),
+        ("num_ranks 1\nrank 0 {\nl1: recv 5b to 0\n}\n", 3, "recv ... to: write send Nb to RANK"),
+        ("num_ranks \u0663\n", 1, "where num_ranks N is expected"),
     ],
 )
 def test_what_is_wrong_in_a_schedule_is_reported_by_its_line(tmp_path: Path, text: str, line: int, what: str) -> None:
@@ -501,8 +508,8 @@ WRONG = {
     "rank 0: an operation's dependents lie outside of the 2": changed("<I", 101, (1 << 32) - 1),
     "rank 0: operation 3 is none of its 3": changed("<I", 191, 3),
     "rank 0: rank 3 is not one of 0 to 2": changed("<I", 118, 3),
-    "rank 0: tags go up to 2147483646, and messages to 1099511627776 B": changed("<Q", 122, (1 << 40) + 1),
-    "rank 0: tags go up to": changed("<I", 130, (1 << 32) - 1),
+    "rank 0: a message of 1099511627777 B; the largest has 1099511627776 B": changed("<Q", 122, (1 << 40) + 1),
+    "rank 0: tag -1 is not one of 0 to 2147483646": changed("<I", 130, (1 << 32) - 1),
 }
 
 
@@ -534,7 +541,7 @@ def test_a_damaged_binary_schedule_is_read_or_refused(tmp_path: Path) -> None:
         for bits in (0x01, 0xFF):
             file.write_bytes(changed("<B", at, BINARY[at] ^ bits))
             try:
-                convert.convert(file, target, {})
+                convert.convert(file, target, {}, overwrite=True)
             except InputError as error:
                 assert len(error.messages) == 1 and "bad.bin" in error.messages[0]
             else:

@@ -46,11 +46,11 @@ def left(place: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-def test_a_trace_is_written_and_what_was_there_is_replaced(name: str, trace: Path, tmp_path: Path) -> None:
+def test_a_trace_is_written_and_what_was_there_is_replaced_where_that_is_said(name: str, trace: Path, tmp_path: Path) -> None:
     needs(name)
     target = tmp_path / f"out{ALL[name].suffix}"
-    for _ in range(2):
-        assert convert.convert(trace, target, {}) == {}
+    for again in (False, True):
+        assert convert.convert(trace, target, {}, overwrite=again) == {}
         assert left(tmp_path) == sorted([target.name, "trace"])
     assert target.is_dir() is ALL[name].is_folder
     if name in READ:

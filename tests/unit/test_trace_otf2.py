@@ -216,18 +216,18 @@ def test_the_command_replaces_an_archive_and_nothing_else(tmp_path: Path) -> Non
     with Writer(tmp_path / "trace", 1, {}) as (stream,):
         stream.end(5)
     words = ["trace", "convert", str(tmp_path / "trace"), str(tmp_path / "x.otf2")]
-    for _ in range(2):
-        assert CliRunner().invoke(cli.app, words, catch_exceptions=False).exit_code == 0
+    for option in ([], ["--overwrite"]):
+        assert CliRunner().invoke(cli.app, words + option, catch_exceptions=False).exit_code == 0
     (tmp_path / "mine.otf2").mkdir()
     (tmp_path / "mine.otf2" / "notes").touch()
     with pytest.raises(InputError, match="the folder holds other files"):
-        convert.convert(tmp_path / "trace", tmp_path / "mine.otf2", {})
+        convert.convert(tmp_path / "trace", tmp_path / "mine.otf2", {}, overwrite=True)
     with pytest.raises(InputError, match="becomes a trace, which is a folder"):
         convert.convert(tmp_path / "x.otf2", tmp_path / "x.json", {})
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "notes").touch()
     with pytest.raises(InputError, match="holds other files"):
-        convert.convert(tmp_path / "x.otf2", tmp_path / "other", {})
+        convert.convert(tmp_path / "x.otf2", tmp_path / "other", {}, overwrite=True)
 
 
 @pytest.mark.parametrize("ranks", [2, 5, 8])

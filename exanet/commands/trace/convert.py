@@ -38,6 +38,7 @@ def command(
             help=f"To {_SCHEDULES}: rules that choose the algorithms of other collectives, as in `exanet replay`.",
         ),
     ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there under the name TO.")] = False,
 ) -> None:
     with lightly.imports():
         from exanet.trace import convert, folder
@@ -48,7 +49,7 @@ def command(
         if value is not None and not (wanted and wanted.is_schedule):
             raise InputError(f"{option} {value}: only {formats.schedules('and')} have collectives as messages; leave it out")
     selection.check(rules)
-    for what, count in convert.convert(source, target, selection.choices(collective), rules).items():
+    for what, count in convert.convert(source, target, selection.choices(collective), rules, overwrite=overwrite).items():
         typer.echo(f"Left out: {count} {what}")
     if wanted is None and (reason := folder.load(target).about.reason):
         typer.echo(f"Incomplete: {reason}; it can be shown, and not be replayed")

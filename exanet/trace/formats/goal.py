@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GOAL schedules as text (exanet/trace/goal.py)."""
+"""GOAL schedules as text (exanet/trace/goal.py, goal_read.py)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def _write(trace: Trace, file: Path, choices: Choices) -> LeftOut:
 
 
 def _read(file: Path, directory: Path) -> LeftOut:
-    from exanet.trace import goal
+    from exanet.trace import goal_read
 
-    return goal.read(file, directory)
+    return goal_read.read(file, directory)
 
 
 FORMAT = Format(
@@ -40,7 +40,8 @@ FORMAT = Format(
     source="a GOAL schedule (text or binary)",
     read_from="its operations as a graph, for `exanet replay`: an operation begins when those that it requires have ended (`requires`) or "
     "begun (`irequires`), whatever the others do. Sends and receives go before computing, which takes the rank's one processor (`cpu` is "
-    "left out) in the order in which it became possible. A receive from rank -1 or by tag -1 takes any. The content "
+    "left out) in the order in which it became possible. A receive from rank -1 or by tag -1 takes any. "
+    "Each rank has a section, if an empty one. The content "
     "distinguishes text from binary. A binary schedule whose parts do not fit each other is refused, and so is one that "
     "LogGOPSim has used up (`--save-mem`)",
     read_example="lulesh.goal",

@@ -19,9 +19,9 @@ def _write(trace: Trace, file: Path, choices: Choices) -> LeftOut:
 
 
 def _read(file: Path, directory: Path) -> LeftOut:
-    from exanet.trace import goal
+    from exanet.trace import goal_read
 
-    return goal.read(file, directory)
+    return goal_read.read(file, directory)
 
 
 def _found(place: Path) -> Path | None:

@@ -535,10 +535,7 @@ def read(file: Path, directory: Path, option: str) -> dict[str, int]:
     except BaseException:
         folder.release(place)
         raise
-    try:
-        folder.finish(place, ranks, {"program": [str(file)]}, reason, option)
-    except InputError as error:
-        raise InputError(f"{file}: it cannot become a trace: {str(error).removeprefix(f'{place}/')}") from None
+    folder.finish(place, ranks, {"program": [str(file)]}, reason, option)
     return left_out
 
 
