@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from exanet.errors import InputError
+from exanet.quantity import counted
 from exanet.trace import folder
 from exanet.trace.layout import WORLD
 from exanet.trace.write import Stream, Writer
@@ -80,7 +81,7 @@ def read(file: Path, directory: Path) -> dict[str, int]:
     shared = len(files) == 1
     ranks = 1 + max((rank for _, rank, _ in _actions(files[0])), default=0) if shared else len(files)
     if not 1 <= ranks <= folder.MOST_RANKS:
-        raise InputError(f"{file}: {ranks} ranks; a trace has 1 to {folder.MOST_RANKS}")
+        raise InputError(f"{file}: {counted(ranks, 'rank')}; a trace has 1 to {folder.MOST_RANKS}")
     with Writer(directory, ranks, {"program": [str(file)]}, "TO") as streams:
         actors = [_Actor(rank, ranks, stream, left_out) for rank, stream in enumerate(streams)]
         for number, each in enumerate(files):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from exanet import renamed
 from exanet.errors import InputError
+from exanet.quantity import counted
 from exanet.trace import folder, records
 from exanet.trace.folder import Trace
 from exanet.trace.forms import FORMS, LISTS, NAMES, values
@@ -137,7 +138,7 @@ def _read(file: Path, lines: Iterator[tuple[int, str]], directory: Path) -> None
         if stream is not None:
             stream.close()
     if met != ranks:
-        raise wrong(number, f"the file ends after {met} of {ranks} ranks")
+        raise wrong(number, f"the file ends after {met} of {counted(ranks, 'rank')}")
     folder.finish(place, ranks, run, option="TO")
 
 
