@@ -41,8 +41,8 @@ inline std::string nearest(const std::string& name, const std::vector<std::strin
   return found;
 }
 
-// ` (did you mean "X"?)` for a message, or nothing; `known`: names with ", " between them. What follows a colon in `name`
-// is no part of it.
+// ` (did you mean "X"?)` for a message, or nothing; `known`: names with ", " between them. What follows a colon in
+// `name` is no part of it.
 inline std::string hint_at(const std::string& name, const std::string& known) {
   std::vector<std::string> names;
   for (std::size_t from = 0; from < known.size(); from += names.back().size() + 2)

@@ -22,7 +22,7 @@ constexpr std::size_t kMostCompared = 4096;  // messages, with what each would t
 // A window that is at least so many times what a message takes on a link that is shared at this load is long enough for
 // a verdict. That time is what the message takes alone, over 1 - load (Kleinrock, Time-shared systems, JACM 14, 1967).
 // The factor was found on fat-tree-64 at loads that are not saturated: in shorter windows the verdict was wrong there.
-constexpr double kLeastWindow = 6;
+constexpr double kLeastMessages = 6;
 
 // A sender's payload rate: in an open loop what was accepted of it in the window, in a burst what it sent over the time
 // that it took.
@@ -104,7 +104,7 @@ void judge(const MessageConfig& config, const MessagePlan& plan, const MessageTi
   r.saturated = config.load >= 1;
   if (config.load == 0 || r.saturated) return;
   const auto window_ps = static_cast<double>((times.end - times.begin).ps());
-  const double least = kLeastWindow / (1 - config.load);
+  const double least = kLeastMessages / (1 - config.load);
   const auto is_long = [&](double alone) { return least * alone <= window_ps; };
   double longest = 0;  // that the window is too short for
   for (std::size_t m = 0; m < plan.messages.size() && r.measured < r.created; ++m) {

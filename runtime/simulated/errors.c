@@ -3,7 +3,7 @@
 //
 // Model: an error goes to the handler of the communicator. Where that ends the program, the library would name one of
 // its own calls, so a line before says which call of the program's it was. Whether an operation takes a type is asked
-// of the library, once for each pair. Limit: handlers are told of the class alone.
+// of the library, once for each pair. Limit: handlers get the class alone.
 #include <stdio.h>
 
 #include "runtime/simulated/engine.h"
