@@ -22,9 +22,9 @@ import pytest
 from browser import MISSING, charts, in_browser
 
 from exanet.errors import InputError
-from exanet.quantity import counted
 from exanet.machine import load
 from exanet.machine.located import Located, Mark
+from exanet.quantity import counted
 from exanet.sweep import cluster as clusters
 from exanet.sweep import execute, plan
 from exanet.sweep import run as sweeps
