@@ -47,6 +47,9 @@ class Results:
     run: dict[str, Any]
     tables: dict[str, pl.DataFrame]
 
+    def __repr__(self) -> str:
+        return f"<Results of exanet {self.command}: {', '.join(sorted(self.tables))}>"
+
     def __getattr__(self, name: str) -> pl.DataFrame:
         if not name.startswith("_") and name in self.tables:
             return self.tables[name]

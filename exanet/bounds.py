@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from exanet import units
@@ -11,6 +11,9 @@ from exanet.errors import InputError
 
 LONGEST_PS = 10**15  # 1000 s of simulated time
 LARGEST_MESSAGE = 1 << 40  # bytes
+MOST_LOAD = 10
+"""Of the loads on a command line and in a file of a sweep. Loads above 1 show a network beyond saturation, in which
+more changes nothing but the senders' queues; what is above this one is a percentage."""
 _LARGEST_SEED = (1 << 64) - 1
 
 
@@ -27,6 +30,13 @@ def within(what: str, value: Any, least: int, most: int, text: Callable[[int], s
 def time_within(what: str, ps: Any, least_ps: int = 0) -> None:
     """The same of a time in picoseconds, up to LONGEST_PS."""
     within(what, ps, least_ps, LONGEST_PS, units.format_time)
+
+
+def percentages(loads: Sequence[float]) -> str:
+    """`; did you mean 0.3?` of loads of which one is above MOST_LOAD, and which are percentages; "" of others."""
+    if not all(1 <= load <= 100 for load in loads):
+        return ""
+    return f"; did you mean {','.join(f'{load / 100:g}' for load in loads)}?"
 
 
 def check_seed(seed: Any) -> None:

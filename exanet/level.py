@@ -5,7 +5,8 @@ of a level."""
 from __future__ import annotations
 
 from exanet.errors import InputError
-from exanet.machine.schema import MachineFile, topology_needs
+from exanet.machine import Machine
+from exanet.machine.schema import topology_needs
 
 LEVELS = ("packet", "flow")
 
@@ -16,10 +17,11 @@ def check(level: str) -> None:
         raise InputError(f"level {level}: give {' or '.join(LEVELS)}")
 
 
-def caveats(level: str, model: MachineFile, sharing: str = "max-min") -> list[str]:
-    """Known errors of the figures at this level, on this machine: to be shown with them."""
+def caveats(level: str, described: Machine, sharing: str = "max-min") -> list[str]:
+    """Known errors of the figures at this level, on this machine, and what limits them: to be shown with them."""
+    model = described.model
     routing, router = model.topology.routing, model.router
-    found = []
+    found = _of_machine(described)
     if level == "flow" and routing in ("valiant", "spray"):
         found.append(
             f"at flow level a message keeps one of the routes that {routing} draws, while at packet level its packets spread over "
@@ -35,11 +37,20 @@ def caveats(level: str, model: MachineFile, sharing: str = "max-min") -> list[st
     return found
 
 
-def caveats_of_programs(level: str, model: MachineFile) -> list[str]:
+def _of_machine(described: Machine) -> list[str]:
+    from exanet.machine.facts import slow_router
+
+    slow = slow_router(described)
+    return [] if slow is None else [slow]
+
+
+def caveats_of_programs(level: str, described: Machine) -> list[str]:
     """The same where programs run over the message library."""
     if level != "flow":
-        return []
+        return _of_machine(described)
+    model = described.model
     return [
+        *_of_machine(described),
         "at flow level transfers move at fair rates, and messages do not wait behind them in routers. "
         "This is a first estimate; its error depends "
         "on the program (docs/flow.md); --level packet has no such error",

@@ -19,6 +19,7 @@ from exanet import _core, units
 from exanet.bounds import time_within
 from exanet.errors import InputError
 from exanet.machine import Machine
+from exanet.quantity import counted
 from exanet.run import placement
 from exanet.sim.jobs import Job
 from exanet.trace import rules
@@ -169,7 +170,9 @@ def place(
     used = Counter(node for nodes in placed for node in nodes)
     for node, count in sorted(used.items()):
         if count > cores:
-            raise InputError(f"the files of map put {count} ranks on node {node}, which has {cores} cores; put some elsewhere")
+            raise InputError(
+                f"the files of map put {counted(count, 'rank')} on node {node}, which has {counted(cores, 'core')}; put some elsewhere"
+            )
     taken = sorted(used)
     alone_on_node = ("round-robin", "switch", "node")
     per_node = [1 if program.job or word in alone_on_node else cores for program, word in zip(programs, words, strict=True)]

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TextIO
 
+from exanet.quantity import counted
+
 _TERMINAL_EVERY_S = 0.25
 _PLAIN_EVERY_S = 5.0
 _CLEAR = "\r\x1b[K"
@@ -53,7 +55,7 @@ class Progress:
 
         phase = str(progress["phase"])
         if phase == "starting":
-            return f"exanet: starting, {progress['attached']} of {self._ranks} ranks have joined, {wall_s:.0f} s"
+            return f"exanet: starting, {progress['attached']} of {counted(self._ranks, 'rank')} have joined, {wall_s:.0f} s"
         return (
             f"exanet: {phase}, virtual time {time_text(int(progress['virtual_ps']))}, {count_text(int(progress['messages']))} messages, "
             f"{count_text(round(self._rate))} messages/s, {wall_s:.0f} s"

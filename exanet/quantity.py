@@ -35,6 +35,11 @@ def bytes_text(count: float) -> str:
     return f"{count:.0f} B" if scale == 1 else f"{_three(count / scale)} {unit}"
 
 
+def counted(count: int, thing: str) -> str:
+    """E.g. `1 rank` and `2 ranks`."""
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
 def count_text(count: float) -> str:
     """A number of things as e.g. `9.11 M`; whole below a hundred thousand."""
     if count < 100_000:

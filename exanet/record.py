@@ -23,6 +23,7 @@ from types import FrameType
 
 from exanet.errors import InputError
 from exanet.mpi import detect, elf
+from exanet.quantity import counted
 from exanet.run import launch
 from exanet.trace import folder
 
@@ -203,7 +204,7 @@ def said(recorded: Recorded, directory: Path) -> str:
     kept = ""
     if recorded.trace.folder != directory.absolute():
         kept, directory = f"; {directory} keeps its earlier trace, which is whole", recorded.trace.folder
-    calls = f"{about.calls} calls of {about.ranks} rank{'s' if about.ranks > 1 else ''} of {about.mpi} in {directory}"
+    calls = f"{counted(about.calls, 'call')} of {counted(about.ranks, 'rank')} of {about.mpi} in {directory}"
     if not about.complete:
         return f"exanet: recorded {calls}, but not to the end: {about.reason}{kept}"
     if about.unrecorded:

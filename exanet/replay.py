@@ -204,7 +204,7 @@ def _meta(
     recorded = [trace for trace in traces if trace is not None]
     one = recorded[0] if len(asked) == 1 and recorded else None
     mpis = " and ".join(sorted({trace.about.mpi for trace in recorded}))
-    notes = [*levels.caveats_of_programs(options.level, described.model), *_extrapolated(recorded)]
+    notes = [*levels.caveats_of_programs(options.level, described), *_extrapolated(recorded)]
     return {
         "program": one.about.run.get("program", []) if one else [" and ".join(program.text for program in asked)],
         "machine": resolved,

@@ -11,10 +11,11 @@ factor, and what does not come out whole is refused. Floating point never appear
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+
+from exanet.near import nearest
 
 _DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
@@ -107,11 +108,9 @@ def _advice(unit: str, dimension: Dimension) -> str:
     if re.fullmatch(r"[kKMGT]", unit) and f"{unit.upper()}iB" in dimension.units:
         return f"write {unit.replace('K', 'k')}B for a power of 1000 or {unit.upper()}iB for one of 1024"
     folded = {known.lower(): known for known in reversed(dimension.units)}
-    close = [spelled] if spelled in dimension.units else difflib.get_close_matches(spelled, dimension.units, 1)
-    if spelled.lower() in folded:
-        close = [folded[spelled.lower()]]
+    meant = spelled if spelled in dimension.units else folded.get(spelled.lower()) or nearest(spelled, dimension.units)
     known = ", ".join(name for name in dimension.units if name != "μs")
-    return f"did you mean '{close[0]}'? (units: {known})" if close else f"use one of {known}"
+    return f"did you mean '{meant}'? (units: {known})" if meant else f"use one of {known}"
 
 
 def format_time(ps: int) -> str:

@@ -69,7 +69,7 @@ PARTS = {
     "ni-inject": Placed("ni_inject", 62.0, device="LFE5U-85F"),
     "ni-eject": Placed("ni_eject", 100.0, device="LFE5U-85F"),
     "ni-mailbox": Placed("ni_mailbox", 70.0, device="LFE5U-85F"),
-    "ni-blocks": Placed("ni_blocks", 75.0, device="LFE5U-85F", long=True),
+    "ni-blocks": Placed("ni_blocks", 73.0, device="LFE5U-85F", long=True),
     "ni-transfers": Placed("ni_transfers", 60.0, device="LFE5U-85F", long=True),
     "ni-reduce": Placed("ni_reduce", 64.0, device="LFE5U-85F", long=True),
     "ni-packetizer": Placed("ni_packetizer", 48.0, device="LFE5U-85F", long=True),

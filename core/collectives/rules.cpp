@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/collectives/rules.hpp"
 
-#include "core/config/error.hpp"
+#include "core/config/names.hpp"
 
 namespace exanet {
 
@@ -20,7 +20,7 @@ const SelectionRules& selection_rules(const std::string& name) {
     if (name == rules.name) return rules;
     known.append(known.empty() ? "" : ", ").append(rules.name);
   }
-  throw ConfigError("rules", "there are no rules \"" + name + "\": use one of " + known);
+  reject_name("rules", "are no rules", name, known);
 }
 
 }  // namespace exanet

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "core/collectives/registry.hpp"
-#include "core/config/error.hpp"
+#include "core/config/names.hpp"
 
 namespace exanet {
 
@@ -63,7 +63,7 @@ void check_choices(const CollectiveChoices& choices) {
     if (of_it.empty())
       text.append(collective).append("\": use some of ").append(known);
     else
-      text.append(" by \"").append(name).append("\" is unknown: use one of ").append(of_it);
+      text.append(" by \"").append(name).append("\" is unknown").append(hint_at(name, of_it) + ": use one of " + of_it);
     throw ConfigError("collective", text);
   }
 }

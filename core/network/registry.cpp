@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/network/registry.hpp"
 
-#include "core/config/error.hpp"
+#include "core/config/names.hpp"
 
 namespace exanet {
 
@@ -25,8 +25,7 @@ const NetworkKind& network_kind(const NetworkConfig& config) {
     if (model_name(config) == kind.name) return kind;
     known.append(known.empty() ? "" : ", ").append(kind.name);
   }
-  throw ConfigError("router.switch.switching",
-                    "there is no network model \"" + std::string(model_name(config)) + "\": use one of " + known);
+  reject_name("router.switch.switching", "is no network model", std::string(model_name(config)), known);
 }
 
 void check_network(const NetworkConfig& config, const Topology& topology) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/nic/rail_policy.hpp"
 
-#include "core/config/error.hpp"
+#include "core/config/names.hpp"
 
 namespace exanet {
 
@@ -33,7 +33,7 @@ const RailPolicyKind& rail_policy_kind(const std::string& name) {
     if (name == kind.name) return kind;
     known.append(known.empty() ? "" : ", ").append(kind.name);
   }
-  throw ConfigError("ni.rail_policy", "there is no rail policy \"" + name + "\": use one of " + known);
+  reject_name("ni.rail_policy", "is no rail policy", name, known);
 }
 
 }  // namespace exanet

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/config/error.hpp"
+#include "core/config/names.hpp"
 #include "core/nic/nic.hpp"
 
 namespace exanet {
@@ -30,7 +30,7 @@ const NicKind& nic_kind(const std::string& name) {
     if (name == kind.name) return kind;
     known.append(known.empty() ? "" : ", ").append(kind.name);
   }
-  throw ConfigError("nic", "there is no network interface \"" + name + "\": use one of " + known);
+  reject_name("nic", "is no network interface", name, known);
 }
 
 }  // namespace exanet

@@ -33,6 +33,37 @@ std::vector<std::uint64_t> listed(const std::uint64_t* list, std::uint32_t count
   return list == nullptr ? std::vector<std::uint64_t>{} : std::vector<std::uint64_t>(list, list + count);
 }
 
+// Bytes of the block that a member brings, or takes of each of the others, which must be equal for all; 0: sizes differ
+// by rank, or there are none.
+std::uint64_t block_bytes(const exanet_live_call& call) {
+  const bool is_root = (call.flags & EXANET_TRACE_IS_ROOT) != 0;
+  switch (call.code) {
+    case EXANET_TRACE_Bcast:
+    case EXANET_TRACE_Reduce:
+    case EXANET_TRACE_Allreduce: return call.bytes;
+    case EXANET_TRACE_Gather: return is_root ? call.receive_bytes : call.bytes;
+    case EXANET_TRACE_Scatter: return is_root ? call.bytes : call.receive_bytes;
+    case EXANET_TRACE_Allgather:
+    case EXANET_TRACE_Alltoall: return call.receive_bytes;
+    default: return 0;
+  }
+}
+
+// What is wrong with the call beside that of the member that came first: "" where they go together.
+std::string difference(const exanet_live_call& call, const LiveCollective& c) {
+  const std::string first = "rank " + std::to_string(c.first);
+  if (call.code != c.code)
+    return first + " calls MPI_" + trace_call_name(static_cast<std::uint8_t>(c.code)) +
+           " meanwhile on the same communicator: all its members must call the same collectives in the same order";
+  if (call.root != c.root)
+    return "it says root " + std::to_string(call.root) + ", and " + first + " root " + std::to_string(c.root) +
+           ": all members must say the same root";
+  if (block_bytes(call) != c.block_bytes)
+    return "its count and datatype make " + std::to_string(block_bytes(call)) + " B, those of " + first + " " +
+           std::to_string(c.block_bytes) + " B: all members must bring and take the same";
+  return {};
+}
+
 // As a recorded call has it.
 TraceRecord record_of(const exanet_live_call& call, std::uint32_t members) {
   TraceRecord r;
@@ -127,7 +158,12 @@ std::string LiveRank::begin_collective() {
   if (collective_->parts.empty()) {
     collective_->parts.resize(comm->ranks);
     collective_->left = comm->ranks;
+    collective_->first = rank_;
+    collective_->code = call_->code;
+    collective_->root = call_->root;
+    collective_->block_bytes = block_bytes(*call_);
   }
+  if (std::string why = difference(*call_, *collective_); !why.empty()) return why;
   LiveCollective::Part& part = collective_->parts[comm->me];
   part.data.resize(call_->sent.bytes);
   if (call_->sent.bytes > 0 && !memory_.read(rank_, call_->sent.address, part.data.data(), part.data.size()))
@@ -156,6 +192,11 @@ std::string LiveRank::post(exanet_live_call& call) {
   return why;
 }
 
+bool LiveRank::failed(std::uint32_t request) const {
+  const Request& r = requests_[request];
+  return r.receives && activities_.done(r.activity) && activities_.received(r.activity).truncated;
+}
+
 bool LiveRank::satisfied() {
   if (!(call_->code >= EXANET_TRACE_Wait && call_->code <= EXANET_TRACE_Request_get_status))
     return std::all_of(waited_.begin(), waited_.end(), [this](std::uint32_t a) { return activities_.done(a); });
@@ -163,6 +204,9 @@ bool LiveRank::satisfied() {
   for (std::uint32_t i = 0; i < call_->request_count; ++i)
     done += activities_.done(requests_[call_->requests[i]].activity);
   if (takes_all(call_->code) ? done == call_->request_count : done > 0 || call_->request_count == 0) return true;
+  // One that fails ends the call: the program may have to do something for the others to be over.
+  for (std::uint32_t i = 0; i < call_->request_count; ++i)
+    if (failed(call_->requests[i])) return true;
   if (!tests(call_->code)) return false;
   // An empty test takes a step, and then looks once more.
   if (until_ == Time::never()) until_ = library_.clock(rank_) + test_step_;
@@ -200,9 +244,12 @@ void LiveRank::answer(std::uint32_t activity, bool receives, exanet_live_status&
 void LiveRank::answer_requests() {
   call_->completed = 0;
   std::uint32_t done = 0;
-  for (std::uint32_t i = 0; i < call_->request_count; ++i)
+  bool any_failed = false;
+  for (std::uint32_t i = 0; i < call_->request_count; ++i) {
     done += activities_.done(requests_[call_->requests[i]].activity);
-  if (takes_all(call_->code) && done < call_->request_count) return;
+    any_failed = any_failed || failed(call_->requests[i]);
+  }
+  if (takes_all(call_->code) && done < call_->request_count && !any_failed) return;
   for (std::uint32_t i = 0; i < call_->request_count; ++i) {
     Request& r = requests_[call_->requests[i]];
     if (!r.in_use || !activities_.done(r.activity)) continue;

@@ -38,6 +38,9 @@ struct LiveCollective {
   std::vector<std::byte> shared;
   exanet_live_result result{};  // in `shared`
   std::uint32_t left = 0;  // members that have not taken theirs
+  RankId first = 0;  // of the world; who came first, with what all others must bring, too
+  std::uint32_t code = 0, root = 0;
+  std::uint64_t block_bytes = 0;
 };
 using LiveCollectives = std::unordered_map<std::uint64_t, LiveCollective>;  // under way, by context and number
 
@@ -66,6 +69,7 @@ class LiveRank {
   std::string begin_collective();
   std::uint32_t begin(const exanet_live_message& message, bool sends);
   bool satisfied();
+  bool failed(std::uint32_t request) const;
   void end();
   void answer(std::uint32_t activity, bool receives, exanet_live_status& status);
   void answer_requests();

@@ -3,7 +3,7 @@
 
 #include <charconv>
 
-#include "core/config/error.hpp"
+#include "core/config/names.hpp"
 
 namespace exanet {
 
@@ -63,7 +63,7 @@ std::unique_ptr<Routing> make_routing(const std::string& name, const Topology& t
   }
   if (name == kShortest)
     throw ConfigError("topology.routing", "shortest routes are for topologies of kind graph: here use one of " + known);
-  throw ConfigError("topology.routing", "there is no routing \"" + name + "\": use one of " + known);
+  reject_name("topology.routing", "is no routing", name, known);
 }
 
 }  // namespace exanet

@@ -26,7 +26,7 @@
 #include <array>
 #include <utility>
 
-#include "core/config/error.hpp"
+#include "core/config/names.hpp"
 #include "core/topology/hosted.hpp"
 #include "core/topology/node_groups.hpp"
 #include "core/topology/registry.hpp"
@@ -90,7 +90,7 @@ const Arrangement& arrangement(const std::string& name) {
     if (name == a.name || (name.empty() && &a == kArrangements.data())) return a;
     known.append(known.empty() ? "" : ", ").append(a.name);
   }
-  throw ConfigError("topology.arrangement", "there is no arrangement \"" + name + "\": use one of " + known);
+  reject_name("topology.arrangement", "is no arrangement", name, known);
 }
 
 class Dragonfly final : public HostedTopology {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/topology/registry.hpp"
 
-#include "core/config/error.hpp"
+#include "core/config/names.hpp"
 
 namespace exanet {
 
@@ -34,7 +34,7 @@ std::unique_ptr<Topology> make_plain_topology(const TopologySpec& spec) {
     if (spec.kind == kind.name) return kind.make(spec);
     known.append(known.empty() ? "" : ", ").append(kind.name);
   }
-  throw ConfigError("topology.kind", "there is no topology \"" + spec.kind + "\": use one of " + known);
+  reject_name("topology.kind", "is no topology", spec.kind, known);
 }
 
 }  // namespace exanet

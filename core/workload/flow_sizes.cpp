@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/config/error.hpp"
+#include "core/config/names.hpp"
 
 namespace exanet {
 
@@ -57,7 +57,7 @@ const FlowSizes& flow_sizes(const std::string& name) {
     if (sizes.name() == name) return sizes;
     known += (known.empty() ? "" : ", ") + sizes.name();
   }
-  throw ConfigError("sizes", "there are no flow sizes '" + name + "': use one of " + known);
+  reject_name("sizes", "are no flow sizes", name, known);
 }
 
 }  // namespace exanet

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/config/error.hpp"
+#include "core/config/names.hpp"
 #include "core/workload/program.hpp"
 
 namespace exanet {
@@ -40,7 +40,7 @@ std::unique_ptr<Program> make_program(const ProgramSpec& spec) {
     if (spec.name == kind.name) return kind.make(spec);
     known.append(known.empty() ? "" : ", ").append(kind.name);
   }
-  throw ConfigError("jobs", "there is no program \"" + spec.name + "\": use one of " + known);
+  reject_name("jobs", "is no program", spec.name, known);
 }
 
 }  // namespace exanet

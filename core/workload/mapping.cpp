@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/config/error.hpp"
+#include "core/config/names.hpp"
 #include "core/engine/random.hpp"
 #include "core/workload/closed_loop.hpp"
 
@@ -34,7 +34,7 @@ std::vector<std::vector<NodeId>> map_jobs(const std::string& mapping, const std:
                                           const Topology& topology, std::uint64_t seed,
                                           const std::vector<NodeId>& taken) {
   if (std::find(std::begin(kMappings), std::end(kMappings), mapping) == std::end(kMappings))
-    throw ConfigError("mapping", "there is no mapping \"" + mapping + "\": use one of linear, switch, node, random");
+    reject_name("mapping", "is no mapping", mapping, "linear, switch, node, random");
   std::vector<std::vector<NodeId>> groups;  // handed out whole
   if (mapping == "switch") {
     groups = by_switch(topology);

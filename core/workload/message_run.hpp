@@ -54,6 +54,7 @@ struct MessageResult {
   double mean_hops = 0;
   double fairness = 0;  // Jain's index of the senders' payload rates
   bool saturated = false;
+  Time wanted_window;  // above 0: the window was too short for that verdict; this one is long enough
   std::uint64_t events = 0, work = 0;  // work: packet-hops, or rates given to flows
   double cpu_s = 0;
   std::uint64_t memory_bytes = 0;

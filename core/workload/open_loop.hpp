@@ -96,6 +96,7 @@ struct OpenLoopResult {
   Time latest;  // the longest time by which one did
   double fairness = 0;  // Jain's index of what was accepted from each sender
   bool saturated = false;
+  Time wanted_window;  // above 0: the window was too short for that verdict; this one is long enough
   Time warm_up;  // what it took
   bool settled = true;  // false: asked to find the end of the start-up, and saturated
   std::uint64_t packets = 0, packet_hops = 0, events = 0;  // of the whole run

@@ -2,6 +2,7 @@
 // Statistics of an open loop, from what its parts have counted.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "core/workload/open_loop_state.hpp"
@@ -47,6 +48,8 @@ void summarize_flows(const FlowTallies& tallies, OpenLoopResult& r) {
 // In overload latency grows by the time for which nobody serves what is offered. Near a limit it also rises and falls
 // with queues that are as long as the window: so little growth says nothing.
 constexpr double kLeastExcess = 0.02;  // of the window
+// A window shorter than so many times what a packet takes alone says nothing of packets that have not arrived.
+constexpr double kLeastWindow = 4;
 
 // Packets come at random, as many as the sender's link carries, or more: its queue grows without a bound, whatever the
 // network. A window does not show it where it is too short.
@@ -126,9 +129,14 @@ OpenLoopResult OpenLoop::State::summarize() {
   // in the mean latency.
   const bool grows =
       s.config.settle && rises(as_doubles(t.batch_ps), as_doubles(t.batch_packets), kLeastExcess * window_ps);
-  r.saturated = r.created > 0 &&
-                (r.measured < r.created || r.accepted_load < 0.9 * r.offered_load || grows || fills_sources(s.config));
+  const bool fills = fills_sources(s.config);
+  r.saturated = r.created > 0 && (r.measured < r.created || r.accepted_load < 0.9 * r.offered_load || grows || fills);
   r.settled = !s.config.settle || !r.saturated;
+  const double least_ps = kLeastWindow * r.zero_load_ns * 1e3;
+  if (r.saturated && !fills && window_ps < least_ps) {
+    r.saturated = false;
+    r.wanted_window = Time::ps(static_cast<std::int64_t>(std::ceil(least_ps)));
+  }
   for (const Part& part : s.parts) r.events += part.queue.processed();
   r.memory_bytes = s.fabric.memory_bytes();
   r.first_watched = s.first_watched();

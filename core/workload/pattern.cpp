@@ -15,7 +15,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "core/config/error.hpp"
+#include "core/config/names.hpp"
 
 namespace exanet {
 
@@ -412,7 +412,7 @@ std::unique_ptr<Pattern> make_pattern(const std::string& text, const Topology& t
     Made made = entry.make(setting);
     return spec.failed.empty() ? std::move(made) : std::make_unique<Surviving>(std::move(made), topology);
   }
-  throw ConfigError("pattern", "there is no traffic pattern \"" + name + "\": use one of " + known);
+  reject_name("pattern", "is no traffic pattern", name, known);
 }
 
 }  // namespace exanet

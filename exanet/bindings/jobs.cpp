@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Python face of jobs: programs of communication that run to their end.
+#include "core/config/names.hpp"
 #include "core/routing/make_topology.hpp"
 #include "core/workload/closed_loop.hpp"
 #include "exanet/bindings/convert.hpp"
@@ -83,6 +84,7 @@ void bind_jobs(nb::module_& m) {
   bind_measurement<Jobs>(m, "Jobs").def(nb::init<const nb::dict&, const nb::dict&>(), "machine"_a, "options"_a);
   m.def("program_names", &program_names);
   m.def("mapping_names", &mapping_names);
+  m.def("nearest", &nearest, "name"_a, "known"_a);
   m.def(
       "map_jobs",
       [](const nb::dict& topology, const std::string& mapping, const std::vector<std::uint32_t>& ranks,

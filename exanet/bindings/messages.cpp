@@ -32,7 +32,8 @@ class MessagesFace {
     nb::dict d;
     d["senders"] = r.senders;
     loads(d, r);
-    d["saturated"] = r.saturated;
+    d["saturated"] = r.wanted_window > Time() ? nb::none() : nb::cast(r.saturated);
+    d["wanted_window_ns"] = static_cast<double>(r.wanted_window.ps()) * 1e-3;
     d["completion_ns"] = r.completion_ns;
     d["latency_ns"] = r.latency_ns;
     d["zero_load_ns"] = r.zero_load_ns;

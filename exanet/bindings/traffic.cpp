@@ -32,7 +32,8 @@ class Traffic {
     d["senders"] = r.senders;
     loads(d, r);
     d["accepted"] = r.accepted;
-    d["saturated"] = r.saturated;
+    d["saturated"] = r.wanted_window > Time() ? nb::none() : nb::cast(r.saturated);
+    d["wanted_window_ns"] = static_cast<double>(r.wanted_window.ps()) * 1e-3;
     d["warm_up_ns"] = ns(r.warm_up);
     d["settled"] = r.settled;
     d["latency_ns"] = r.latency_ns;

@@ -12,6 +12,7 @@ import typer
 from exanet import lightly
 from exanet.commands import single
 from exanet.commands.options import Failed, Faults, Routing, Topology
+from exanet.quantity import counted
 
 if TYPE_CHECKING:
     from exanet.machine import Machine
@@ -63,7 +64,7 @@ def _say(described: Machine, verdict: Verdict | FaultsVerdict) -> None:
     from exanet.quantity import time_text
 
     routes = described.model.topology.routing or "own"
-    on = f"{verdict.links} directed links with {verdict.virtual_channels} virtual channel{'s' * (verdict.virtual_channels > 1)}"
+    on = f"{counted(verdict.links, 'directed link')} with {counted(verdict.virtual_channels, 'virtual channel')}"
     states = ""
     if isinstance(verdict, FaultsVerdict):
         new = "with new routes in each" if verdict.follows else "with routes that never change"

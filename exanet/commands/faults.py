@@ -10,6 +10,7 @@ import typer
 from exanet import lightly
 from exanet.commands import single
 from exanet.commands.options import MachineOption
+from exanet.quantity import counted
 
 
 def new(
@@ -36,7 +37,7 @@ def check(
 
     failing = read.add(machines.load(machine, packets=False), file)
     count = read.changes(failing)
-    typer.echo(f"{file}: {count} change{'s' * (count != 1)} of links and nodes on {failing.name}")
+    typer.echo(f"{file}: {counted(count, 'change')} of links and nodes on {failing.name}")
 
 
 def _describe() -> None:

@@ -4,7 +4,6 @@ in the file."""
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from exanet.machine import Machine, located
 from exanet.machine.check import MOST_CHANNELS
 from exanet.machine.located import Located, Mark
 from exanet.machine.schema import topology_needs
+from exanet.near import nearest
 
 _SECTIONS: dict[str, Any] = {"events": Event, "drawn": Drawn}
 
@@ -92,8 +92,8 @@ def _problem(tree: Located, detail: Any) -> tuple[Mark, str]:
     owner = _SECTIONS[str(path[0])] if len(path) > 2 else FaultsFile
     known = [field.alias or name for name, field in owner.model_fields.items()]
     if kind == "extra_forbidden":
-        close = difflib.get_close_matches(last, known, 1, 0.6)
-        advice = f"did you mean '{close[0]}'?" if close else f"known keys: {', '.join(known)}"
+        meant = nearest(last, known)
+        advice = f"did you mean '{meant}'?" if meant else f"known keys: {', '.join(known)}"
         return tree.find(path, key=True), f"unknown key '{last}'; {advice}"
     if kind == "missing":
         return tree.find(path[:-1]), f"'{last}' is missing; {_help(owner, last)}"

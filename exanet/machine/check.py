@@ -7,7 +7,6 @@ what stands in an extended file, where it may follow from the others, comes last
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -33,6 +32,7 @@ from exanet.machine.schema import (
     other_routes,
     topology_needs,
 )
+from exanet.near import nearest
 from exanet.units import UnitError
 
 _MAX_NODES = 1 << 22  # the node field of the global address has 22 bits
@@ -156,8 +156,8 @@ def _locate(tree: Located, detail: Any, path: Keys) -> tuple[Mark, str]:
         return mark, f"'{_owner(path)}' takes a mapping; {_how(path)}" if path else "a machine description is a mapping of keys to values"
     if kind == "literal_error":
         known = detail["ctx"]["expected"].replace(" or ", ", ")
-        close = difflib.get_close_matches(str(detail["input"]), known.replace("'", "").split(", "), 1)
-        return mark, f"'{last}' must be one of {known}" + (f"; did you mean '{close[0]}'?" if close else "")
+        meant = nearest(str(detail["input"]), known.replace("'", "").split(", "))
+        return mark, f"'{last}' must be one of {known}" + (f"; did you mean '{meant}'?" if meant else "")
     if kind == "exanet":
         return mark, f"'{_owner(path)}': {detail['msg']}"
     text = _WRONG_TYPES.get(kind, str(detail["msg"]))
@@ -191,9 +191,9 @@ def _unknown(key: str, parent: Keys) -> str:
     known = list(owner.model_fields) if owner else []
     if not parent:
         known.append("extends")
-    close = difflib.get_close_matches(key, known, 1, 0.6)
+    meant = nearest(key, known)
     shown = key if len(key) <= 60 else key[:57] + "..."
-    advice = f"did you mean '{close[0]}'?" if close else f"known keys: {', '.join(known)}"
+    advice = f"did you mean '{meant}'?" if meant else f"known keys: {', '.join(known)}"
     return f"unknown key '{shown}'{_inside(parent)}; {advice}"
 
 

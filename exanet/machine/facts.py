@@ -98,20 +98,21 @@ def slow_router(described: Machine) -> str | None:
     if "switch" in router:
         return None
     words = router["header_words"] + -(-router["max_payload_bytes"] * 8 // router["word_bits"]) + router["footer_words"]
-    link_ps = {}
+    link_ps: dict[str, Fraction] = {}
     for link in resolved["links"]:
         pauses = Fraction(link["pause_every"] + 1, link["pause_every"]) if link["pause_every"] else Fraction(1)
         on_link = -(-words * router["word_bits"] // link["word_bits"]) + link["framing_words"]
         link_ps[link["name"]] = on_link * link["word_time_ps"] * pauses
-    name, least_ps = min(link_ps.items(), key=lambda item: item[1])
     router_ps = words * router["cycle_ps"]
-    if router_ps <= least_ps:
+    used = {name: float(ps / router_ps) for name, ps in sorted(link_ps.items(), key=lambda item: item[1]) if ps < router_ps}
+    if not used:
         return None
+    links = described.model.links
+    shares = ", ".join(f"{share:.0%} ({name}, {units.format_rate(links[name].rate.value)})" for name, share in used.items())
     rate = units.format_rate(router["word_bits"] * 10**12 // router["cycle_ps"])
     return (
-        f"the router is slower than its links: a word of {router['word_bits']} bit a cycle is {rate}, so links of the kind '{name}' "
-        f"({units.format_rate(described.model.links[name].rate.value)}) are used to {float(least_ps / router_ps):.0%} at most; "
-        "raise router.clock or router.word, or lower the rate"
+        f"the router is slower than its links: a word of {router['word_bits']} bit a cycle is {rate}, so links are used to {shares} "
+        "at most; raise router.clock or router.word, or lower the rate"
     )
 
 

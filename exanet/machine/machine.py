@@ -10,7 +10,6 @@ in the extended file.
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from exanet.machine.constant import Constant
 from exanet.machine.located import Located, Mark
 from exanet.machine.resolve import resolve, with_channels
 from exanet.machine.schema import LINK_KINDS, MachineFile, constants, node_count, rails_of
+from exanet.near import nearest
 
 
 @dataclass(frozen=True)
@@ -242,8 +242,8 @@ def _without(here: Mapping[str, Located], absent: Sequence[str], name: str) -> s
     """What to say where the machine has no key `absent`, of those in `here`, which leads to `name`."""
     known = keys_at(absent[:-1])
     if absent[-1] not in known:
-        close = difflib.get_close_matches(absent[-1], [*here, *known], 1, 0.5)
-        hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(key for key in here if key != 'value') or 'none'}"
+        meant = nearest(absent[-1], [*here, *known])
+        hint = f"did you mean '{meant}'?" if meant else f"there are {', '.join(key for key in here if key != 'value') or 'none'}"
     elif name in _PLAIN or is_constant(name.split(".")):
         hint = "write it in its file, with the keys that it needs, or take a machine that has it"
     else:
@@ -261,8 +261,8 @@ def _locate(name: str | Path, relative_to: Path | None) -> tuple[Path, str]:
     known = shipped()
     if text in known:
         return known[text], _short(known[text])
-    close = difflib.get_close_matches(text, known, 1, 0.5)
-    hint = f"; did you mean '{close[0]}'?" if close else "."
+    meant = nearest(text, known)
+    hint = f"; did you mean '{meant}'?" if meant else "."
     if Path(text).is_file():
         hint = "; the file of that name here is not a machine file (.yaml): -m names the machine, and the program follows --."
     listed = ", ".join(known) or "none"

@@ -28,6 +28,7 @@ import polars as pl
 from exanet.directory import MARKS, commands
 from exanet.errors import InputError
 from exanet.files import json_bytes, parquet, plain, why
+from exanet.quantity import counted, time_text
 from exanet.results import energy, host
 
 FORMAT = 1
@@ -95,6 +96,15 @@ class Run:
     throughput: pl.DataFrame | None = None  # as well
     faults: pl.DataFrame | None = None  # of a run with --faults
     fault_costs: pl.DataFrame | None = None  # as well
+
+    def __repr__(self) -> str:
+        return f"<Run: {self.title()}, {time_text(self.summary['virtual_ps'])}>"
+
+    def title(self) -> str:
+        """Program, ranks and machine."""
+        asked = self.summary["run"]
+        program = Path(str((asked.get("program") or ["a program"])[0])).name
+        return f"{program}, {counted(len(self.ranks), 'rank')} on {asked.get('machine_name', 'a simulated machine')}"
 
 
 _SOMETIMES = ("queues", "programs", "throughput", "faults", "fault_costs")

@@ -49,7 +49,7 @@ def write(directory: Path) -> Path:
 
 def render(run: Run) -> str:
     """The page."""
-    return fill(_title(run), page_data(run), SCRIPTS)
+    return fill(run.title(), page_data(run), SCRIPTS)
 
 
 def fill(title: str, data: dict[str, Any], scripts: Sequence[str]) -> str:
@@ -190,12 +190,6 @@ def queue_names(network: dict[str, Any] | None, names: Sequence[str]) -> None:
     queues["names"] = [names[i] if group == 1 else f"{names[i]} …" for i in starts]
 
 
-def _title(run: Run) -> str:
-    asked = run.summary["run"]
-    program = Path(str((asked.get("program") or ["a program"])[0])).name
-    return f"{program}, {len(run.ranks)} ranks on {asked.get('machine_name', 'a simulated machine')}"
-
-
 def _embed(data: dict[str, Any]) -> str:
     """JSON that no byte of can end the script element around it."""
     return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
@@ -206,7 +200,7 @@ def page_data(run: Run) -> dict[str, Any]:
     without = ("ranks", "hottest_links")
     group = -(-max(len(run.ranks), 1) // MOST_ROWS)
     return {
-        "title": _title(run),
+        "title": run.title(),
         "summary": {key: value for key, value in run.summary.items() if key not in without},
         "run": run.run,
         "group": group,

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from exanet import results as run_results
-from exanet.quantity import bytes_text, count_text, time_text
+from exanet.quantity import bytes_text, count_text, counted, time_text
 from exanet.results import energy
 
 EVERY_RANK_UP_TO = 16
@@ -95,7 +95,7 @@ def _turns_on_workers(meta: Mapping[str, Any]) -> str:
     none = escape(str(meta.get("no_worker_threads", "")))
     if ran := int(meta.get("turns_on_workers", 0)):
         workers = int(meta["worker_threads"])
-        by = f"{workers} worker thread{'s' if workers > 1 else ''}" if workers else "worker threads"
+        by = f"{counted(workers, 'worker thread')}" if workers else "worker threads"
         after = f"; then they were given up: {none}" if none else ""
         return f"; {by} ran {100 * ran / max(int(meta['turns']), ran):.0f} % of {count_text(int(meta['turns']))} turns{after}"
     return f", without worker threads: {none}" if none else ""
@@ -105,7 +105,7 @@ def _headline(summary: Mapping[str, Any], wall_s: float) -> str:
     virtual_ps, asked = summary["virtual_ps"], summary["run"]
     slowdown = f", slowdown {_ratio(wall_s * 1e12 / virtual_ps)}" if virtual_ps and wall_s else ""
     ranks = asked.get("ranks", len(summary["ranks"]))
-    where = f"{ranks} rank{'s' if ranks != 1 else ''} on {escape(str(asked.get('machine_name', 'the machine')))}"
+    where = f"{counted(ranks, 'rank')} on {escape(str(asked.get('machine_name', 'the machine')))}"
     how = "".join(f", {key} {escape(str(asked[key]))}" for key in ("map", "compute") if key in asked)
     by = f", {escape(str(asked['mpi']))}" if asked.get("mpi") else ""
     over = f", fabric {escape(str(asked['fabric']))}" if "fabric" in asked else ""

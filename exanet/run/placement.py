@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from exanet.errors import InputError
+from exanet.quantity import counted
 
 KINDS = "linear, round-robin, random, random:SEED, or a file with a node number a line"
 REPLAY_KINDS = KINDS.replace("round-robin", "round-robin, switch, node")
@@ -26,7 +27,10 @@ def place(mapping: str, *, ranks: int, nodes: int, cores_per_node: int, seed: in
     if ranks < 1:
         raise InputError(f"-n {ranks}: a run has at least one rank")
     if ranks > cores:
-        raise InputError(f"-n {ranks}: the machine has {cores} cores ({nodes} nodes of {cores_per_node}); ask for at most {cores} ranks")
+        raise InputError(
+            f"-n {ranks}: the machine has {counted(cores, 'core')} ({counted(nodes, 'node')} of {cores_per_node}); "
+            f"ask for at most {counted(cores, 'rank')}"
+        )
     if mapping == "linear":
         return [rank // cores_per_node for rank in range(ranks)]
     if mapping == "round-robin":
@@ -76,8 +80,8 @@ def _from_file(path: Path, *, ranks: int, nodes: int, cores_per_node: int, kinds
             problems.append(f"{path}:{number}:1: error: node {node} has only {cores_per_node} cores; put this rank elsewhere")
         placed.append(node)
     if not problems and len(placed) < ranks:
-        found = f"{len(placed)} ranks are placed" if lines else "the file is empty"
-        problems.append(f"{path}:{max(len(lines), 1)}:1: error: {found}, the run has {ranks} ranks; add a line for each rank")
+        found = f"{counted(len(placed), 'rank')} {'is' if len(placed) == 1 else 'are'} placed" if lines else "the file is empty"
+        problems.append(f"{path}:{max(len(lines), 1)}:1: error: {found}, the run has {counted(ranks, 'rank')}; add a line for each rank")
     if problems:
         raise InputError(problems)
     return placed[:ranks]

@@ -27,6 +27,7 @@ from exanet.directory import result_directory
 from exanet.errors import InputError
 from exanet.gateware import fabric
 from exanet.mpi import detect, python, settings
+from exanet.quantity import counted
 from exanet.run import launch, packed, placement, supervise
 
 MPI_CALLS = ("library", "simulated")
@@ -187,7 +188,7 @@ def _not_offloaded(options: Options, placed: Sequence[int], results: Mapping[str
     why = "the program made no such call that they execute (docs/offload.md)"
     if need > reduction_branches:
         also = " and one of a node above or below" if need > most else ""
-        why = f"a unit has {reduction_branches} branches, and a node has {most} ranks{also}: place fewer ranks on a node (--map)"
+        why = f"a unit has {reduction_branches} branches, and a node has {counted(most, 'rank')}{also}: place fewer ranks on a node (--map)"
     return f"--offload {','.join(options.offload)}: the interfaces carried out no collective: {why}"
 
 
@@ -350,7 +351,7 @@ def _meta(options: Options, described: machine.Machine, config: dict[str, Any], 
         **({"collectives": {"bcast": options.bcast}} if options.bcast else {}),
         **({"offload": list(options.offload)} if options.offload else {}),
         **({"mpi_calls": options.mpi_calls} if options.mpi_calls != "library" else {}),
-        **({"notes": notes} if (notes := levels.caveats_of_programs(options.level, described.model)) else {}),
+        **({"notes": notes} if (notes := levels.caveats_of_programs(options.level, described)) else {}),
         "exanet_version": own_version,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "mpi_library": str(mpi.library or ""),

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from exanet.errors import InputError
 from exanet.machine.located import Mark, printable
+from exanet.quantity import counted
 
 _LARGEST = 1 << 30  # bytes of a file
 _COUNTS = {"Nodes": "nodes", "Connections": "flows", "Triggers": "triggers", "Failures": "failures"}
@@ -165,7 +166,7 @@ def _check_counts(read: _List, shown: str, endpoints: int) -> None:
     if nodes < 1:
         raise InputError(mark.error("the number of endpoints is missing; add 'Nodes N'"))
     if nodes > endpoints:
-        raise InputError(mark.error(f"Nodes {nodes}, but the machine has {endpoints} endpoints; take a larger machine"))
+        raise InputError(mark.error(f"Nodes {nodes}, but the machine has {counted(endpoints, 'endpoint')}; take a larger machine"))
     for flow in read.flows:
         for end in (flow.src, flow.dst):
             if end >= nodes:
@@ -202,7 +203,7 @@ def _check_trigger(name: int, trigger: _Trigger) -> None:
         what = f"is a multishot of {fired} flows, each of which starts the next one of {len(trigger.starts)} in the order in which they end"
         raise InputError(trigger.mark.error(f"trigger {name} {what}; give each flow that starts another a oneshot of its own"))
     if fired != needs:
-        what = "no flow names it" if fired == 0 else f"{fired} flows name it"
+        what = "no flow names it" if fired == 0 else f"{counted(fired, 'flow')} name{'s' * (fired == 1)} it"
         raise InputError(
             trigger.mark.error(f"trigger {name} starts flows once {needs} are done, but {what}; name it in {needs}, or change its count")
         )

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from exanet import terminal
-from exanet.quantity import time_text
+from exanet.quantity import counted, time_text
 
 MOST_ROWS = 16
 """Flows that are shown one by one; the table flows.parquet has all."""
@@ -50,8 +50,8 @@ def show(console: Console, where: str, rows: Sequence[dict[str, Any]]) -> None:
         shares += f"{of['fairness']:.3f}"
     if of["victims"]:
         mean, tail = (time_text(of[key] * 1e3) for key in ("victims_fabric_ns", "victims_fabric_p99_ns"))
-        victims = f"; {of['victims']} victim{'s' if of['victims'] > 1 else ''}, packets take {mean} in the mean, 99 % {tail}"
-    console.print(f"{where}: {of['flows']} flow{'s' if of['flows'] > 1 else ''}{shares}; {of['marked']:.1%} of packets marked{victims}")
+        victims = f"; {counted(of['victims'], 'victim')}, packets take {mean} in the mean, 99 % {tail}"
+    console.print(f"{where}: {counted(of['flows'], 'flow')}{shares}; {of['marked']:.1%} of packets marked{victims}")
     if len(rows) > MOST_ROWS:
         return
     table = terminal.table("flow", "messages", "Gb/s", "share", "done", "slowdown", "marked", "packet", "99 %", "", left=0)

@@ -65,7 +65,7 @@ def _rows(jobs: Sequence[Job], found: Sequence[Mapping[str, Any]]) -> list[dict[
 
 def _asked(described: Machine, spec: Spec) -> dict[str, Any]:
     """The run in summary.json."""
-    notes = levels.caveats(spec.level, described.model)
+    notes = levels.caveats(spec.level, described)
     return {
         **described.identity(),
         "jobs": list(spec.jobs),

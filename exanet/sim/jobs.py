@@ -15,6 +15,7 @@ from exanet import level as levels
 from exanet.bounds import LARGEST_MESSAGE, check_seed, time_within, within
 from exanet.errors import InputError
 from exanet.machine import Machine, load
+from exanet.quantity import counted
 from exanet.sim import congestion
 from exanet.units import UnitError
 
@@ -172,6 +173,6 @@ def _check_ranks(jobs: Sequence[Job], endpoints: int) -> None:
     if sharing and taken <= endpoints < taken + 2 * len(sharing):
         names = " and ".join(f"job {job.program}" for job in sharing)
         raise InputError(
-            f"{names}: the others leave {endpoints - taken} of the machine's {endpoints} endpoints, and a job takes two or more: "
-            "give the others fewer ranks"
+            f"{names}: the others leave {endpoints - taken} of the machine's {counted(endpoints, 'endpoint')}, and a job takes "
+            "two or more: give the others fewer ranks"
         )

@@ -18,6 +18,7 @@ from typing import Any
 from exanet import _core
 from exanet.errors import InputError
 from exanet.machine.located import Mark, printable
+from exanet.quantity import counted
 from exanet.sim import flow_list
 
 _NAME = "matrix:"
@@ -60,7 +61,7 @@ def in_full(traffic: str, machine: dict[str, Any]) -> str:
     rows = _read(file, shown)
     if len(rows) != endpoints:
         last = rows[-1][0] if rows else Mark(shown)
-        raise InputError(last.error(f"{len(rows)} rows, but the machine has {endpoints} endpoints: {_WHAT}"))
+        raise InputError(last.error(f"{counted(len(rows), 'row')}, but the machine has {counted(endpoints, 'endpoint')}: {_WHAT}"))
     text = "".join(_row(source, mark, weights, endpoints) for source, (mark, weights) in enumerate(rows))
     if not text.strip(";"):
         raise InputError(Mark(shown).error("all weights are 0: nobody sends anything"))
@@ -69,7 +70,9 @@ def in_full(traffic: str, machine: dict[str, Any]) -> str:
 
 def _row(source: int, mark: Mark, weights: list[float], endpoints: int) -> str:
     if len(weights) != endpoints:
-        raise InputError(mark.error(f"row {source} has {len(weights)} weights, but the machine has {endpoints} endpoints: {_WHAT}"))
+        raise InputError(
+            mark.error(f"row {source} has {counted(len(weights), 'weight')}, but the machine has {counted(endpoints, 'endpoint')}: {_WHAT}")
+        )
     for destination, weight in enumerate(weights):
         if not 0 <= weight < 1e300:
             raise InputError(mark.error(f"row {source}, to endpoint {destination}: {weight:g} is no weight; give a number from 0 on"))

@@ -27,7 +27,7 @@ draws."""
 
 CLASSES = ("bulk", "priority")
 
-_WATCHED = ("queued", "first_watched", "link_use", "faults", "intervals", "interval_ns")
+_WATCHED = ("queued", "first_watched", "link_use", "faults", "intervals", "interval_ns", "wanted_window_ns")
 
 RECOVERED = 0.9
 """Share of the throughput before the first fault from which on a network has recovered."""

@@ -13,7 +13,7 @@ from exanet.machine import Machine
 from exanet.sim import flows
 from exanet.sim.points import COSTS, TABLES, figures
 from exanet.sim.spec import TrafficSpec, of_messages, written
-from exanet.sim.tables import most_accepted
+from exanet.sim.tables import most_accepted, no_verdict
 
 
 def write(
@@ -58,7 +58,8 @@ def write(
     if used:
         tables["link_use"] = pl.concat(used)
     run = {**described.identity(), **written(spec), "exanet_version": version("exanet")}
-    if notes := levels.caveats(spec.level, described.model, spec.sharing):
+    too_short = [text for point in points if (text := no_verdict(point, spec.measure_ps))]
+    if notes := levels.caveats(spec.level, described, spec.sharing) + too_short:
         run["notes"] = notes
     page = _page(described, spec, points, rows, run)
     files = {f"{name}.parquet": parquet(frame) for name, frame in tables.items()}

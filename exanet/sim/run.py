@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from exanet.bounds import MOST_LOAD, percentages
 from exanet.directory import result_directory
 from exanet.errors import InputError
 from exanet.machine import Machine
 from exanet.progress import share_done
+from exanet.quantity import counted
 from exanet.sim import matrix, tables
 from exanet.sim import results as sim_results
 from exanet.sim.points import figures, senders, simulate
@@ -29,10 +31,10 @@ def loads(text: str) -> list[float]:
         wanted = [float(part) for part in text.split(",")]
     except ValueError:
         wanted = []
-    if not wanted or "_" in text or not all(0 < value <= 1000 for value in wanted):
-        search = "; `exanet sweep` searches for the load of saturation" if text == "saturation" else ""
+    if not wanted or "_" in text or not all(0 < value <= MOST_LOAD for value in wanted):
+        hint = "; `exanet sweep` searches for the load of saturation" if text == "saturation" else percentages(wanted) if wanted else ""
         raise InputError(
-            f"--load {text}: give numbers above 0, at most 1000, by commas, e.g. 0.1,0.2,0.3; 1 fills a link of each sender{search}"
+            f"--load {text}: give numbers above 0, at most {MOST_LOAD}, by commas, e.g. 0.1,0.2,0.3; 1 fills a link of each sender{hint}"
         )
     return sorted(set(wanted))
 
@@ -62,7 +64,7 @@ def run(
         for point in _points(described, offered, spec, threads, quiet):
             points.append(point)
     except KeyboardInterrupt:
-        stopped = f"{len(points)} of {len(offered)} loads were measured"
+        stopped = f"{len(points)} of {counted(len(offered), 'load')} {'was' if len(offered) == 1 else 'were'} measured"
         if not points:
             raise KeyboardInterrupt(f"{stopped}, and no results were written") from None
     directory = sim_results.write(directory, described, spec, points, threads, time.monotonic() - began, stopped, fresh=output is None)
@@ -72,7 +74,7 @@ def run(
         print(json.dumps([figures(point) for point in points], indent=2))
     elif not quiet:
         show(described, spec, [figures(point) | senders(point) for point in points], sum(point["cpu_s"] for point in points), directory)
-        tables.show_parts(points)
+        tables.show_parts(points, spec.measure_ps)
 
 
 def _points(described: Machine, wanted: Sequence[float], spec: TrafficSpec, threads: int, quiet: bool) -> Iterator[dict[str, Any]]:

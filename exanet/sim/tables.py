@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from exanet import level as levels
-from exanet import terminal
+from exanet import terminal, units
 from exanet.machine import Machine
-from exanet.quantity import count_text, time_text
+from exanet.quantity import count_text, counted, time_text
 from exanet.results import energy
 from exanet.sim import congestion, flows
 from exanet.sim.matrix import lists_flows
@@ -29,7 +30,13 @@ def most_accepted(rows: Sequence[dict[str, Any]]) -> str:
         return ""
     best = max(loads, key=lambda row: float(row["accepted_load"]))
     beyond = [row["load"] for row in loads if row["saturated"]]
-    where = f"saturated from load {min(beyond):g} on" if beyond else "not saturated at any of these loads"
+    unknown = [f"{row['load']:g}" for row in loads if row["saturated"] is None]
+    if beyond:
+        where = f"saturated from load {min(beyond):g} on"
+    else:
+        where = f"not saturated at any of these loads{' with a verdict' if unknown else ''}"
+    if unknown:
+        where += f"; the window is too short for a verdict at load {', '.join(unknown)}"
     return f"The most accepted is {best['accepted_load']:.3f}, {best['accepted_gbps']:.1f} Gb/s, at load {best['load']:g}; {where}."
 
 
@@ -69,7 +76,7 @@ def _show_victims(console: Console, rows: Sequence[dict[str, Any]]) -> None:
     for row in sorted(rows, key=lambda row: -float(row["load"])):
         number, lines = victims(row)
         if number:
-            some = f"{number} of {row['senders']} senders"
+            some = f"{number} of {counted(row['senders'], 'sender')}"
             console.print(f"\nAt load {row['load']:g}, packets of {some} take {_VICTIM} times the mean latency or longer:")
             for text in lines:
                 console.print(f"  {text}")
@@ -86,11 +93,11 @@ def show_packets(described: Machine, spec: TrafficSpec, rows: Sequence[dict[str,
         table.add_row(
             f"{row['offered_load']:.3f}", f"{row['accepted_load']:.3f}", f"{row['accepted_gbps']:.1f}", _biased(row) + ns["latency_ns"],
             f"± {ns['latency_error_ns']}", ns["latency_p50_ns"], ns["latency_p99_ns"], ns["zero_load_ns"], f"{row['mean_hops']:.2f}",
-            f"{row['hottest_link_use']:.0%}", f"{row['fairness']:.3f}", "saturated" if row["saturated"] else "",
+            f"{row['hottest_link_use']:.0%}", f"{row['fairness']:.3f}", _verdict(row),
         )  # fmt: skip
     hops = sum(row["packet_hops"] for row in rows)
     console = terminal.console()
-    senders = f"{rows[0]['senders']} of {described.nodes} endpoints send"
+    senders = f"{rows[0]['senders']} of {counted(described.nodes, 'endpoint')} send"
     console.print(f"[bold]{escape(spec.traffic)}[/] traffic on [bold]{described.name}[/]{escape(described.label)}, {senders}\n")
     console.print(table)
     _show_most(console, rows)
@@ -101,6 +108,7 @@ def show_packets(described: Machine, spec: TrafficSpec, rows: Sequence[dict[str,
             f"\nPackets overtake each other: at load {worst['load']:g}, {worst['overtaken']:.1%} came after a later one between the same "
             f"endpoints, by up to {time_text(worst['overtaken_ns'] * 1e3)}."
         )
+    _warn(console, spec.level, described)
     console.print(
         f"\n{hops / max(cpu_s, 1e-9) / 1e6:.1f} M packet-hops a second of processor time. Results: {escape(str(directory))}", style="dim"
     )
@@ -120,7 +128,7 @@ def show_messages(described: Machine, spec: TrafficSpec, rows: Sequence[dict[str
             ns["completion_ns"] if not row["load"] else "", _biased(row) + ns["latency_ns"], ns["latency_p50_ns"], ns["latency_p99_ns"],
             ns["zero_load_ns"],
             slowdown, slowdown99, f"{row['mean_hops']:.2f}", f"{row['hottest_link_use']:.0%}",
-            f"{row['fairness']:.3f}", "saturated" if row["saturated"] else "",
+            f"{row['fairness']:.3f}", _verdict(row),
         )  # fmt: skip
     console = terminal.console()
     size = (
@@ -134,7 +142,7 @@ def show_messages(described: Machine, spec: TrafficSpec, rows: Sequence[dict[str
     console.print(
         f"Messages of {size}, [bold]{escape(spec.traffic)}[/], on [bold]{described.name}[/]{escape(described.label)} "
         f"at {spec.level} level{shared}, "
-        f"{rows[0]['senders']} of {described.nodes} endpoints send\n"
+        f"{rows[0]['senders']} of {counted(described.nodes, 'endpoint')} send\n"
     )
     console.print(table)
     _show_most(console, rows)
@@ -143,7 +151,25 @@ def show_messages(described: Machine, spec: TrafficSpec, rows: Sequence[dict[str
         nic = spec.nic or congestion.serving(control)
         console.print(f"\nMessages are RDMA transfers of {nic} interfaces, congestion control: [bold]{control}[/]", style="dim")
     count = sum(row["created"] for row in rows)
-    console.print(f"\n{count} messages in {cpu_s:.2f} s of processor time. Results: {escape(str(directory))}", style="dim")
+    console.print(f"\n{counted(count, 'message')} in {cpu_s:.2f} s of processor time. Results: {escape(str(directory))}", style="dim")
+
+
+def _verdict(row: dict[str, Any]) -> str:
+    return "?" if row["saturated"] is None else "saturated" if row["saturated"] else ""
+
+
+def no_verdict(point: dict[str, Any], window_ps: int) -> str:
+    """That the window is too short to judge whether the load is saturated; "" where it is not."""
+    if point["saturated"] is not None:
+        return ""
+    wanted_ps = math.ceil(point["wanted_window_ns"] * 1e3)
+    step = 10 ** max(len(str(wanted_ps)) - 2, 0)
+    wanted = units.format_time(-(-wanted_ps // step) * step).replace(" ", "")
+    why = "what began in it had no time to arrive" if point["created"] else "no message began in it"
+    return (
+        f"the window of {time_text(window_ps)} is too short to judge whether load {point['load']:g} is saturated ({why}): "
+        f"give --measure {wanted} or more"
+    )
 
 
 def _show_most(console: Console, rows: Sequence[dict[str, Any]]) -> None:
@@ -152,7 +178,7 @@ def _show_most(console: Console, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def _warn(console: Console, level: str, described: Machine, sharing: str = "max-min") -> None:
-    for text in levels.caveats(level, described.model, sharing):
+    for text in levels.caveats(level, described, sharing):
         console.print(f"\n[yellow]note[/]: {escape(text)}")
 
 
@@ -169,7 +195,7 @@ def show_jobs(what: str, figures: dict[str, Any], rows: list[dict[str, Any]], di
     took = (
         f" in {time_text(figures['packet_latency_ns'] * 1e3)}" if figures["packet_latency_ns"] else ""
     )  # at flow level, nothing is known of it
-    console.print(f"[bold]{len(rows)}[/] job{'s' if len(rows) > 1 else ''} on {escape(what)}\n")
+    console.print(f"[bold]{counted(len(rows), 'job')}[/] on {escape(what)}\n")
     console.print(table)
     _warn(console, level, described)
     console.print(
@@ -201,9 +227,12 @@ def _walks(figures: dict[str, Any]) -> str:
     return f"; {count_text(figures['page_walks'])} walks for {count_text(lookups)} pages" if lookups else ""
 
 
-def show_parts(points: Sequence[dict[str, Any]]) -> None:
-    """Figures of priorities, of sizes and of energy where there are any, a line each."""
+def show_parts(points: Sequence[dict[str, Any]], window_ps: int) -> None:
+    """Figures of priorities, sizes and energy where there are any, and verdicts that there are not, a line each."""
     console = terminal.console()
+    for point in points:
+        if text := no_verdict(point, window_ps):
+            console.print(f"\n[yellow]note[/]: {escape(text)}")
     for point in points:
         where = f"load {point['load']:g}" if point["load"] else "burst"
         if "lost_packets" in point:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from exanet.errors import InputError
+from exanet.quantity import counted
 from exanet.sweep import cluster as clusters
 from exanet.sweep import replays
 from exanet.sweep.plan import Run
@@ -66,15 +67,26 @@ def _of_jobs(done: dict[str, Any]) -> dict[str, Any]:
 
 
 def _saturation(point: Callable[[float], dict[str, Any]]) -> dict[str, Any]:
-    """The point at the highest load that is not saturated, to 1/32 of it; the lowest one tried if all are."""
-    best: dict[str, Any] = point(1.0)
+    """The point at the highest load that is not saturated, to 1/32 of it; the lowest one tried if all are. Raises
+    InputError where a window is too short."""
+
+    def judged(load: float) -> dict[str, Any]:
+        found = point(load)
+        if found["saturated"] is None:
+            raise InputError(
+                f"the window is too short to judge whether load {load:g} is saturated, and so to search for saturation: "
+                f"let 'measure' be {found['wanted_window_ns'] / 1e3:.3g} us or more"
+            )
+        return found
+
+    best: dict[str, Any] = judged(1.0)
     low = high = 1.0
     while best["saturated"] and high > _LEAST_LOAD:
         low, high = low / 2, low
-        best = point(low)
+        best = judged(low)
     for _ in range(_STEPS if low < high and not best["saturated"] else 0):
         middle = (low + high) / 2
-        tried = point(middle)
+        tried = judged(middle)
         if tried["saturated"]:
             high = middle
         else:
@@ -236,7 +248,7 @@ def execute(runs: Sequence[Run], journal: Journal, *, cluster: str, workers: int
 def _lost(cluster: str, runs: Sequence[Run], journal: Journal) -> InputError:
     safe = sum(run.key in journal.found for run in runs)
     return InputError(
-        f"the cluster at {cluster} was lost; {safe} of {len(runs)} runs are safe in {journal.path}: "
+        f"the cluster at {cluster} was lost; {safe} of {counted(len(runs), 'run')} are safe in {journal.path}: "
         f"give the same command with -o {journal.path.parent} again"
     )
 

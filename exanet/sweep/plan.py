@@ -9,7 +9,6 @@ in their place, one over traces those of `TracesSpec`. The runs are all combinat
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import math
@@ -22,9 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from exanet import faults, machine, replay, units
+from exanet.bounds import MOST_LOAD, percentages
 from exanet.errors import InputError
 from exanet.machine import Machine, located
 from exanet.machine.located import Located, Mark
+from exanet.near import nearest
+from exanet.quantity import counted
 from exanet.sim import TrafficSpec, matrix
 from exanet.sim.jobs import Job
 from exanet.sim.spec import distributions
@@ -140,10 +142,11 @@ def _load(at: Located) -> float | None:
     if at.value == SATURATION:
         return None
     value = _number(at)
-    if not 0 <= value <= 1000:
+    if not 0 <= value <= MOST_LOAD:
         raise InputError(
             at.mark.error(
-                f"load {at.value}: give numbers above 0, 1 fills a link of each sender; 0 for a burst of messages; or '{SATURATION}'"
+                f"load {at.value}: give numbers above 0, at most {MOST_LOAD}; 1 fills a link of each sender; 0 for a burst of messages; "
+                f"or '{SATURATION}'{percentages([value])}"
             )
         )
     return value
@@ -169,8 +172,8 @@ def _job(at: Located) -> str:
 
 
 def _hint(text: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(text, known, 1, 0.5)
-    return f"did you mean '{close[0]}'?" if close else f"use one of {', '.join(known)}"
+    meant = nearest(text, known)
+    return f"did you mean '{meant}'?" if meant else f"use one of {', '.join(known)}"
 
 
 def _key_hint(key: str, known: Sequence[str]) -> str:
@@ -381,7 +384,9 @@ def _sample(given: Mapping[str, Located], total: int, mark: Mark, problems: list
     wanted = given.get("sample")
     if wanted is None:
         if total > MOST_RUNS:
-            problems.append(mark.error(f"{total} runs; at most {MOST_RUNS}: take values out, or draw some of them with 'sample'"))
+            problems.append(
+                mark.error(f"{counted(total, 'run')}; at most {MOST_RUNS}: take values out, or draw some of them with 'sample'")
+            )
             return ()
         return range(total)
     keys = wanted.value if isinstance(wanted.value, dict) else {}

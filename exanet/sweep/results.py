@@ -11,6 +11,7 @@ import polars as pl
 
 from exanet import results
 from exanet.files import json_bytes, parquet
+from exanet.quantity import counted
 from exanet.results import report
 from exanet.sweep.plan import Plan, Run, columns_of
 from exanet.sweep.replays import TracesSpec
@@ -76,7 +77,7 @@ def _page(plan: Plan, frame: pl.DataFrame, found: Mapping[str, dict[str, Any]]) 
     networks, drawings = _networks(plan, named, found)
     columns = [name for name in frame.columns if name not in ("created", "measured", "events", "memory_bytes")]
     return {
-        "title": f"{plan.name}: {len(plan.runs)} runs",
+        "title": f"{plan.name}: {counted(len(plan.runs), 'run')}",
         "curves": [] if plan.to_the_end else _curves(named),
         "most": [] if plan.to_the_end else [[row["series"], *(row[name] for name in _MOST)] for row in most(named)],
         "jobs": _jobs(named, _OF_TRACES if plan.kind is TracesSpec else _OF_JOBS) if plan.to_the_end else [],
@@ -95,7 +96,9 @@ def _curves(named: pl.DataFrame) -> list[dict[str, Any]]:
     if good.is_empty():
         return []
     means = good.group_by("series", "load", maintain_order=True).agg(
-        *(pl.col(name).mean() for name in (*_CURVE, "accepted_gbps")), pl.col("saturated").any(), pl.len().alias("runs")
+        *(pl.col(name).mean() for name in (*_CURVE, "accepted_gbps")),
+        pl.col("saturated").cast(pl.Boolean).any(ignore_nulls=False),
+        pl.len().alias("runs"),
     )
     curves = []
     for name in dict.fromkeys(good["series"]):

@@ -12,6 +12,7 @@ from typing import Any
 
 from exanet.encoding import check_name
 from exanet.errors import InputError
+from exanet.quantity import counted
 from exanet.sweep import execute
 from exanet.sweep import results as tables
 from exanet.sweep.plan import Plan
@@ -37,7 +38,7 @@ def run(plan: Plan, directory: Path, cluster: str, workers: int, quiet: bool) ->
     progress = _Progress(len(plan.runs), quiet)
     kept = sum(run.key in journal.found for run in plan.runs)
     if kept and not quiet:
-        print(f"exanet: {kept} of {len(plan.runs)} runs are in {journal.path} already", file=sys.stderr)
+        print(f"exanet: {kept} of {counted(len(plan.runs), 'run')} are in {journal.path} already", file=sys.stderr)
     if journal.damaged and not quiet:
         print(f"exanet: damaged lines there, left out: {journal.damaged}; what they held is run again", file=sys.stderr)
     if journal.others and not quiet:
@@ -59,7 +60,9 @@ def run(plan: Plan, directory: Path, cluster: str, workers: int, quiet: bool) ->
     if not quiet:
         _show(plan, frame, errors, directory)
     elif errors:
-        print(f"exanet: {len(errors)} of {len(plan.runs)} runs failed; why stands in {directory / 'summary.json'}", file=sys.stderr)
+        print(
+            f"exanet: {len(errors)} of {counted(len(plan.runs), 'run')} failed; why stands in {directory / 'summary.json'}", file=sys.stderr
+        )
     return 1 if errors else 0
 
 
@@ -89,8 +92,8 @@ class _Progress:
         left = ""
         if made >= max(there, 1) and done < self._total:
             left = f", about {(now - self._began) / made * (self._total - done):.0f} s left"
-        at_work = f"{there} workers" if there or done == self._total else "waiting for workers"
-        line = f"exanet: {done} of {self._total} runs, {failed} failed, {at_work}, {now - self._began:.0f} s{left}"
+        at_work = f"{counted(there, 'worker')}" if there or done == self._total else "waiting for workers"
+        line = f"exanet: {done} of {counted(self._total, 'run')}, {failed} failed, {at_work}, {now - self._began:.0f} s{left}"
         print(f"\r\x1b[K{line}" if self._terminal else line, end="" if self._terminal else "\n", file=sys.stderr, flush=True)
 
     def _pause_s(self, news: bool) -> float:
@@ -129,8 +132,8 @@ def _show(plan: Plan, frame: Any, errors: dict[str, str], directory: Path) -> No
             cells = [f"{top['accepted_load']:.3f}", f"{top['accepted_gbps']:.1f}", time_text(top["zero_load_ns"] * 1e3)]
         shown.add_row(escape(name), str(len(rows)), *cells, f"{top['mean_hops']:.2f}", f"{top['hottest_link_use']:.0%}")
     console = terminal.console()
-    console.print(f"[bold]{escape(plan.name)}[/], {len(plan.runs)} runs\n")
+    console.print(f"[bold]{escape(plan.name)}[/], {counted(len(plan.runs), 'run')}\n")
     console.print(shown)
     for text in list(dict.fromkeys(errors.values()))[:5]:
-        console.print(f"[red]failed[/], {sum(e == text for e in errors.values())} runs: {escape(text)}")
+        console.print(f"[red]failed[/], {counted(sum(e == text for e in errors.values()), 'run')}: {escape(text)}")
     console.print(f"\nResults: {escape(str(directory))}", style="dim")

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from exanet.errors import InputError
+from exanet.quantity import counted
 from exanet.trace import folder, parts
 from exanet.trace.folder import Trace
 from exanet.trace.forms import FORMS, NAMES, Value, fields, values
@@ -399,7 +400,7 @@ def _write(
         made.append(parts.part_of(rank, folder.stream(place, rank)))
         progress((rank + 1) / grid.ranks)
     advice = "its pattern is not regular; record the program on as many as you want"
-    parts.check_messages(made, f"{sources[0].trace.folder}: as {grid.ranks} ranks", advice)
+    parts.check_messages(made, f"{sources[0].trace.folder}: as {counted(grid.ranks, 'rank')}", advice)
     return folder.finish(place, grid.ranks, run, option="-o")
 
 
@@ -424,7 +425,7 @@ def _target(sources: Sequence[_Source], ranks: int, shape: str | None) -> Grid:
             raise InputError(f"--grid {shape}: give numbers of ranks, as 8x8")
         found = Grid(tuple(map(int, shape.split("x"))))
         if len(found.shape) != len(grid.shape) or found.ranks != ranks:
-            many = f"{len(grid.shape)} directions and {ranks} ranks"
+            many = f"{len(grid.shape)} directions and {counted(ranks, 'rank')}"
             raise InputError(f"--grid {shape}: the ranks of {sources[0].trace.folder} are a grid {grid}; give one of {many}")
     for source in sources:
         for old, new in zip(source.grid.shape, found.shape, strict=True):

@@ -34,6 +34,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from exanet._core import TraceTables
 from exanet.errors import InputError
 from exanet.files import LongTable, json_bytes, write_whole
+from exanet.quantity import counted
 from exanet.trace.layout import CALLS, HEADER, MAGIC, MPI
 
 FORMAT = 1
@@ -82,7 +83,7 @@ class Trace:
         """This trace, if its streams are as they were when it was finished. Raises InputError."""
         if self.about.checksums and len(self.about.checksums) != self.about.ranks:
             raise InputError(
-                f"{self.folder / 'trace.json'}: checksums are not of {self.about.ranks} ranks: the file is damaged; "
+                f"{self.folder / 'trace.json'}: checksums are not of {counted(self.about.ranks, 'rank')}: the file is damaged; "
                 "copy the trace again, or record the program anew"
             )
         for rank, said in enumerate(self.about.checksums):
@@ -345,7 +346,7 @@ def _finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str, optio
         raise InputError(str(error)) from None
     finally:
         calls.close()
-    why = reason or (f"the streams of {len(cut)} ranks, first of rank {cut[0]}, end before the program" if cut else "")
+    why = reason or (f"the streams of {counted(len(cut), 'rank')}, first of rank {cut[0]}, end before the program" if cut else "")
     about = About(
         format=FORMAT,
         complete=not why,

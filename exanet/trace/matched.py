@@ -16,6 +16,7 @@ from pathlib import Path
 import polars as pl
 
 from exanet.errors import InputError
+from exanet.quantity import counted
 from exanet.trace.folder import Trace
 from exanet.trace.layout import CALLS
 from exanet.trace.records import COLLECTIVES, EXCHANGES, INITS, MESSAGES, NEIGHBOURS, RECEIVES
@@ -75,7 +76,7 @@ def _messages(calls: pl.DataFrame) -> str:
             row = counts.row(0, named=True)
             by, tag = f"rank {row['src']}" if "src" in row else "other ranks", f" by tag {row['tag']}" if "tag" in row else ""
             here, there = row["received"], row["sent"] or 0
-            messages = f"{here} message{'s' * (here > 1)} of {by}{tag}"
+            messages = f"{counted(here, 'message')} of {by}{tag}"
             return f"rank {row['dst']} waits for {messages}, and {there or 'none'} {'are' if there > 1 else 'is'} sent"
     return ""
 

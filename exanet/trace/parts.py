@@ -20,6 +20,7 @@ from typing import Any
 
 from exanet._core import TraceTables
 from exanet.errors import InputError
+from exanet.quantity import counted
 from exanet.trace import folder
 from exanet.trace.folder import Trace
 from exanet.trace.layout import EMPTY, WORLD
@@ -234,8 +235,9 @@ def check_messages(parts: Sequence[Part], where: str, advice: str) -> None:
             raise InputError(f"{where}: rank {target - 2} receives from rank {source - 2} what was sent outside; {advice}")
     for (target, _), count in to.items():
         if count:
-            how = "are sent to" if count > 0 else "are received by"
-            raise InputError(f"{where}: {abs(count)} messages {how} rank {target - 2} whose other end lies outside; {advice}")
+            verb, how = "is" if abs(count) == 1 else "are", "sent to" if count > 0 else "received by"
+            messages = f"{counted(abs(count), 'message')} {verb} {how} rank {target - 2}"
+            raise InputError(f"{where}: {messages} whose other end lies outside; {advice}")
 
 
 def check_target(target: Path, *sources: Path) -> None:
@@ -260,7 +262,8 @@ def merge(sources: Sequence[Path], target: Path) -> folder.About:
     for source, trace in zip(sources, traces, strict=True):
         if trace.about.ranks != ranks:
             raise InputError(
-                f"{source}: it has {trace.about.ranks} ranks, and {sources[0]} has {ranks}; all must have the same number of ranks"
+                f"{source}: it has {counted(trace.about.ranks, 'rank')}, and {sources[0]} has {ranks}; "
+                "all must have the same number of ranks"
             )
     place = folder.prepare(target, "-o")
     for rank in range(ranks):

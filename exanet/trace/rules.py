@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from exanet import _core
 from exanet.errors import InputError
+from exanet.near import hint
 
 NAMES: dict[str, str] = dict(_core.selection_rules())
 """The rules, and the MPI library whose they are."""
@@ -14,7 +15,7 @@ NAMES: dict[str, str] = dict(_core.selection_rules())
 def check(name: str | None) -> None:
     """Raises InputError on rules that there are not."""
     if name is not None and name not in NAMES:
-        raise InputError(f"--rules '{name}': there are no such rules; give one of {', '.join(NAMES)}")
+        raise InputError(f"--rules '{name}': there are no such rules{hint(name, NAMES)}; give one of {', '.join(NAMES)}")
 
 
 def algorithms() -> dict[str, list[str]]:
@@ -31,7 +32,7 @@ def check_algorithm(what: str, collective: str, algorithm: str) -> None:
     if not algorithm:
         raise InputError(f"{what}: {collective} has no algorithm; give {collective}= one of {', '.join(known)}")
     if algorithm not in known:
-        raise InputError(f"{what}: {collective} has no algorithm '{algorithm}'; give one of {', '.join(known)}")
+        raise InputError(f"{what}: {collective} has no algorithm '{algorithm}'{hint(algorithm, known)}; give one of {', '.join(known)}")
 
 
 def choices(text: str | None) -> dict[str, str]:

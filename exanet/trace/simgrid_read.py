@@ -22,6 +22,7 @@ from pathlib import Path
 
 from exanet.errors import InputError
 from exanet.files import not_text
+from exanet.quantity import counted
 from exanet.trace import folder
 from exanet.trace.layout import WORLD
 from exanet.trace.write import Stream, Writer
@@ -83,7 +84,7 @@ def read(file: Path, directory: Path) -> dict[str, int]:
     shared = len(files) == 1
     ranks = _ranks(file, {rank for _, rank, _ in _actions(files[0])}) if shared else len(files)
     if not 1 <= ranks <= folder.MOST_RANKS:
-        raise InputError(f"{file}: {ranks} ranks; a trace has 1 to {folder.MOST_RANKS}")
+        raise InputError(f"{file}: {counted(ranks, 'rank')}; a trace has 1 to {folder.MOST_RANKS}")
     with Writer(directory, ranks, {"program": [str(file)]}, "TO") as streams:
         actors = [_Actor(rank, ranks, stream, left_out) for rank, stream in enumerate(streams)]
         for number, each in enumerate(files):

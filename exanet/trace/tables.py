@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from exanet.errors import InputError
-from exanet.quantity import bytes_text, count_text, time_text
+from exanet.quantity import bytes_text, count_text, counted, time_text
 from exanet.trace import statistics
 from exanet.trace.folder import Trace
 
@@ -26,7 +26,7 @@ def show(trace: Trace, found: Mapping[str, pl.DataFrame], console: Console) -> N
     if not about.complete:
         console.print(f"[bold red]incomplete: {escape(about.reason)}[/]", soft_wrap=True)
     program = " ".join(map(str, about.run.get("program", [])))
-    console.print(f"{count_text(about.calls)} calls of {about.ranks} ranks, {about.mpi}: {escape(program)}", highlight=False)
+    console.print(f"{count_text(about.calls)} calls of {counted(about.ranks, 'rank')}, {about.mpi}: {escape(program)}", highlight=False)
     if about.unrecorded:
         console.print(f"Not recorded: {', '.join(about.unrecorded)}", highlight=False)
     _print(console, "Calls", found["by_call"], {"call": str, "calls": count_text, "bytes": bytes_text, "took_ps": time_text})
@@ -70,7 +70,7 @@ def lines(trace: Trace, rank: int, first: int, count: int) -> Iterator[str]:
     """Of a rank's calls from one on. Raises InputError."""
     calls = trace.calls().filter(pl.col("rank") == rank)
     if first > len(calls):
-        raise InputError(f"--first {first}: rank {rank} has {len(calls)} calls; give a number up to that")
+        raise InputError(f"--first {first}: rank {rank} has {counted(len(calls), 'call')}; give a number up to that")
     calls = calls.slice(first - 1, count)
     for number, row in enumerate(calls.iter_rows(named=True), first):
         yield f"{number:>8}  {time_text(row['begin_ps']):>12}  {time_text(row['took_ps']):>12}  {row['call']}{_arguments(row)}"

@@ -17,6 +17,7 @@ from pathlib import Path
 from exanet import renamed
 from exanet.errors import InputError
 from exanet.files import not_text
+from exanet.quantity import counted
 from exanet.trace import folder, records
 from exanet.trace.folder import Trace
 from exanet.trace.forms import FORMS, LISTS, NAMES, TO_THE_END, Value, fields, values
@@ -158,7 +159,7 @@ class _Reader:
             if stream is not None:
                 stream.close()
         if met != self._ranks:
-            raise self._wrong(f"the file ends after {met} of {self._ranks} ranks; write the calls of rank {met}, or lower ranks")
+            raise self._wrong(f"the file ends after {met} of {counted(self._ranks, 'rank')}; write the calls of rank {met}, or lower ranks")
 
     def _next(self, met: int) -> str:
         return f"the next one is {met}" if met < self._ranks else "there are no more"

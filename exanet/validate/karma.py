@@ -14,6 +14,7 @@ from exanet.files import json_bytes
 from exanet.karma.awareness import TORUS, WHICH, WHO, awareness
 from exanet.karma.board import CYCLE_NS
 from exanet.karma.experiments import LATENCY_BYTES, LINE_CYCLES, LINE_PARTS, Row, hop, latency, link_bandwidth, router_bandwidth
+from exanet.quantity import counted
 from exanet.validate.registry import published
 
 _WIDE = 160  # columns when the output is no terminal
@@ -93,7 +94,7 @@ def _show_latency(console: Console, found: dict[str, Any]) -> None:
     console.print("[bold]Round trip, ns[/] (figures 7 and 8)\n")
     lines = list(dict.fromkeys((0, found["line_cycles"])))
     columns = [(line, hops) for line in lines for hops in (1, 2)]
-    names = [f"{hops} hop{'s' if hops > 1 else ''}{', transceivers' if line else ', IP alone'}" for line, hops in columns]
+    names = [f"{counted(hops, 'hop')}{', transceivers' if line else ', IP alone'}" for line, hops in columns]
     table = terminal.table("payload", *names)
     trips = {(row["line_cycles"], row["hops"], row["payload_bytes"]): row["round_trip_ns"] for row in found["latency"]}
     for size in LATENCY_BYTES:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from typing import Any, get_args
 
@@ -11,6 +10,8 @@ from rich.markup import escape
 
 from exanet import optional, terminal
 from exanet.errors import InputError
+from exanet.near import nearest
+from exanet.quantity import counted
 from exanet.validate.registry import Experiment, Kind, Verdict, experiments, published
 from exanet.validate.runner import RunFailed, Runner
 
@@ -34,8 +35,8 @@ def select(only: str | None, long: bool = False) -> dict[str, Experiment]:
     problems = []
     for name in wanted:
         if name not in known:
-            close = difflib.get_close_matches(name.upper(), known, 1)
-            hint = f"did you mean '{close[0]}'? " if close else ""
+            meant = nearest(name.upper(), known)
+            hint = f"did you mean '{meant}'? " if meant else ""
             problems.append(f"--only {name}: there is no such row; {hint}Rows: {', '.join(known)}")
     if not wanted:
         problems.append(f"--only: give ids of rows, e.g. --only P03,P05; rows: {', '.join(known)}")
@@ -139,17 +140,17 @@ def show(rows: list[dict[str, Any]]) -> None:
 
 
 def summary(rows: list[dict[str, Any]]) -> str:
-    """The rows counted by their verdicts, and those that passed by kind."""
+    """The rows statuses by their verdicts, and those that passed by kind."""
     counts = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in get_args(Verdict)}
     words = {"beside": "beside, without a verdict"}
     kinds = {kind: sum(row["kind"] == kind and row["verdict"] == "passed" for row in rows) for kind in get_args(Kind)}
-    counted = [f"{count} {words.get(verdict, verdict)}" for verdict, count in counts.items() if count]
+    statuses = [f"{count} {words.get(verdict, verdict)}" for verdict, count in counts.items() if count]
     passed = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
     if passed:
-        counted[0] += f" ({passed})"
+        statuses[0] += f" ({passed})"
     off = sum(row["verdict"] == "passed" and any(one["verdict"] == "off" for one in row["readings"]) for row in rows)
     readings = f" {off} of those that passed are off by another reading of their source." if off else ""
-    return f"{len(rows)} rows: {', '.join(counted)}.{readings}"
+    return f"{counted(len(rows), 'row')}: {', '.join(statuses)}.{readings}"
 
 
 def _published(row: dict[str, Any]) -> str:

@@ -86,6 +86,10 @@ static bool open_library(void *(*find)(const char *name)) {
                                          {"PMPI_Type_free", &exanet_own.type_free},
                                          {"PMPI_Reduce_local", &exanet_own.reduce_local},
                                          {"PMPI_Comm_call_errhandler", &exanet_own.call_errhandler},
+                                         {"PMPI_Comm_get_errhandler", &exanet_own.get_errhandler},
+                                         {"PMPI_Comm_set_errhandler", &exanet_own.set_errhandler},
+                                         {"PMPI_Errhandler_free", &exanet_own.errhandler_free},
+                                         {"PMPI_Comm_get_attr", &exanet_own.comm_get_attr},
                                          {0}};
   return exanet_mpi_functions(find, wanted) && exanet_communicators_open();
 }

@@ -24,6 +24,7 @@ struct collective {
   bool is_root;
   struct exanet_live_call call;
   struct exanet_bytes sent, received;
+  struct exanet_truncated truncated;
 };
 
 static struct exanet_live_part *parts_for(uint32_t count) {
@@ -73,7 +74,7 @@ static long begin_reduction(struct collective *c) {
   const long from = is_in_place(a[0]) ? a[1] : a[0];
   if (is_in_place(a[0]) && !takes) return -1;
   if (!exanet_bytes_valid(from, count, a[3]) || (takes && !exanet_bytes_valid(a[1], count, a[3]))) return -1;
-  if ((uint32_t)a[4] == 0x18000000u) return -1; /* MPI_OP_NULL */
+  if ((uint32_t)a[4] == 0x18000000u || !exanet_simulated_op_fits(a[3], a[4])) return -1; /* MPI_OP_NULL */
   if (exanet_element_bytes(a[3]) == 0 || (takes && !is_in_place(a[0]) && a[0] == a[1] && count > 0)) return -1;
   long lower = 0, extent = 0;
   if ((uint32_t)a[3] >> 30 != 1 && (exanet_mpi.type_extent(a[3], &lower, &extent) != 0 || lower != 0 ||
@@ -171,9 +172,12 @@ static long begin_move(struct collective *c) {
   return 0;
 }
 
-/* An error, 0 for none. */
+/* An error, 0 for none; its first one is kept. */
 static int take(struct collective *c, uint32_t from, uint64_t at, uint64_t space) {
   const struct exanet_live_part *part = &c->call.parts[from];
+  if (part->bytes > space && c->truncated.bytes == 0)
+    c->truncated =
+        (struct exanet_truncated){c->s->comm, exanet_communicator_peer(c->comm, (int)from), part->bytes, space};
   if (part->bytes > 0) memcpy((char *)c->received.data + at, part->data, part->bytes < space ? part->bytes : space);
   return part->bytes > space ? EXANET_ERR_TRUNCATE : 0;
 }
@@ -219,5 +223,5 @@ long exanet_simulated_collective(struct exanet_simulated *s, uint8_t code) {
   exanet_live_call(s->ni, &c.call, true);
   if (code == EXANET_TRACE_Barrier) return 0;
   const int error = (int)(reduces ? end_reduction(&c) : end_move(&c));
-  return error == 0 ? 0 : exanet_simulated_error(s->a[at->comm], error);
+  return error == 0 ? 0 : exanet_simulated_truncated(s, &c.truncated, error);
 }

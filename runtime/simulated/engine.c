@@ -33,11 +33,6 @@ long exanet_simulated_real(const struct exanet_simulated *s) {
   return s->real(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12]);
 }
 
-int exanet_simulated_error(long comm, int code) {
-  exanet_own.call_errhandler(comm, code);
-  return code;
-}
-
 const struct exanet_communicator *exanet_simulated_comm(struct exanet_simulated *s, long handle) {
   s->comm = handle;
   const struct exanet_communicator *comm = exanet_communicator_find(handle);

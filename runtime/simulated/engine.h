@@ -23,7 +23,8 @@ enum {
   EXANET_ERR_ROOT,
   EXANET_ERR_TRUNCATE = 14,
   EXANET_ERR_OTHER = 15,
-  EXANET_ERR_IN_STATUS = 17
+  EXANET_ERR_IN_STATUS = 17,
+  EXANET_ERR_PENDING
 };
 
 /* The library's own, which count as no calls. */
@@ -34,6 +35,10 @@ struct exanet_simulated_library {
   int (*type_free)(void *type);
   int (*reduce_local)(const void *in, void *inout, int count, long type, long op);
   int (*call_errhandler)(long comm, int code);
+  int (*get_errhandler)(long comm, void *handler);
+  int (*set_errhandler)(long comm, long handler);
+  int (*errhandler_free)(void *handler);
+  int (*comm_get_attr)(long comm, int key, void *value, int *found);
 };
 extern struct exanet_simulated_library exanet_own;
 
@@ -56,7 +61,6 @@ void exanet_simulated_made(const struct exanet_simulated *s, long handle);
 long exanet_simulated_real(const struct exanet_simulated *s);
 /* Ends the run: this call, or `what` of it, is not simulated. */
 _Noreturn void exanet_simulated_refuse(const struct exanet_simulated *s, const char *what);
-int exanet_simulated_error(long comm, int code);
 static inline long exanet_simulated_count(const struct exanet_simulated *s, int at) {
   return s->large ? s->a[at] : (int)s->a[at];
 }
@@ -77,6 +81,18 @@ int exanet_bytes_begin(const struct exanet_simulated *s, struct exanet_bytes *b,
 /* Beyond the call: keeps the type, which the program may free. */
 void exanet_bytes_keep(struct exanet_bytes *b);
 void exanet_bytes_end(struct exanet_bytes *b, bool received);
+
+/* errors.c: an error, once its handler has been called; and of arguments, false where the library is to say what is
+   wrong. */
+int exanet_simulated_error(long comm, int code);
+struct exanet_truncated {
+  long comm; /* whose handler is called */
+  int from; /* rank of MPI_COMM_WORLD */
+  uint64_t bytes, space;
+};
+int exanet_simulated_truncated(const struct exanet_simulated *s, const struct exanet_truncated *t, int code);
+bool exanet_simulated_tag_fits(int tag);
+bool exanet_simulated_op_fits(long type, long op);
 
 /* messages.c, collectives.c, lists.c: a call's result. */
 long exanet_simulated_send(struct exanet_simulated *s, uint8_t code);

@@ -85,7 +85,7 @@ static int pack(struct listed *l, const struct blocks *b, long first, long block
 
 /* Takes what each of the others has brought; the last error, 0 for none. */
 static int take(struct listed *l, const struct exanet_live_part *parts, uint32_t root) {
-  int error = 0;
+  struct exanet_truncated first = {0};
   const bool many = l->received.counts != NULL;
   for (long i = 0; i < (many ? l->comm->size : 1); i++) {
     const struct exanet_live_part *part = &parts[many ? i : root];
@@ -94,12 +94,14 @@ static int take(struct listed *l, const struct exanet_live_part *parts, uint32_t
     const int own =
         exanet_bytes_begin(l->s, &bytes, place_of(&l->received, i), count_of(&l->received, i), l->received.type);
     if (own != 0) return own;
-    if (part->bytes > bytes.bytes) error = EXANET_ERR_TRUNCATE;
+    if (part->bytes > bytes.bytes && first.bytes == 0)
+      first = (struct exanet_truncated){l->s->comm, exanet_communicator_peer(l->comm, (int)(many ? i : root)),
+                                        part->bytes, bytes.bytes};
     const uint64_t taken = part->bytes < bytes.bytes ? part->bytes : bytes.bytes;
     if (taken > 0) memcpy(bytes.data, part->data, taken);
     exanet_bytes_end(&bytes, true);
   }
-  return error == 0 ? 0 : exanet_simulated_error(l->s->comm, error);
+  return first.bytes == 0 ? 0 : exanet_simulated_truncated(l->s, &first, EXANET_ERR_TRUNCATE);
 }
 
 /* Who brings and takes what; an error, 0 for none, -1: the library is to say what is wrong. */

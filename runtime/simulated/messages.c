@@ -63,9 +63,9 @@ static uint32_t peer_of(const struct exanet_communicator *comm, int rank) {
 static bool are_valid(const struct exanet_communicator *comm, long buffer, long count, long type, int peer, int tag,
                       bool sends) {
   if (comm == NULL || !exanet_bytes_valid(buffer, count, type)) return false;
-  if (peer == exanet_mpi.process_null || (!sends && peer == exanet_mpi.any_source))
-    return tag >= 0 || (!sends && tag == exanet_mpi.any_tag);
-  return peer >= 0 && peer < comm->size && (tag >= 0 || (!sends && tag == exanet_mpi.any_tag));
+  const bool nobody = peer == exanet_mpi.process_null || (!sends && peer == exanet_mpi.any_source);
+  if (!nobody && (peer < 0 || peer >= comm->size)) return false;
+  return (tag >= 0 && exanet_simulated_tag_fits(tag)) || (!sends && tag == exanet_mpi.any_tag);
 }
 
 static struct exanet_live_message message_of(const struct exanet_communicator *comm, const struct exanet_bytes *b,
@@ -104,6 +104,12 @@ static int take_status(struct status *to, const struct exanet_live_status *from,
   else if (to != NULL)
     fill(to, from->truncated ? space : from->bytes, from->cancelled != 0, rank_in(comm, from->source), (int)from->tag);
   return from->truncated ? EXANET_ERR_TRUNCATE : 0;
+}
+
+static int truncated(const struct exanet_simulated *s, long comm, const struct exanet_live_status *status,
+                     uint64_t space, int code) {
+  const struct exanet_truncated t = {comm, (int)status->source, status->bytes, space};
+  return exanet_simulated_truncated(s, &t, code);
 }
 
 /* -- calls --------------------------------------------------------------------------------------------------------- */
@@ -177,7 +183,7 @@ long exanet_simulated_receive(struct exanet_simulated *s, uint8_t code) {
   exanet_live_call(s->ni, &call, true);
   const int error = take_status(is_ignored(a[6]) ? NULL : (struct status *)a[6], &status, comm, true, bytes.bytes);
   exanet_bytes_end(&bytes, true);
-  return error == 0 ? 0 : exanet_simulated_error(a[5], error);
+  return error == 0 ? 0 : truncated(s, a[5], &status, bytes.bytes, error);
 }
 
 /* (buffer, count, type, to, tag, buffer, count, type, from, tag, comm, status) */
@@ -202,7 +208,7 @@ long exanet_simulated_exchange(struct exanet_simulated *s, uint8_t code) {
   const int error = take_status(is_ignored(a[11]) ? NULL : (struct status *)a[11], &status, comm, true, in.bytes);
   exanet_bytes_end(&out, false);
   exanet_bytes_end(&in, true);
-  return error == 0 ? 0 : exanet_simulated_error(a[10], error);
+  return error == 0 ? 0 : truncated(s, a[10], &status, in.bytes, error);
 }
 
 /* -- requests ------------------------------------------------------------------------------------------------------ */
@@ -284,8 +290,8 @@ static struct status *status_at(const struct asked *q, long i) {
   return (struct status *)q->s->a[at] + (q->at.statuses >= 0 ? i : 0);
 }
 
-/* Ends those that have completed; the first error. */
-static int take_completed(struct asked *q, long *comm) {
+/* Ends those that have completed; the first error, and what was too long. */
+static int take_completed(struct asked *q, struct exanet_truncated *first) {
   int error = 0;
   const bool in_order = q->at.indices < 0; /* statuses by the place of the request */
   for (uint32_t i = 0; i < (uint32_t)q->completed; i++) {
@@ -293,7 +299,8 @@ static int take_completed(struct asked *q, long *comm) {
     struct request *r = &requests[number];
     struct status *status = status_at(q, in_order ? (long)q->where[mine] : (long)i);
     const int own = take_status(status, &q->statuses[i], exanet_communicator_of(r->comm), r->receives, r->bytes.bytes);
-    if (own != 0 && error == 0) *comm = r->handle;
+    if (own != 0 && error == 0)
+      *first = (struct exanet_truncated){r->handle, (int)q->statuses[i].source, q->statuses[i].bytes, r->bytes.bytes};
     if (status != NULL && q->at.statuses >= 0) status->error = own;
     if (own != 0 && error == 0) error = q->at.statuses >= 0 ? EXANET_ERR_IN_STATUS : own;
     if (q->at.indices >= 0) ((int *)q->s->a[q->at.indices])[i] = (int)q->where[mine];
@@ -312,12 +319,15 @@ static long answer(struct asked *q, uint8_t code) {
   if (q->at.found >= 0) *(int *)a[q->at.found] = over;
   if (q->at.outcount >= 0) *(int *)a[q->at.outcount] = (int)q->completed;
   if (q->at.index >= 0 && !over) *(int *)a[q->at.index] = UNDEFINED;
-  if (!over) return 0;
+  if (q->completed == 0 && !over) return 0;
   for (uint32_t i = 0; all && i < q->count; i++)
-    if (status_at(q, i) != NULL) fill_empty(status_at(q, i)), status_at(q, i)->error = 0;
-  long comm = (long)exanet_mpi.world;
-  const int error = take_completed(q, &comm);
-  return error == 0 ? 0 : exanet_simulated_error(comm, error);
+    if (status_at(q, i) != NULL && q->handles[i] == NO_REQUEST) fill_empty(status_at(q, i)), status_at(q, i)->error = 0;
+  /* All those of a call that asks for all, but where one has failed. */
+  for (uint32_t i = 0; all && !over && i < q->ours; i++)
+    if (status_at(q, q->where[i]) != NULL) status_at(q, q->where[i])->error = EXANET_ERR_PENDING;
+  struct exanet_truncated first;
+  const int error = take_completed(q, &first);
+  return error == 0 ? 0 : exanet_simulated_truncated(q->s, &first, error);
 }
 
 /* Those that were over when they had begun are so now; of one that asks for any or some they alone. */
@@ -330,7 +340,7 @@ static void ask(struct asked *q, uint8_t code) {
         .code = code, .requests = q->numbers, .request_count = waiting, .statuses = q->statuses, .places = q->done};
     exanet_live_call(q->s->ni, &call, code >= EXANET_TRACE_Wait && code <= EXANET_TRACE_Waitall);
     q->completed = call.completed;
-    if (call.completed < waiting) return;
+    if (call.completed == 0 || (!all && call.completed < waiting)) return;
   }
   const bool one = code == EXANET_TRACE_Waitany || code == EXANET_TRACE_Testany;
   for (uint32_t i = waiting; i < q->ours && !(one && q->completed > 0); i++) {

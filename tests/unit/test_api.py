@@ -15,6 +15,7 @@ import pytest
 import exanet
 from exanet import results
 from exanet.errors import InputError
+from exanet.quantity import time_text
 from exanet.trace import folder
 from exanet.trace.write import Writer
 
@@ -55,6 +56,8 @@ def test_a_replay_gives_its_tables(ring: str, tmp_path: Path, monkeypatch: pytes
     read = exanet.load("kept")
     assert isinstance(read, results.Run) and read.summary == kept.summary
     assert results.load("kept").summary == kept.summary
+    took = time_text(kept.summary["virtual_ps"])
+    assert repr(kept) == f"<Run: {kept.title()}, {took}>" and kept.title().endswith(", 4 ranks on torus-2x2x2")
 
 
 def test_collectives_that_units_do_not_carry_out_are_named(ring: str) -> None:

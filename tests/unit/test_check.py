@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -150,8 +151,27 @@ def test_a_router_slower_than_its_links_is_warned_of_with_what_it_uses(tmp_path:
     if slow:
         # A packet has 18 words of a nanosecond each, and 38 of 64 bit at 80 ps on the link, which pauses for one in 33.
         share = 38 * 0.080 * 33 / 32 / 18
-        assert f"used to {share:.0%} at most" in shown.stderr and "128 Gb/s" in shown.stderr
+        assert f"used to {share:.0%} (link, 800 Gb/s) at most" in shown.stderr and "128 Gb/s" in shown.stderr
         assert 0.8 * share < sim.simulate(machine.load(file), offered=0.9, spec=SHORT)["accepted_load"] < 1.01 * share
+
+
+def test_each_kind_of_link_that_is_faster_than_the_router_is_named(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("extends: exanest\nname: own\nrouter: {clock: 40 MHz}\n")
+    slow = facts.slow_router(machine.load(tmp_path / "own.yaml"))
+    assert slow is not None and re.search(r"used to \d+% \(intra-qfdb, 10 Gb/s\), \d+% \(inter-qfdb, 10 Gb/s\) at most", slow)
+
+
+def test_every_simulation_on_a_router_slower_than_its_links_says_so(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("extends: torus-2x2x2\nname: own\nlinks: {link: {rate: 800 Gb/s}}\n")
+    for number, mode in enumerate((["--load", "0.1", "--measure", "5us"], ["--message", "1KiB"], ["--job", "barrier"])):
+        out = tmp_path / f"{number}"
+        shown = run("sim", "-m", str(tmp_path / "own.yaml"), *mode, "-o", str(out)).stdout
+        assert shown.count("note: the router is slower than its links") == 1
+        assert "the router is slower" in json.loads((out / "summary.json").read_text())["run"]["notes"][0]
+        plain = run("sim", "-m", "torus-2x2x2", *mode, "-o", str(tmp_path / f"plain{number}"))
+        assert "slower than its links" not in plain.stdout
+    shown = run("replay", "-m", str(tmp_path / "own.yaml"), "--job", "barrier", "-o", str(tmp_path / "r")).stdout
+    assert shown.count("note: the router is slower than its links") == 1
 
 
 @pytest.mark.parametrize("name", machine.names())

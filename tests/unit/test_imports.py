@@ -31,6 +31,7 @@ ORDER = (
         "encoding",
         "renamed",
         "lightly",
+        "near",
         "units",
         "quantity",
         "bounds",

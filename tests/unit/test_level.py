@@ -87,8 +87,8 @@ def test_results_say_that_they_are_of_flows(tmp_path: Path) -> None:
 
 def test_a_machine_that_spreads_its_packets_has_a_note_of_that(tmp_path: Path) -> None:
     (tmp_path / "spray.yaml").write_text("extends: fat-tree-64\nname: spray\ntopology: {routing: spray}\n")
-    assert len(level.caveats_of_programs("flow", load(str(tmp_path / "spray.yaml")).model)) == 2
-    assert level.caveats_of_programs("packet", load("exanest").model) == []
+    assert len(level.caveats_of_programs("flow", load(str(tmp_path / "spray.yaml")))) == 2
+    assert level.caveats_of_programs("packet", load("exanest")) == []
 
 
 def test_what_the_flow_level_has_not_is_refused(tmp_path: Path) -> None:

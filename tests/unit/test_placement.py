@@ -63,7 +63,7 @@ def test_all_faults_of_a_file_are_reported(tmp_path: Path) -> None:
 def test_too_short_a_file(tmp_path: Path) -> None:
     path = tmp_path / "map"
     path.write_text("0\n")
-    with pytest.raises(InputError, match="1 ranks are placed, the run has 2"):
+    with pytest.raises(InputError, match="1 rank is placed, the run has 2"):
         place(str(path), ranks=2, nodes=3, cores_per_node=2)
     path.write_text("")
     with pytest.raises(InputError, match="map:1:1: error: the file is empty, the run has 2 ranks; add a line for each rank"):

@@ -226,6 +226,15 @@ def test_priorities_are_distinguished_and_get_through_sooner(tmp_path: Path) -> 
         (["--priority", "0.5", "--message", "1 KiB", "--load", "0.5"], "--priority is of single packets"),
         (["--load", "0.1,x"], "--load 0.1,x: give numbers"),
         (["--load", "-1"], "give numbers above 0"),
+        (["--load", "30"], "at most 10, by commas, e.g. 0.1,0.2,0.3; 1 fills a link of each sender; did you mean 0.3?"),
+        (["--load", "5,10,50"], "did you mean 0.05,0.1,0.5?"),
+        (["--message", "1KiB", "--load", "11"], "did you mean 0.11?"),
+        (["--load", "500"], "1 fills a link of each sender"),
+        (["--routing", "ugal"], 'there is no routing "ugal" (did you mean "ugal-l"?): use one of'),
+        (["--traffic", "unifrom"], 'there is no traffic pattern "unifrom" (did you mean "uniform"?): use one of'),
+        (["--topology", "tours:4,4"], "did you mean 'torus'?"),
+        (["--message", "1KiB", "--nic", "ultraethernet"], 'there is no network interface "ultraethernet" (did you mean "ultra-ethernet"?)'),
+        (["--message", "1KiB", "--congestion-control", "dcqn"], "did you mean 'dcqcn'?"),
         (["--load", "nan"], "give numbers above 0"),
         (["--traffic", "unifrom"], "use one of uniform"),
         (["--traffic", "hot-spot:2"], "share"),
@@ -339,7 +348,7 @@ def test_a_command_that_is_interrupted_ends_with_130_and_a_line(tmp_path: Path, 
         rest = running.communicate(timeout=300)
     line = "exanet: stopped by Ctrl-C"
     if options[0] != "--job":
-        line += ": 0 of 1 loads were measured, and no results were written"
+        line += ": 0 of 1 load was measured, and no results were written"
     # the second may come late
     assert (*rest, running.returncode) in (("", line + "\n", 130), *[("", line + "\n", -signal.SIGINT)] * again)
 

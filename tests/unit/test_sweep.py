@@ -24,6 +24,7 @@ from browser import MISSING, charts, in_browser
 from exanet.errors import InputError
 from exanet.machine import load
 from exanet.machine.located import Located, Mark
+from exanet.quantity import counted
 from exanet.sweep import cluster as clusters
 from exanet.sweep import execute, plan
 from exanet.sweep import run as sweeps
@@ -254,7 +255,7 @@ def test_workers_come_back_and_a_run_that_two_have_died_of_is_failed(tmp_path: P
         os.kill(worker, signal.SIGKILL)
     shown, err = process.communicate(timeout=300)
     assert process.returncode == 1, err
-    assert f"failed, {workers} runs: the worker died each time that it tried: out of memory" in shown
+    assert f"failed, {counted(workers, 'run')}: the worker died each time that it tried: out of memory" in shown
     frame = pl.read_parquet(out / "runs.parquet")
     assert frame["error"].is_null().to_list() == [measure < 10**12 for measure in frame["measure_ps"]]
     assert lines(out) == 2 * workers

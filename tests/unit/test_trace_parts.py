@@ -121,9 +121,9 @@ def crossing(place: Path, kind: str) -> Path:
     [
         ("request", 0, 1, "--until 1: rank 0 has 1 requests under way there"),
         ("request", 1, None, "--after 1: rank 0 has 1 requests under way there"),
-        ("plain", 0, 1, "1 messages are sent to rank 1 whose other end lies outside"),
+        ("plain", 0, 1, "1 message is sent to rank 1 whose other end lies outside"),
         ("plain", 1, None, "rank 1 receives from rank 0 what was sent outside"),
-        ("any", 1, None, "1 messages are received by rank 1 whose other end lies outside"),
+        ("any", 1, None, "1 message is received by rank 1 whose other end lies outside"),
         ("balanced", 1, None, "rank 1 receives from rank 0 what was sent outside"),
     ],
 )

@@ -359,7 +359,7 @@ def test_a_rank_that_ends_early_is_said_where_the_archive_is_read(tmp_path: Path
     archive = pair(tmp_path / "scorep", short=True)
     ended = CliRunner().invoke(cli.app, ["trace", "convert", str(archive), str(tmp_path / "trace")])
     assert ended.exit_code == 0
-    assert "Incomplete: the streams of 1 ranks, first of rank 1, end before the program" in ended.output
+    assert "Incomplete: the streams of 1 rank, first of rank 1, end before the program" in ended.output
 
 
 def test_an_attribute_of_our_name_and_another_type_is_left_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -148,7 +148,7 @@ def test_a_cut_recording_can_be_looked_at_but_not_replayed(tmp_path: Path) -> No
     about = folder.finish(trace, 2, {})
     assert not about.complete
     assert about.calls == 7
-    assert "the streams of 1 ranks, first of rank 0, end before the program" in refused(trace)
+    assert "the streams of 1 rank, first of rank 0, end before the program" in refused(trace)
     assert len(folder.load(trace).calls()) == 7
 
 

@@ -35,7 +35,7 @@ def test_what_stands_beside_has_no_verdict(capsys: pytest.CaptureFixture[str]) -
     row = table.measure(experiment("beside", found=Measured(3.0, "", text="three")), Runner())
     assert (row["verdict"], row["error"], row["shown"]) == ("beside", None, "three")
     table.show([row])
-    assert "1 rows: 1 beside, without a verdict." in capsys.readouterr().out
+    assert "1 row: 1 beside, without a verdict." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_failed_run_fails_its_row_with_the_reason(capsys: pytest.CaptureFixtur
     table.show([row])
     shown = capsys.readouterr().out
     assert "no result" in shown
-    assert "1 rows: 1 failed." in shown
+    assert "1 row: 1 failed." in shown
 
 
 def test_without_its_tool_a_row_is_skipped_with_the_command_that_installs_it(

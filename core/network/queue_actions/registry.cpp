@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/config/error.hpp"
+#include "core/config/names.hpp"
 #include "core/network/queue_actions/queue_action.hpp"
 
 namespace exanet {
@@ -28,7 +28,7 @@ const QueueActionKind& queue_action_kind(const std::string& name) {
     if (name == kind.name) return kind;
     known.append(known.empty() ? "" : ", ").append(kind.name);
   }
-  throw ConfigError("router.queue_action", "there is no queue action \"" + name + "\": use one of " + known);
+  reject_name("router.queue_action", "is no queue action", name, known);
 }
 
 std::unique_ptr<QueueAction> make_queue_action(const NetworkConfig& config, const Topology& topology,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/config/error.hpp"
+#include "core/config/names.hpp"
 #include "core/nic/pacing/pacing.hpp"
 
 namespace exanet {
@@ -29,7 +29,7 @@ const PacingKind& pacing_kind(const std::string& name) {
     if (name == kind.name) return kind;
     known.append(known.empty() ? "" : ", ").append(kind.name);
   }
-  throw ConfigError("ni.congestion_control", "there is no rate control \"" + name + "\": use one of " + known);
+  reject_name("ni.congestion_control", "is no rate control", name, known);
 }
 
 void require_its_action(const PacingKind& kind, const std::string& queue_action) {

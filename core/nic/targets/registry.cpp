@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/config/error.hpp"
+#include "core/config/names.hpp"
 #include "core/nic/targets/memory_target.hpp"
 
 namespace exanet {
@@ -25,7 +25,7 @@ std::uint8_t memory_kind(const std::string& name) {
     if (name == kind.name) return static_cast<std::uint8_t>(number);
     known.append(known.empty() ? "" : ", ").append(kind.name);
   }
-  throw ConfigError("memory", "there is no memory \"" + name + "\": use one of " + known);
+  reject_name("memory", "is no memory", name, known);
 }
 
 MemoryTargets::MemoryTargets(const NiConfig& config, std::size_t nodes) {

@@ -5,7 +5,7 @@
 #include <array>
 #include <deque>
 
-#include "core/config/error.hpp"
+#include "core/config/names.hpp"
 #include "core/engine/random.hpp"
 
 namespace exanet {
@@ -162,7 +162,7 @@ const EntropiesKind& entropies_kind(const std::string& name) {
     if (name == kind.name) return kind;
     known.append(known.empty() ? "" : ", ").append(kind.name);
   }
-  throw ConfigError("ni.load_balancing", "there is no load balancing \"" + name + "\": use one of " + known);
+  reject_name("ni.load_balancing", "is no load balancing", name, known);
 }
 
 }  // namespace exanet

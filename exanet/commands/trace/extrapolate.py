@@ -11,6 +11,7 @@ import typer
 from exanet import lightly
 from exanet.commands.options import number_of_ranks
 from exanet.errors import InputError
+from exanet.quantity import counted
 
 
 def command(
@@ -44,6 +45,6 @@ def command(
             about, laid_out, granted = extrapolate.extrapolate(traces, output, ranks, grid, progress)
     except OSError as error:
         raise InputError(f"-o {output}: {error.strerror}; choose another place") from None
-    typer.echo(f"Wrote {about.calls} calls of {about.ranks} ranks to {output}: extrapolated, a grid of {laid_out}")
+    typer.echo(f"Wrote {counted(about.calls, 'call')} of {counted(about.ranks, 'rank')} to {output}: extrapolated, a grid of {laid_out}")
     for what in granted:
         typer.echo(f"Taken for granted: {what}")

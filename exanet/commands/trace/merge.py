@@ -10,6 +10,7 @@ import typer
 
 from exanet import lightly
 from exanet.errors import InputError
+from exanet.quantity import counted
 
 
 def command(
@@ -29,4 +30,4 @@ def command(
         about = parts.merge(traces, output)
     except OSError as error:
         raise InputError(f"-o {output}: {error.strerror}; choose another place") from None
-    typer.echo(f"Wrote {about.calls} calls of {about.ranks} ranks to {output}")
+    typer.echo(f"Wrote {counted(about.calls, 'call')} of {counted(about.ranks, 'rank')} to {output}")

@@ -5,7 +5,7 @@
 const POINT = { offered: 0, accepted: 1, mean: 2, p50: 3, p99: 4, zero: 5, saturated: 6, fairness: 7, most: 8, hops: 9, offeredGbps: 10, acceptedGbps: 11 };
 const POINT_COLUMNS = [
   ["offered", formatPercent], ["accepted", formatPercent], ["mean latency", formatNs], ["median", formatNs],
-  ["99 %", formatNs], ["empty network", formatNs], ["saturated", (yes) => (yes ? "yes" : "no")],
+  ["99 %", formatNs], ["empty network", formatNs], ["saturated", (yes) => (yes === null ? "?" : yes ? "yes" : "no")],
   ["fairness", (share) => share.toFixed(3)], ["hottest link", formatPercent], ["hops", (hops) => hops.toFixed(2)], ["offered Gb/s", threeDigits],
   ["accepted Gb/s", threeDigits],
 ];

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from exanet.errors import InputError
+from exanet.quantity import counted
 from exanet.trace import folder
 from exanet.trace.dumpi import communicators, types
 from exanet.trace.dumpi.communicators import SELF, WORLD, Communicator
@@ -58,7 +59,9 @@ def _files(opened: Path) -> list[Path]:
     files = [opened.parent / f"{prefix}-{rank:04}.bin" for rank in range(ranks)]
     for rank, file in enumerate(files):
         if not file.is_file():
-            raise InputError(f"{opened}: it has {ranks} ranks, and there is no {file.name} beside it for rank {rank}; copy it there")
+            raise InputError(
+                f"{opened}: it has {counted(ranks, 'rank')}, and there is no {file.name} beside it for rank {rank}; copy it there"
+            )
     return files
 
 

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors of calls that are simulated: those that the simulator finds, and arguments that the library is to find wrong.
+//
+// Model: an error goes to the handler of the communicator. Where that ends the program, the library would name one of
+// its own calls, so a line before says which call of the program's it was. Whether an operation takes a type is asked
+// of the library, once for each pair. Limit: handlers get the class alone.
+#include <stdio.h>
+
+#include "runtime/simulated/engine.h"
+
+/* Source: the header of MPICH 5.0. */
+#define ERRORS_ARE_FATAL 0x54000000u
+#define ERRORS_ABORT 0x54000003u
+#define TAG_UB 0x64400001
+#define BUILT_IN 1u /* the two highest bits of a handle */
+
+static int handler_of(long comm) {
+  int handler = 0;
+  return exanet_own.get_errhandler(comm, &handler) == 0 ? handler : 0;
+}
+
+static void drop(int handler) {
+  if ((uint32_t)handler >> 30 != BUILT_IN) exanet_own.errhandler_free(&handler);
+}
+
+int exanet_simulated_error(long comm, int code) {
+  exanet_own.call_errhandler(comm, code);
+  return code;
+}
+
+int exanet_simulated_truncated(const struct exanet_simulated *s, const struct exanet_truncated *t, int code) {
+  const int handler = handler_of(t->comm);
+  if ((uint32_t)handler == ERRORS_ARE_FATAL || (uint32_t)handler == ERRORS_ABORT)
+    fprintf(stderr, "exanet: rank %u in %s: what rank %d sends has %llu B, and the buffer %llu B: message truncated\n",
+            exanet_rank(s->ni), exanet_mpi_call_name(s->call), t->from, (unsigned long long)t->bytes,
+            (unsigned long long)t->space);
+  drop(handler);
+  return exanet_simulated_error(t->comm, code);
+}
+
+bool exanet_simulated_tag_fits(int tag) {
+  static int most = -1;
+  int *found = NULL, set = 0;
+  if (most < 0) {
+    const bool known = exanet_own.comm_get_attr((long)exanet_mpi.world, TAG_UB, &found, &set) == 0 && set;
+    most = known ? *found : 0x7fffffff;
+  }
+  return tag <= most;
+}
+
+/* Without a communicator an error goes to the handler of MPI_COMM_SELF or MPI_COMM_WORLD. */
+static bool library_takes(long type, long op) {
+  const long comms[] = {(long)exanet_mpi.world, (long)exanet_mpi.self};
+  int handlers[2];
+  _Alignas(16) char in[128] = {0}, inout[128] = {0}; /* the longest built-in type has 32 bytes */
+  for (int i = 0; i < 2; i++) {
+    handlers[i] = handler_of(comms[i]);
+    exanet_own.set_errhandler(comms[i], (long)exanet_mpi.errors_return);
+  }
+  const bool takes = exanet_own.reduce_local(in, inout, 1, type, op) == 0;
+  for (int i = 0; i < 2; i++) {
+    exanet_own.set_errhandler(comms[i], handlers[i]);
+    drop(handlers[i]);
+  }
+  return takes;
+}
+
+bool exanet_simulated_op_fits(long type, long op) {
+  static struct {
+    uint32_t type, op;
+    bool takes;
+  } known[64];
+  if ((uint32_t)op >> 30 != BUILT_IN) return true;
+  const unsigned at = ((uint32_t)type * 31 + (uint32_t)op) % 64;
+  if (known[at].type != (uint32_t)type || known[at].op != (uint32_t)op) {
+    known[at].takes = library_takes(type, op);
+    known[at].type = (uint32_t)type;
+    known[at].op = (uint32_t)op;
+  }
+  return known[at].takes;
+}
