@@ -6,6 +6,7 @@
  *
  * Usage: hybrid MODE THREADS */
 #include <mpi.h>
+#include <omp.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -27,10 +28,7 @@ static __attribute__((noinline)) void compute(int me, int times) {
 
 static void by_parallel(void) {
 #pragma omp parallel num_threads(threads)
-  {
-    extern int omp_get_thread_num(void);
-    compute(omp_get_thread_num(), units[omp_get_thread_num()]);
-  }
+  compute(omp_get_thread_num(), units[omp_get_thread_num()]);
 }
 
 static void by_loop(void) {
@@ -42,7 +40,6 @@ static void by_loop(void) {
 static void by_halves(void) {
 #pragma omp parallel num_threads(threads)
   {
-    extern int omp_get_thread_num(void);
     const int me = omp_get_thread_num(), other = (me + 1) % threads;
     compute(me, units[me] / 2);
 #pragma omp barrier
@@ -64,7 +61,6 @@ static MPI_Comm own[MOST];
 static void by_calls(void) {
 #pragma omp parallel num_threads(threads)
   {
-    extern int omp_get_thread_num(void);
     const int me = omp_get_thread_num();
     compute(me, units[me]);
     MPI_Barrier(own[me]);
@@ -84,7 +80,7 @@ static void by_join(void) {
 }
 
 /* Threads that stay, and wait in between. */
-static void (*wait_for_start)(long me), (*tell_end)(void);
+static void (*wait_for_start)(long me), (*mark_end)(void);
 static pthread_barrier_t both;
 static sem_t starts[MOST], ends;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -117,7 +113,7 @@ static void *stay(void *me) {
     wait_for_start((long)me);
     if (over) return NULL;
     part(me);
-    tell_end();
+    mark_end();
   }
 }
 
@@ -174,7 +170,6 @@ static const struct mode {
 
 /* By MPI_Wtime; the other clocks agree but for what reading them takes. */
 static double now_us(void) {
-  extern double omp_get_wtime(void);
   static double first_us[4];
   static int readings;
   struct timeval day;
@@ -225,7 +220,7 @@ int main(int argc, char **argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   pthread_t made[MOST];
   wait_for_start = mode->start;
-  tell_end = mode->end;
+  mark_end = mode->end;
   pthread_barrier_init(&both, NULL, (unsigned)threads);
   sem_init(&ends, 0, 0);
   for (int i = 0; i < threads; i++) sem_init(&starts[i], 0, 0);
