@@ -19,38 +19,46 @@
 struct team {
   void (*function)(void *);
   void *data;
+  bool counts;
   uint64_t from_ps;
   _Atomic uint64_t latest_ps; /* at which a part has ended */
   atomic_bool tasks;
   struct exanet_meeting meeting;
+  /* that of the thread that began the region, and when its part of it began */
+  struct team *outer;
+  uint64_t outer_began;
 };
-SHIM_TLS struct team *own_team; /* in whose part the thread is */
+/* In whose region the thread is, also when its part has ended and it carries out tasks; NULL: in none that counts. */
+SHIM_TLS struct team *own_team;
 
 static void run_part(void *argument) {
-  struct team *team = argument, *const outer = own_team;
-  own_team = team;
-  exanet_part_begins(team, team->from_ps);
+  struct team *team = argument;
+  own_team = team->counts ? team : NULL;
+  if (team->counts) exanet_part_begins(team, team->from_ps);
   team->function(team->data);
-  uint64_t ps = 0;
-  exanet_thread_time(&ps);
+  uint64_t ps;
+  if (!team->counts || !exanet_thread_time(&ps)) return;
   uint64_t latest = atomic_load(&team->latest_ps);
   while (latest < ps && !atomic_compare_exchange_weak(&team->latest_ps, &latest, ps)) continue;
-  own_team = outer;
 }
 
-static bool begins(struct team *team, void (*function)(void *), void *data) {
-  *team = (struct team){.function = function, .data = data};
-  return exanet_thread_time(&team->from_ps);
+static void begins(struct team *team, void (*function)(void *), void *data) {
+  *team = (struct team){.function = function, .data = data, .outer = own_team, .outer_began = exanet_part_began()};
+  team->counts = exanet_thread_time(&team->from_ps);
 }
 
 static void ends(struct team *team) {
-  const uint64_t latest_ps = atomic_load(&team->latest_ps);
-  if (!atomic_load(&team->tasks)) {
-    exanet_thread_goes_on_at(latest_ps);
-    return;
+  own_team = team->outer;
+  if (team->counts) {
+    const uint64_t latest_ps = atomic_load(&team->latest_ps);
+    if (atomic_load(&team->tasks)) {
+      exanet_thread_learns(latest_ps);
+      exanet_thread_learns(team->from_ps + exanet_parts_ps(team));
+    } else {
+      exanet_thread_goes_on_at(latest_ps);
+    }
   }
-  exanet_thread_learns(latest_ps);
-  exanet_thread_learns(team->from_ps + exanet_parts_ps(team));
+  if (team->outer != NULL) exanet_part_resumes(team->outer, team->outer_began);
 }
 
 #define COMMA ,
@@ -60,12 +68,9 @@ static void ends(struct team *team) {
     static void *slot;                                                                         \
     const region_function real = (region_function)exanet_openmp_own(&slot, "GOMP_" #name);     \
     struct team team;                                                                          \
-    if (begins(&team, function, data)) {                                                       \
-      real(run_part, &team, threads ARGUMENTS);                                                \
-      ends(&team);                                                                             \
-    } else {                                                                                   \
-      real(function, data, threads ARGUMENTS);                                                 \
-    }                                                                                          \
+    begins(&team, function, data);                                                             \
+    real(run_part, &team, threads ARGUMENTS);                                                  \
+    ends(&team);                                                                               \
   }
 #define FLAGS COMMA unsigned flags
 #define RANGE COMMA long start COMMA long end COMMA long step

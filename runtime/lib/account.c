@@ -134,10 +134,16 @@ void exn_take_from_waiting(void) {
 
 void exanet_part_begins(const void *whole, uint64_t ps) {
   exanet_thread_begins_at(ps);
+  exanet_part_resumes(whole, counted_cpu_ps);
+}
+
+uint64_t exanet_part_began(void) { return exn_me ? exn_me->part_ps : 0; }
+
+void exanet_part_resumes(const void *whole, uint64_t began) {
   struct exn_thread *me = exn_own_thread();
   if (!me) return;
   me->part_of = whole;
-  me->part_ps = counted_cpu_ps;
+  me->part_ps = began;
 }
 
 uint64_t exanet_parts_ps(const void *whole) {

@@ -109,9 +109,12 @@ void exanet_thread_begins_at(uint64_t ps);
 /* From when on it waits, which its creator learns when it looks at the clock; and no more. */
 void exanet_thread_waits_from(uint64_t ps);
 void exanet_thread_waits_no_more(void);
-/* It begins with its part of something at this time; the longest that one of the other threads has computed since it
-   began with its own. */
+/* It begins with its part of something at this time; or resumes an outer one, of which it is known when that began, on
+   the thread's processor clock. And the longest that one of the other threads has computed since it began with its own
+   part. */
 void exanet_part_begins(const void *whole, uint64_t ps);
+uint64_t exanet_part_began(void);
+void exanet_part_resumes(const void *whole, uint64_t began);
 uint64_t exanet_parts_ps(const void *whole);
 
 /* The program's time before exanet_start(): each rank notes its own; from its return on the furthest of all ranks'

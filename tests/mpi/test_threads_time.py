@@ -49,6 +49,7 @@ def test_a_region_takes_the_time_of_its_longest_thread(
     policy: str,
 ) -> None:
     monkeypatch.setenv("OMP_WAIT_POLICY", policy)
+    monkeypatch.setenv("EXANET_WORKER_THREADS", "0")  # with them some computing of packed ranks is lost (docs/address-space.md)
     found = times(exanet_run, stack, hybrid, mode, threads, "--compute", "measured", "--ranks-as", ranks_as)
     unit = found["unit"]
     assert unit > 50
@@ -63,9 +64,9 @@ def test_a_region_takes_the_time_of_its_longest_thread(
 
 
 def test_a_factor_of_computing_counts_for_all_threads(exanet_run: Runner, mpich: Stack, hybrid: Path) -> None:
-    measured, slow = (times(exanet_run, mpich, hybrid, "parallel", 4, "--compute", text) for text in ("measured", "10"))
+    measured, slow = (times(exanet_run, mpich, hybrid, "parallel", 4, "--compute", text) for text in ("measured", "3"))
     for name in ("unit", "uneven", "even", "alone"):
-        assert 6 < slow[name] / measured[name] < 16, (name, measured, slow)
+        assert 2 < slow[name] / measured[name] < 4.5, (name, measured, slow)
 
 
 @pytest.mark.parametrize("mode", EVERY)
