@@ -56,6 +56,8 @@ bool exanet_is_in_library(const void *address, const char *name);
 void *exanet_mpi_real(const char *name);
 /* The same, kept in *slot; where there is none the process ends. */
 void *exanet_mpi_own(void **slot, const char *name);
+/* A function of the OpenMP library, likewise. */
+void *exanet_openmp_own(void **slot, const char *name);
 /* A function of the library by which Open MPI speaks with its launcher. */
 void *exanet_launcher_real(const char *name);
 

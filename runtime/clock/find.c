@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Finding the functions of MPI libraries and launchers that the shim stands in front of.
+ * Finding the functions of MPI libraries, OpenMP libraries and launchers that the shim stands in front of.
  *
  * libc's follow the shim in the global search order (runtime/lib/host.c). MPI's need not: a Python extension module
  * is loaded with RTLD_LOCAL, and so is the libmpi that it depends on; RTLD_NEXT does not see it. Then the loaded
@@ -66,6 +66,17 @@ void *exanet_mpi_own(void **slot, const char *name) {
     abort();
   }
   return *slot;
+}
+
+void *exanet_openmp_own(void **slot, const char *name) {
+  static struct library openmp = {.names = {"libgomp", "libomp"}, .has = "GOMP_parallel"};
+  void *found = __atomic_load_n(slot, __ATOMIC_RELAXED);
+  if (found == NULL) __atomic_store_n(slot, found = real_of(&openmp, name), __ATOMIC_RELAXED);
+  if (found == NULL) {
+    fprintf(stderr, "exanet: this process called %s, but no OpenMP library in it has that function\n", name);
+    abort();
+  }
+  return found;
 }
 
 void *exanet_launcher_real(const char *name) {

@@ -66,20 +66,20 @@ uint64_t exanet_now_ps(void) {
   struct exanet_ni *ni = exanet_process_ni();
   if (ni != NULL && exanet_is_virtual(ni)) return still + exanet_clock_read(ni);
   if (atomic_fetch_add(&reads, 1) >= READS_IN_A_ROW) still = atomic_fetch_add(&still_ps, READ_STEP_PS) + READ_STEP_PS;
-  return still + (ni != NULL ? exanet_clock_peek(ni) : 0);
+  return still + (ni != NULL ? exanet_clock_own(ni) : 0);
 }
 
 void exanet_passed_until(uint64_t ps) {
   struct exanet_ni *ni = exanet_process_ni();
   if (ni != NULL && exanet_is_virtual(ni)) return; /* begun meanwhile */
-  const uint64_t clock = ni != NULL ? exanet_clock_peek(ni) : 0;
+  const uint64_t clock = ni != NULL ? exanet_clock_own(ni) : 0;
   if (!is_child && ps > clock) exanet_still_until(ps - clock);
 }
 
 void exanet_now_in_child(void) {
   if (is_child || !belongs_to_a_run()) return;
   struct exanet_ni *ni = exanet_process_ni();
-  child_ps = atomic_load(&still_ps) + (ni != NULL ? exanet_clock_peek(ni) : 0);
+  child_ps = atomic_load(&still_ps) + (ni != NULL ? exanet_clock_own(ni) : 0);
   child_system_ps = exanet_system_ps();
   is_child = true;
 }

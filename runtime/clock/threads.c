@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "clock.h"
+#include "meetings.h"
 
 static atomic_int thread_multiple;
 
@@ -33,12 +33,16 @@ struct start {
   void *(*routine)(void *);
   void *argument;
   int helper;
+  uint64_t from_ps; /* its creator's time */
   bool expected; /* in virtual time others let it go first */
   struct exn_thread *entry;
 };
 
-static void one_less(void *unused) {
+static const void *own_end(void) { return (const void *)pthread_self(); } /* NOLINT(performance-no-int-to-ptr) */
+
+static void end(void *unused) {
   (void)unused;
+  exanet_gives(own_end());
   exanet_program_thread_ends();
 }
 
@@ -52,8 +56,10 @@ static void *run(void *argument) {
   }
   void *result;
   exanet_thread_begins(start.entry);
+  exanet_gives_no_more(own_end());
+  exanet_thread_begins_at(start.from_ps);
   if (start.expected) exanet_thread_has_come();
-  pthread_cleanup_push(one_less, NULL);
+  pthread_cleanup_push(end, NULL);
   result = start.routine(start.argument);
   pthread_cleanup_pop(1);
   return result;
@@ -68,8 +74,9 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
   int helper = exanet_helper_thread || exanet_mpi_depth > 0;
   struct start *start = malloc(sizeof *start);
   if (start == NULL) return real(thread, attributes, routine, argument);
-  *start = (struct start){routine, argument, helper, !helper && exanet_virtual_ni() != NULL, NULL};
+  *start = (struct start){routine, argument, helper, 0, !helper && exanet_virtual_ni() != NULL, NULL};
   if (!helper) {
+    exanet_thread_time(&start->from_ps);
     start->entry = exanet_thread_expect();
     exanet_program_thread_begins();
     set_multithreaded_if(exanet_process_ni());
@@ -79,7 +86,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
   int status = real(thread, attributes, run, start);
   if (status == 0) return 0;
   if (expected) exanet_thread_has_not_come();
-  if (!helper) one_less(NULL);
+  if (!helper) exanet_program_thread_ends();
   exanet_thread_expect_no_more(start->entry);
   free(start);
   return status;

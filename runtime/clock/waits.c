@@ -7,6 +7,8 @@
  * computing or in an MPI call, for then that one moves the clock (Python's threads wait so for each other every 5
  * ms).
  *
+ * Who is woken goes on at the time of the one that woke it (meetings.h).
+ *
  * Limit: which comes first, the deadline or what was waited for, is up to the host. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,6 +18,7 @@
 #include <time.h>
 
 #include "limits.h"
+#include "meetings.h"
 
 struct wait {
   struct exanet_limit limit;
@@ -32,7 +35,7 @@ static bool wait_begin(struct wait *w, const struct timespec *deadline) {
 
 /* Others that sleep for longer do not move the clock beyond the deadline meanwhile. */
 static void wait_waits(const struct wait *w) {
-  if (w->limit.ni != NULL) exanet_thread_waits_until(exanet_clock_peek(w->limit.ni) + exanet_limit_ps(&w->limit));
+  if (w->limit.ni != NULL) exanet_thread_waits_until(exanet_clock_own(w->limit.ni) + exanet_limit_ps(&w->limit));
 }
 
 static void wait_expired(const struct wait *w) {
@@ -47,7 +50,7 @@ static bool has_limit(const struct timespec *deadline) { return deadline != NULL
 
 /* Functions come in pairs: one takes a clock beside the deadline, its older kin does not. The one with a clock
  * serves both. `version` is the older one's, which has several. */
-#define WAIT_PAIR(CLOCK_NAME, TIMED_NAME, version, PARAMETERS, ARGUMENTS)                          \
+#define WAIT_PAIR(CLOCK_NAME, TIMED_NAME, version, object, PARAMETERS, ARGUMENTS)                  \
   typedef int (*CLOCK_NAME##_function)(PARAMETERS, clockid_t, const struct timespec *);            \
   typedef int (*TIMED_NAME##_function)(PARAMETERS, const struct timespec *);                       \
   static CLOCK_NAME##_function real_##CLOCK_NAME(void) {                                           \
@@ -58,7 +61,9 @@ static bool has_limit(const struct timespec *deadline) { return deadline != NULL
     struct wait w;                                                                                 \
     if (!wait_begin(&w, deadline)) return EINVAL;                                                  \
     wait_waits(&w);                                                                                \
+    const bool counts = exanet_wait_begins();                                                      \
     const int status = real_##CLOCK_NAME()(ARGUMENTS, CLOCK_MONOTONIC, &w.deadline);               \
+    exanet_wait_ends(counts, status == 0 ? (const void *)(object) : NULL);                         \
     exanet_thread_waits_until(0);                                                                  \
     if (status == ETIMEDOUT) wait_expired(&w);                                                     \
     return status;                                                                                 \
@@ -74,13 +79,13 @@ static bool has_limit(const struct timespec *deadline) { return deadline != NULL
   }
 
 #define COMMA ,
-WAIT_PAIR(pthread_mutex_clocklock, pthread_mutex_timedlock, "GLIBC_2.34", pthread_mutex_t *mutex, mutex)
-WAIT_PAIR(pthread_rwlock_clockrdlock, pthread_rwlock_timedrdlock, "GLIBC_2.34", pthread_rwlock_t *lock, lock)
-WAIT_PAIR(pthread_rwlock_clockwrlock, pthread_rwlock_timedwrlock, "GLIBC_2.34", pthread_rwlock_t *lock, lock)
-WAIT_PAIR(pthread_cond_clockwait, pthread_cond_timedwait, "GLIBC_2.3.2",
+WAIT_PAIR(pthread_mutex_clocklock, pthread_mutex_timedlock, "GLIBC_2.34", mutex, pthread_mutex_t *mutex, mutex)
+WAIT_PAIR(pthread_rwlock_clockrdlock, pthread_rwlock_timedrdlock, "GLIBC_2.34", lock, pthread_rwlock_t *lock, lock)
+WAIT_PAIR(pthread_rwlock_clockwrlock, pthread_rwlock_timedwrlock, "GLIBC_2.34", lock, pthread_rwlock_t *lock, lock)
+WAIT_PAIR(pthread_cond_clockwait, pthread_cond_timedwait, "GLIBC_2.3.2", cond,
           pthread_cond_t *cond COMMA pthread_mutex_t *mutex, cond COMMA mutex)
-WAIT_PAIR(pthread_clockjoin_np, pthread_timedjoin_np, "GLIBC_2.34", pthread_t thread COMMA void **result,
-          thread COMMA result)
+WAIT_PAIR(pthread_clockjoin_np, pthread_timedjoin_np, "GLIBC_2.34", thread, pthread_t thread COMMA void **result,
+          thread COMMA result) /* NOLINT(performance-no-int-to-ptr) */
 
 /* Semaphores say in errno what went wrong. */
 typedef int (*sem_clockwait_function)(sem_t *, clockid_t, const struct timespec *);
@@ -96,7 +101,9 @@ static int sem_until(sem_t *sem, const struct timespec *deadline) {
     return -1;
   }
   wait_waits(&w);
+  const bool counts = exanet_wait_begins();
   const int status = real_sem_clockwait()(sem, CLOCK_MONOTONIC, &w.deadline);
+  exanet_wait_ends(counts, status == 0 ? sem : NULL);
   exanet_thread_waits_until(0);
   if (status != 0 && errno == ETIMEDOUT) {
     wait_expired(&w);

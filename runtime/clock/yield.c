@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "meetings.h"
 
 EXPORT int sched_yield(void) {
   struct exanet_ni *ni = exanet_virtual_ni();
@@ -107,13 +107,13 @@ static bool waits_for_launcher(const void *caller) {
   return answer;
 }
 
-EXPORT int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
+static int wait_at(pthread_cond_t *cond, pthread_mutex_t *mutex, const void *caller) {
   typedef int (*function)(pthread_cond_t *, pthread_mutex_t *);
   static void *slot;
   const function real = (function)exanet_real(&slot, "pthread_cond_wait", "GLIBC_2.3.2");
   if (exanet_may_hand_turn_on()) return EXANET_ASLEEP(real(cond, mutex));
   if (!takes_turns()) return real(cond, mutex);
-  const bool for_launcher = waits_for_launcher(__builtin_return_address(0));
+  const bool for_launcher = waits_for_launcher(caller);
   if (for_launcher)
     exanet_thread_is_at_work(true);
   else
@@ -125,3 +125,17 @@ EXPORT int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
     exanet_thread_sleeps(false);
   return status;
 }
+
+EXPORT int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
+  return EXANET_WAITS(cond, wait_at(cond, mutex, __builtin_return_address(0)));
+}
+
+#define WAKES(name)                                                                    \
+  EXPORT int pthread_cond_##name(pthread_cond_t *cond) {                               \
+    typedef int (*function)(pthread_cond_t *);                                         \
+    static void *slot;                                                                 \
+    if (exanet_program_threads() > 0) exanet_gives(cond);                              \
+    return ((function)exanet_real(&slot, "pthread_cond_" #name, "GLIBC_2.3.2"))(cond); \
+  }
+WAKES(signal)
+WAKES(broadcast)

@@ -41,13 +41,20 @@ static void let_others_go_first(struct exanet_ni *ni) {
   ni->clock_reads = reads;
 }
 
-uint64_t exanet_clock_read(struct exanet_ni *ni) {
-  /* Another thread may be inside a call: then what has been computed is counted at the end of that. */
-  if (ni->region->compute_factor > 0 && exn_virtual(ni) && !exanet_program_threads()) {
-    const unsigned reads = ni->clock_reads;
-    exn_account_enter(ni);
-    ni->clock_reads = reads;
+/* Another thread may be inside a call, and move the rank's clock: the caller's own is what it sees. */
+static void count(struct exanet_ni *ni) {
+  if (exanet_program_threads()) {
+    exn_count(ni);
+    exn_take_from_waiting();
+    return;
   }
+  const unsigned reads = ni->clock_reads;
+  exn_account_enter(ni);
+  ni->clock_reads = reads;
+}
+
+uint64_t exanet_clock_read(struct exanet_ni *ni) {
+  if (ni->region->compute_factor > 0 && exn_virtual(ni)) count(ni);
   if (++ni->clock_reads > 1000) {
     __atomic_add_fetch(&ni->slot->clock_reads, 1, __ATOMIC_RELAXED);
     __atomic_add_fetch(&ni->slot->clock_reads_ps, READ_STEP_PS, __ATOMIC_RELAXED);
@@ -58,5 +65,5 @@ uint64_t exanet_clock_read(struct exanet_ni *ni) {
     exn_wake_nappers(ni);
     if (!exn_is_woken()) exn_let_woken_go_first();
   }
-  return exanet_clock_peek(ni);
+  return exanet_clock_own(ni);
 }

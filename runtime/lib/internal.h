@@ -96,6 +96,26 @@ int exanet_other_threads_busy(void);
 uint64_t exanet_clock_read(struct exanet_ni *ni);
 /* The same clock as it stands; in any phase, and free. */
 uint64_t exanet_clock_peek(const struct exanet_ni *ni);
+/* And as it stands for the calling thread, with what that has computed as far as it is counted. */
+uint64_t exanet_clock_own(const struct exanet_ni *ni);
+
+/* Threads that wait for each other, where computing counts (account.c). The calling thread's time; false: none
+   counts. */
+bool exanet_thread_time(uint64_t *ps);
+/* It has waited for somebody whose time this is; what it has computed while it waited is not counted. */
+void exanet_thread_goes_on_at(uint64_t ps);
+void exanet_thread_learns(uint64_t ps); /* the same, of somebody for whom it need not wait; what it computed counts */
+void exanet_thread_begins_at(uint64_t ps);
+/* From when on it waits, which its creator learns when it looks at the clock; and no more. */
+void exanet_thread_waits_from(uint64_t ps);
+void exanet_thread_waits_no_more(void);
+/* It begins with its part of something at this time; or resumes an outer one, of which it is known when that began, on
+   the thread's processor clock. And the longest that one of the other threads has computed since it began with its own
+   part. */
+void exanet_part_begins(const void *whole, uint64_t ps);
+uint64_t exanet_part_began(void);
+void exanet_part_resumes(const void *whole, uint64_t began);
+uint64_t exanet_parts_ps(const void *whole);
 
 /* The program's time before exanet_start(): each rank notes its own; from its return on the furthest of all ranks'
    is known. */

@@ -24,6 +24,7 @@ void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind
   if (noted) {
     exn_let_woken_go_first();
     exn_thread_enters_mpi(ni, exn_call.testing > 0);
+    exn_take_from_waiting();
   }
   exn_account_enter(ni);
   ni->idle_ps = 0;

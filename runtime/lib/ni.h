@@ -74,6 +74,15 @@ struct exanet_ni {
   uint64_t pending_ps;
 };
 
+/* The calling thread's time, where computing counts: up to the rank's clock, or beyond it by what the thread has
+   computed since it last was there (account.c). Otherwise of no meaning. */
+extern __thread __attribute__((tls_model("initial-exec"))) uint64_t exn_own_ps;
+
+static inline void exn_move(struct exanet_ni *ni, uint64_t ps) {
+  ni->clock_ps += ps;
+  exn_own_ps += ps;
+}
+
 static inline bool exn_virtual(const struct exanet_ni *ni) {
   return __atomic_load_n(&ni->region->phase, __ATOMIC_ACQUIRE) == EXN_VIRTUAL;
 }
@@ -132,10 +141,12 @@ int exn_local_grow(struct exanet_ni *ni);
 /* account.c */
 void exn_account_enter(struct exanet_ni *ni); /* CPU time used by the program becomes virtual time */
 void exn_account_leave(struct exanet_ni *ni);
+void exn_count(const struct exanet_ni *ni); /* the same becomes time of the calling thread; computing counts */
+void exn_take_from_waiting(void); /* the calling thread learns the times of those that it has created and that wait */
 void exn_charge_nonblocking(struct exanet_ni *ni);
 static inline void exn_charge(struct exanet_ni *ni, uint64_t ps) {
   if (!exn_virtual(ni)) return;
-  ni->clock_ps += ps;
+  exn_move(ni, ps);
   ni->slot->library_ps += ps;
 }
 

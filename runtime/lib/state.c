@@ -8,6 +8,7 @@
 
 __thread __attribute__((tls_model("initial-exec"))) int exanet_mpi_depth;
 __thread __attribute__((tls_model("initial-exec"))) int exanet_helper_thread;
+__thread __attribute__((tls_model("initial-exec"))) uint64_t exn_own_ps;
 __thread __attribute__((tls_model("initial-exec"))) struct exn_call exn_call;
 __thread __attribute__((tls_model("initial-exec"))) struct exn_polls exn_polls = {.fresh = true,
                                                                                   .window_ps = EXN_FIRST_WINDOW_PS};
@@ -49,4 +50,11 @@ uint64_t exanet_clock_ps(const struct exanet_ni *ni) { return ni->clock_ps; }
 
 uint64_t exanet_clock_peek(const struct exanet_ni *ni) {
   return ni->clock_ps + __atomic_load_n(&ni->pending_ps, __ATOMIC_RELAXED);
+}
+
+uint64_t exanet_clock_own(const struct exanet_ni *ni) {
+  const uint64_t clock = exanet_clock_peek(ni);
+  if (ni->region->compute_factor <= 0) return clock;
+  if (exn_own_ps < clock) exn_own_ps = clock;
+  return exn_own_ps;
 }

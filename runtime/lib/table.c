@@ -69,9 +69,11 @@ struct exn_thread *exn_own_thread(void) {
 struct exn_thread *exanet_thread_posting(void) { return exn_me; }
 
 struct exn_thread *exanet_thread_expect(void) {
-  exn_own_thread(); /* who creates threads is one of them */
+  struct exn_thread *creator = exn_own_thread(); /* who creates threads is one of them */
   __atomic_store_n(&announced, true, __ATOMIC_RELEASE);
-  return take_entry(EXN_COMING);
+  struct exn_thread *entry = take_entry(EXN_COMING);
+  if (entry) entry->creator = creator;
+  return entry;
 }
 
 void exanet_thread_expect_no_more(struct exn_thread *entry) {

@@ -53,6 +53,11 @@ struct exn_thread {
   uint64_t sleep_until_ps; /* on the rank's clock */
   uint32_t yields; /* outside MPI, since it last did anything else that is seen here */
   uint64_t yielded_ns; /* the last one, in the host's time */
+  /* who has created it; the time from which it waits for others outside MPI, and 1 ps; 0: it does not */
+  struct exn_thread *creator;
+  uint64_t waits_from_ps;
+  const void *part_of; /* and its processor time when it began with that */
+  uint64_t part_ps;
   uint64_t woken_ns; /* its processor time when it was woken; whoever looks */
 };
 

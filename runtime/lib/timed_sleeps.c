@@ -199,8 +199,10 @@ void exanet_sleep(struct exanet_ni *ni, uint64_t ps) {
     exanet_advance(ni, ps); /* alone, or with the MPI library's locks in hand, where others may wait for them */
     return;
   }
+  if (ni->region->compute_factor > 0) exn_count(ni);
   uint64_t clock = exanet_clock_peek(ni);
-  lie_down(ni, me, clock + ps);
+  const uint64_t until_ps = exanet_clock_own(ni) + ps;
+  lie_down(ni, me, until_ps);
   long waited = 0; /* since the clock has moved */
   bool others_wait = false;
   for (long ns = EXN_FIRST_CHECK_NS;
@@ -214,6 +216,8 @@ void exanet_sleep(struct exanet_ni *ni, uint64_t ps) {
     if (ns < EXN_LAST_CHECK_NS) ns *= 2;
   }
   get_up(ni, me);
+  exn_own_ps = until_ps;
+  exanet_thread_goes_on_at(until_ps);
 }
 
 void exanet_sleep_with_others(struct exanet_ni *ni, uint64_t ps) {
