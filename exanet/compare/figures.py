@@ -7,7 +7,7 @@ sizes of messages have paid for it? Model: each figure of a run is a row (view, 
 run are joined to those of the first by their names, and what one of them lacks counts as none. Times of calls and parts
 are means over ranks, so that runs with different numbers of ranks can be compared. Limits: ranks are set side by side
 where all runs have as many, links where they have the same names; measured computing varies by some percent from run to
-run, which no figure here tells from a change.
+run, which no figure here distinguishes from a change.
 """
 
 from __future__ import annotations
