@@ -26,6 +26,7 @@
 THREAD_LOCAL uint64_t counted_cpu_ps; /* CPU time of this thread at the last call's end */
 THREAD_LOCAL uint64_t uncounted_from_ps;
 
+/* Differences count alone, modulo 2^64: on a worker thread it goes on from what it was in the rank's own process. */
 static uint64_t thread_cpu_ps(const struct exanet_ni *ni) {
   if (exn_runs_on_worker(ni)) return ni->workers->cpu_ns(ni->rank) * 1000u;
   struct timespec now;
@@ -35,8 +36,8 @@ static uint64_t thread_cpu_ps(const struct exanet_ni *ni) {
 
 void exn_count(const struct exanet_ni *ni) {
   const uint64_t now = thread_cpu_ps(ni);
-  if (now > counted_cpu_ps && counted_cpu_ps != 0)
-    exn_own_ps += (uint64_t)((double)(now - counted_cpu_ps) * ni->region->compute_factor);
+  const int64_t used_ps = (int64_t)(now - counted_cpu_ps);
+  if (used_ps > 0 && counted_cpu_ps != 0) exn_own_ps += (uint64_t)((double)used_ps * ni->region->compute_factor);
   counted_cpu_ps = now;
 }
 
@@ -134,7 +135,7 @@ void exn_take_from_waiting(void) {
 
 void exanet_part_begins(const void *whole, uint64_t ps) {
   exanet_thread_begins_at(ps);
-  exanet_part_resumes(whole, counted_cpu_ps);
+  if (exn_own_thread()) exanet_part_resumes(whole, exn_thread_ns(exn_me->tid) * 1000);
 }
 
 uint64_t exanet_part_began(void) { return exn_me ? exn_me->part_ps : 0; }

@@ -49,7 +49,6 @@ def test_a_region_takes_the_time_of_its_longest_thread(
     policy: str,
 ) -> None:
     monkeypatch.setenv("OMP_WAIT_POLICY", policy)
-    monkeypatch.setenv("EXANET_WORKER_THREADS", "0")  # with them some computing of packed ranks is lost (docs/address-space.md)
     found = times(exanet_run, stack, hybrid, mode, threads, "--compute", "measured", "--ranks-as", ranks_as)
     unit = found["unit"]
     assert unit > 50
