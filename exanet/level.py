@@ -38,9 +38,7 @@ def caveats(level: str, described: Machine, sharing: str = "max-min") -> list[st
 
 
 def _of_machine(described: Machine) -> list[str]:
-    from exanet.machine.facts import slow_router
-
-    slow = slow_router(described)
+    slow = described.slow_router()
     return [] if slow is None else [slow]
 
 

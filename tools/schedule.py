@@ -24,7 +24,7 @@ _GRACE_S = 10.0
 _MOST_SHOWN = 40_000
 """Characters of the output of a part that failed; its file has all of it."""
 _MARK = "EXANET_PART"
-"""Variable of the environment that says of a process, whatever its session, which part started it."""
+"""Variable of the environment that says of a process, whatever its session, which part of which run started it."""
 
 
 @dataclass(frozen=True)
@@ -103,12 +103,17 @@ class _Running:
         return Outcome(self.part.name, result, time.monotonic() - self.began, usage.ru_utime + usage.ru_stime)
 
 
+def _mark(part: Part) -> str:
+    """Two runs on one machine, of two checkouts, leave each other's processes alone."""
+    return f"{part.name}@{os.getpid()}"
+
+
 def _started_by(part: Part) -> list[int]:
     """Processes that run and have the part's mark, in the order of their numbers."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # ended since, or somebody else's
-            if f"{_MARK}={part.name}".encode() in (process / "environ").read_bytes().split(b"\0"):
+            if f"{_MARK}={_mark(part)}".encode() in (process / "environ").read_bytes().split(b"\0"):
                 found.append(int(process.name))
     return sorted(found)
 
@@ -189,7 +194,7 @@ def _start(part: Part, processors: int, folder: Path, environment: Mapping[str, 
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            env={**environment, "JOBS": str(part.jobs(processors)), _MARK: part.name},
+            env={**environment, "JOBS": str(part.jobs(processors)), _MARK: _mark(part)},
             start_new_session=True,
         )
     return _Running(part, process, part.load(processors), said)

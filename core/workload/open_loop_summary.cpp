@@ -72,6 +72,20 @@ void OpenLoop::State::summarize_faults(const Tally& t, OpenLoopResult& r) const 
     }
 }
 
+// Where a few senders have more than is taken from them, all others hide it in the sum; the queues of those few show in
+// the mean latency. In a window in which hardly a packet arrives nothing is shown.
+void OpenLoop::State::judge_saturation(const Tally& t, double window_ps, OpenLoopResult& r) const {
+  const bool grows =
+      config.settle && rises(as_doubles(t.batch_ps), as_doubles(t.batch_packets), kLeastExcess * window_ps);
+  const bool fills = fills_sources(config);
+  r.saturated = r.created > 0 && (r.measured < r.created || r.accepted_load < 0.9 * r.offered_load || grows || fills);
+  r.settled = !config.settle || !r.saturated;
+  const double least_ps = kLeastWindow * r.zero_load_ns * 1e3;
+  if (!r.saturated || fills || window_ps >= least_ps) return;
+  r.saturated = false;
+  r.wanted_window = Time::ps(static_cast<std::int64_t>(std::ceil(least_ps)));
+}
+
 // Turns what has been counted into statistics.
 OpenLoopResult OpenLoop::State::summarize() {
   State& s = *this;
@@ -125,18 +139,7 @@ OpenLoopResult OpenLoop::State::summarize() {
   for (const Source& source : s.sources)
     if (source.is_first() && source.dst != kNoNode) shares.push_back(static_cast<double>(t.accepted[source.node]));
   r.fairness = jain(shares);
-  // Where a few senders have more than is taken from them, all others hide it in the sum; the queues of those few show
-  // in the mean latency.
-  const bool grows =
-      s.config.settle && rises(as_doubles(t.batch_ps), as_doubles(t.batch_packets), kLeastExcess * window_ps);
-  const bool fills = fills_sources(s.config);
-  r.saturated = r.created > 0 && (r.measured < r.created || r.accepted_load < 0.9 * r.offered_load || grows || fills);
-  r.settled = !s.config.settle || !r.saturated;
-  const double least_ps = kLeastWindow * r.zero_load_ns * 1e3;
-  if (r.saturated && !fills && window_ps < least_ps) {
-    r.saturated = false;
-    r.wanted_window = Time::ps(static_cast<std::int64_t>(std::ceil(least_ps)));
-  }
+  judge_saturation(t, window_ps, r);
   for (const Part& part : s.parts) r.events += part.queue.processed();
   r.memory_bytes = s.fabric.memory_bytes();
   r.first_watched = s.first_watched();

@@ -37,7 +37,6 @@ def command(
     """
     with lightly.imports():
         from exanet import faults as files
-        from exanet.machine import facts
         from exanet.machine.deadlock import check, check_faults
         from exanet.machine.variant import variant
         from exanet.progress import share_done
@@ -48,7 +47,7 @@ def command(
             verdict: Verdict | FaultsVerdict = check(described, channels=channels, progress=progress)
         else:
             verdict = check_faults(described, channels=channels, progress=progress)
-    slow = facts.slow_router(described)
+    slow = described.slow_router()
     if slow is not None:
         typer.echo(f"warning: {described.name}: {slow}", err=True)
     if as_json:

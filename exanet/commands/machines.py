@@ -57,7 +57,7 @@ def command(
             raise InputError(f"{svg}: there is no folder {svg.parent}; make it first")
         write_whole(svg, picture.svg(described.name, described.resolve()).encode())
     data = facts.details(described)
-    slow = facts.slow_router(described)
+    slow = described.slow_router()
     if slow is not None:
         typer.echo(f"warning: {described.name}: {slow}", err=True)
     if as_json:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from exanet import _core, units
@@ -85,35 +84,6 @@ def facts(described: Machine) -> dict[str, Any]:
         "bisection_links": metrics["bisection_links"],
         "bisection_gbps": metrics["bisection_links"] * float(slowest) / 1e9,
     }
-
-
-def slow_router(described: Machine) -> str | None:
-    """That the router passes a full packet in more time than a link takes for it, as a sentence; None where it does
-    not.
-
-    An ExaNet router takes a word a cycle. Input-queued switches have a speed-up over their links, whatever their clock.
-    """
-    resolved = described.resolve()
-    router = resolved["router"]
-    if "switch" in router:
-        return None
-    words = router["header_words"] + -(-router["max_payload_bytes"] * 8 // router["word_bits"]) + router["footer_words"]
-    link_ps: dict[str, Fraction] = {}
-    for link in resolved["links"]:
-        pauses = Fraction(link["pause_every"] + 1, link["pause_every"]) if link["pause_every"] else Fraction(1)
-        on_link = -(-words * router["word_bits"] // link["word_bits"]) + link["framing_words"]
-        link_ps[link["name"]] = on_link * link["word_time_ps"] * pauses
-    router_ps = words * router["cycle_ps"]
-    used = {name: float(ps / router_ps) for name, ps in sorted(link_ps.items(), key=lambda item: item[1]) if ps < router_ps}
-    if not used:
-        return None
-    links = described.model.links
-    shares = ", ".join(f"{share:.0%} ({name}, {units.format_rate(links[name].rate.value)})" for name, share in used.items())
-    rate = units.format_rate(router["word_bits"] * 10**12 // router["cycle_ps"])
-    return (
-        f"the router is slower than its links: a word of {router['word_bits']} bit a cycle is {rate}, so links are used to {shares} "
-        "at most; raise router.clock or router.word, or lower the rate"
-    )
 
 
 def details(described: Machine) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from exanet.errors import InputError
-from exanet.machine import located
+from exanet.machine import balance, located
 from exanet.machine.check import check, is_constant, keys_at, may_stand_alone
 from exanet.machine.constant import Constant
 from exanet.machine.located import Located, Mark
@@ -111,6 +111,10 @@ class Machine:
         link = self.model.links[name]
         pause = link.pause_every.value
         return Fraction(link.rate.value) * (Fraction(pause, pause + 1) if pause else 1)
+
+    def slow_router(self) -> str | None:
+        """That the router is slower than the links, as a sentence; None where it is not."""
+        return balance.slow_router(self.model.links, self.resolve())
 
     def constants(self) -> Iterator[tuple[str, Constant[Any]]]:
         """Every constant of the description with its dotted name."""

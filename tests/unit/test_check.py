@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from exanet import _core, cli, machine, sim
 from exanet.errors import InputError
-from exanet.machine import deadlock, facts
+from exanet.machine import deadlock
 
 SHORT = sim.TrafficSpec(warm_up_ps=5_000_000, measure_ps=20_000_000)
 
@@ -157,7 +157,7 @@ def test_a_router_slower_than_its_links_is_warned_of_with_what_it_uses(tmp_path:
 
 def test_each_kind_of_link_that_is_faster_than_the_router_is_named(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text("extends: exanest\nname: own\nrouter: {clock: 40 MHz}\n")
-    slow = facts.slow_router(machine.load(tmp_path / "own.yaml"))
+    slow = machine.load(tmp_path / "own.yaml").slow_router()
     assert slow is not None and re.search(r"used to \d+% \(intra-qfdb, 10 Gb/s\), \d+% \(inter-qfdb, 10 Gb/s\) at most", slow)
 
 
@@ -176,4 +176,4 @@ def test_every_simulation_on_a_router_slower_than_its_links_says_so(tmp_path: Pa
 
 @pytest.mark.parametrize("name", machine.names())
 def test_no_machine_of_ours_has_a_router_slower_than_its_links(name: str) -> None:
-    assert facts.slow_router(machine.load(name)) is None
+    assert machine.load(name).slow_router() is None
