@@ -72,9 +72,9 @@ class Ended:
 
     @property
     def messages(self) -> list[str]:
-        """Our own messages on stderr, without progress and tables. One may stand in a line that an MPI has begun to
-        say."""
-        ours = re.compile(r"(?<![^ ])exanet: (?!starting|running|finishing).*|^.*: error: .*")
+        """Our own messages on stderr, without progress and tables, and without that the second run of a test replaces
+        the results of the first. One may stand in a line that an MPI has begun to say."""
+        ours = re.compile(r"(?<![^ ])exanet: (?!starting|running|finishing|.*: its earlier results are replaced).*|^.*: error: .*")
         return [found.group() for line in self.err.splitlines() if (found := ours.search(line))]
 
 
