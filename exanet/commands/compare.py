@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from exanet import lightly
+from exanet import lightly, units
 from exanet.commands import single
 from exanet.commands.options import Json
 from exanet.errors import InputError
@@ -70,9 +69,10 @@ def command(
 
 
 def _percent(text: str) -> float:
-    if not re.fullmatch(r"\d+(\.\d+)?\s*%?", text.strip()):
-        raise InputError(f"--fail-over {text}: give a number of percent, e.g. --fail-over 2%")
-    return float(text.strip().rstrip("%"))
+    try:
+        return float(units.parse_exact(text if "%" in text else f"{text} %", units.PERCENT))
+    except units.UnitError as error:
+        raise InputError(f"--fail-over {text}: {error}") from None
 
 
 app = single.app(command, examples=EXAMPLES)

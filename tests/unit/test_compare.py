@@ -121,7 +121,7 @@ def test_tables_are_written_whole(tmp_path: Path, before: Path, after: Path) -> 
         (["before"], "give the folders of two runs or more"),
         (["before", "nothing"], "not a result folder"),
         (["before", "stopped"], "the run was stopped before its end (by hand)"),
-        (["before", "before", "--fail-over", "much"], "give a number of percent"),
+        (["before", "before", "--fail-over", "much"], "is not a percentage; write a number with its unit, e.g. 150 %"),
         (["before", "before", "-o", "before"], "the folder holds results of exanet run"),
     ],
 )
