@@ -6,7 +6,7 @@ BIN := .venv/bin
 RANKS ?= 16
 MACHINE ?= exanest
 
-.PHONY: run run-long test test-long test-long-core test-long-python test-long-mpi test-long-gateware test-long-proofs test-long-timing test-cpp test-python gateware faults formal budget synth timing record record-gateware wheel bench lint format man clean setup-%
+.PHONY: run run-long test test-long test-long-core test-long-python test-long-mpi test-long-campaign test-long-gateware test-long-proofs test-long-timing test-cpp test-python gateware faults formal budget synth timing record record-gateware wheel bench lint format man clean setup-%
 
 setup-%:
 	@tools/setup.sh $*
@@ -29,14 +29,15 @@ test: setup-test
 # All of them in full size: every MPI, the whole core under the sanitizers, the gateware's variants, all proofs and
 # breaks, all placed parts. `make test-long` runs all pieces; each takes less than an hour on two processors and has a
 # name, e.g. `make test-long-gateware`.
-test-long: test-long-core test-long-python test-long-mpi test-long-gateware test-long-proofs test-long-timing
+test-long: test-long-core test-long-python test-long-mpi test-long-campaign test-long-gateware test-long-proofs test-long-timing
 
 long-core = lint-format lint-python lint-gateware lint-tidy core-tests
 long-python = pytest-unit pytest-faults pytest-validation
 long-mpi = pytest-mpi
+long-campaign = pytest-campaign
 long-gateware = gateware-tests budget handshakes place cocotb
 
-test-long-core test-long-python test-long-mpi test-long-gateware: test-long-%: setup-test
+test-long-core test-long-python test-long-mpi test-long-campaign test-long-gateware: test-long-%: setup-test
 	@EXANET_TEST_LONG=1 $(BIN)/python tools/parts.py $(long-$*)
 
 test-long-proofs: formal

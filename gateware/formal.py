@@ -566,8 +566,12 @@ MUTATIONS = [
     Mutation("ni-transfers-count", "ni/rtl/ni_transfer_ends.sv", "end_known = looked_q && known_i", "end_known = looked_q"),
     Mutation("ni-transfers-count", "ni/rtl/ni_transfer_ends.sv", "assign drained_o = !looked_q", "assign drained_o = 1'b1"),
     Mutation(
-        "ni-transfers-count", "ni/rtl/ni_transfers.sv", "(answer1_q.unread || answer1_q.from == order1.peer)", "(1'b1 || answer1_q.unread)"
+        "ni-transfers-count",
+        "ni/rtl/ni_transfers.sv",
+        "answer1_q.from == order1.peer",
+        "(answer1_q.unread || answer1_q.from == order1.peer)",
     ),
+    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "answer1_q.from == order1.peer", "(1'b1 || answer1_q.from == order1.peer)"),
     Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "known && block1.psn == answer1_q.psn && (", "known && ("),
     # Found by assertions inside the modules alone.
     Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "step1_q == Begin, step1_q == Emit}", "step1_q == Begin, step1_q != Admit}"),

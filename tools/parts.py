@@ -65,15 +65,19 @@ TIDY = f"{CMAKE} -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DEXANET_FO
 KARMA = "from exanet.karma import board, interface\nwith board.Bench(board.ONE), interface.Bench(): pass"
 
 
-def pytest(name: str, *, tries: int = 1) -> str:
-    """The command of the tests in tests/NAME.
+def pytest(name: str, *, tests: str = "", tries: int = 1) -> str:
+    """The command of the part pytest-NAME: the tests in tests/NAME, or those named.
 
     Where real programs, processes and signals meet a busy host, a test that fails has a second try; both are reported.
     The command is not python -m: the installed package is tested, not the folder of its sources.
     """
     again = f" --reruns {tries - 1}" if tries > 1 else ""
-    return f"pytest{again} --basetemp=build/tmp/pytest-{name} --junitxml=build/parts/pytest-{name}.xml tests/{name}"
+    return f"pytest{again} --basetemp=build/tmp/pytest-{name} --junitxml=build/parts/pytest-{name}.xml {tests or f'tests/{name}'}"
 
+
+CAMPAIGN = "tests/mpi/test_fault_campaign.py"
+"""Hundreds of runs in full size: a part of its own there. Beside others of tests/mpi it would see their processes."""
+MPI = pytest("mpi", tries=2) + (f" --ignore={CAMPAIGN}" if LONG else "")
 
 # In the order in which they are started, where they need not wait: what is soon known first, then long chains.
 PARTS = [
@@ -94,7 +98,7 @@ PARTS = [
         share=0.5,
     ),
     Part("karma-model", f"python -P -c '{KARMA}'", needs=("package",)),
-    Part("pytest-mpi", pytest("mpi", tries=2), needs=("package",), limit_s=3000),
+    Part("pytest-mpi", MPI, needs=("package",), limit_s=3300),
     Part("pytest-unit", pytest("unit", tries=2), needs=("package", "karma-model"), busy=0.5),
     Part("pytest-faults", pytest("faults", tries=2), needs=("package",), busy=0.5),
     Part("pytest-validation", pytest("validation"), needs=("package", "karma-model")),
@@ -117,6 +121,8 @@ PARTS = [
     Part("place", f"python gateware/place.py {FOUND}"),
     Part("cocotb", "python examples/cocotb/run.py"),
 ]
+if LONG:
+    PARTS.append(Part("pytest-campaign", pytest("campaign", tests=CAMPAIGN, tries=2), needs=("package",), limit_s=3300))
 
 
 def environment() -> dict[str, str]:

@@ -169,7 +169,7 @@ bool DmaReader::emit(NodeId node, Node& n) {
       const Cycle before = n.done == 0 ? kLongAgo : n.done_at[(n.done - 1) % kAhead];
       const Cycle cycle = std::max({f.asked, before + 1, n.unread_free});
       n.unread = true;
-      const Unread unread{WriteWord::unpack(f.packet.user), f.fault, cycle + 1};
+      const Unread unread{f.packet.dst, WriteWord::unpack(f.packet.user), f.fault, cycle + 1};
       n.done_at[n.done++ % kAhead] = cycle;
       n.frames.pop_front();
       on_unread_(self_, node, unread);

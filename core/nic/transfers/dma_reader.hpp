@@ -24,6 +24,7 @@ class DmaReader {
   using Taken = void (*)(void* self, NodeId node);
   // A packet has a page that is not to be read: reported from this cycle on, one at a time, until unread_taken().
   struct Unread {
+    NodeId to;  // the packet's destination
     WriteWord word;
     TransferEnding fault;
     Cycle from;

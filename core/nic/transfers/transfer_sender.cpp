@@ -356,7 +356,7 @@ TransferSender::Answer TransferSender::take_answer(NodeId node, Node& n, Cycle c
     const Channel& channel = n.channels[slot / 4];
     // The target may have all of a block that was sent again: it keeps its PSN.
     const bool keeps_psn = channel.blocks[slot % 4].tries.any(), parked = (channel.parked >> slot % 4 & 1) != 0;
-    if (expected(channel.store.dst, unread.word.number) && !lacks_psn(channel, slot) && !parked)
+    if (expected(unread.to, unread.word.number) && !lacks_psn(channel, slot) && !parked)
       answer = {AnswerKind::kNackFault, unread.fault, keeps_psn};
     reader_.unread_taken(node, cycle);
   } else {

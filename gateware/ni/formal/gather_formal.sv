@@ -4,7 +4,7 @@
 // memory goes to the frame that was found for the packet's own domain and page, without a fault, since the last
 // invalidation; it stays in that page, and what it reads is what the packet has there. A fence and a request read
 // nothing. A packet of which memory has answered some beat with an error, SLVERR or DECERR, or whose page is not to be
-// read, is reported once with its slot and number, and leaves no frame that is sent. Reads and frames keep the rules of
+// read, is reported once with its node, slot and number, and leaves no frame that is sent. Reads and frames keep the rules of
 // AXI (the module's own assertions).
 //
 // Limits: packets are as ni_transfers makes them; how many beats memory gives to a read is the memory's part of the
@@ -102,6 +102,7 @@ module gather_formal (
 
   // Memory's answers to the packet whose data come.
   logic bad_q = 1'b0, bad, beat, frame_fails, failed_q = 1'b0, sends_last = 1'b0;
+  logic [21:0] dcid_q = '0;
   logic [9:0] slot_q = '0;
   logic [23:0] number_q = '0;
   nack_reason_e reason_q = NackReasonNone;
@@ -112,8 +113,8 @@ module gather_formal (
     bad_q <= rst_n && bad && !dut.frame_done;
     failed_q <= rst_n && frame_fails;
     sends_last <= rst_n && dut.frame_done && bad;
-    {slot_q, number_q, reason_q} <= {dut.frame.slot, dut.frame.number,
-                                     dut.frame_fault != NackReasonNone ? dut.frame_fault : NackReasonMemory};
+    {dcid_q, slot_q, number_q, reason_q} <= {dut.frame.dcid, dut.frame.slot, dut.frame.number,
+                                             dut.frame_fault != NackReasonNone ? dut.frame_fault : NackReasonMemory};
   end
 
   logic [5:0] lines;
@@ -128,7 +129,8 @@ module gather_formal (
       ItsOtherLines: assert (!arvalid || !dut.rest_q || (asks.crosses && araddr[11:0] == '0 &&
                                                          9'(arlen) == 9'(asks.payload[11:4]) + 9'(lines) - 9'd256));
       NothingAtHand: assert (!arvalid || !has_bytes(asks.kind, asks.place.fence));
-      Reported: assert (!failed_q || (unread_valid && unread.slot == slot_q && unread.number == number_q && unread.reason == reason_q));
+      Reported: assert (!failed_q || (unread_valid && unread.dcid == dcid_q && unread.slot == slot_q && unread.number == number_q &&
+                                      unread.reason == reason_q));
       OnlyFailures: assert (unread_valid == (failed_q || $past(unread_valid && !unread_taken_i)) || !$past(rst_n));
       Hole: assert (!sends_last || (valid && last && keep == 16'h0002));
       Reads: cover (arvalid && dut.rest_q && second_frame != first_frame + 36'd1);

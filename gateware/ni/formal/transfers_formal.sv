@@ -145,11 +145,11 @@ module transfers_formal #(
     end
   end
 
-  // An answer frees a block that was sent to the node that answers, and has its number; so does the end of a read. The
-  // step is in its third cycle. With these shifts a node's place is its address; ni_blocks gives both of those that
+  // An answer frees a block that was sent to the node that answers, and has its number; so does the end of a read, and
+  // the report of a packet that was not to be read. The step is in its third cycle. With these shifts a node's place is its address; ni_blocks gives both of those that
   // read here.
   if (Counts) begin : gen_answers
-    logic answers1 = 1'b0, answers2 = 1'b0, ends1 = 1'b0, ends2 = 1'b0;
+    logic answers1 = 1'b0, answers2 = 1'b0, ends1 = 1'b0, ends2 = 1'b0, reports1 = 1'b0, reports2 = 1'b0;
     logic [21:0] from1, from2;
     logic [23:0] number1, number2;
     always_comb begin
@@ -159,14 +159,20 @@ module transfers_formal #(
     always_ff @(posedge clk_i) begin
       {answers1, answers2} <= {rst_n && answer_valid_i && tready, answers1};
       {ends1, ends2} <= {rst_n && read_end_taken, ends1};
-      {from1, from2} <= {read_end_taken ? 22'(read_end_i.peer) : answer_i.source_dcid, from1};
-      {number1, number2} <= {read_end_taken ? read_end_i.end_of.number : answer_i.number, number1};
-      if (rst_n && (answers2 || ends2) && dut.fits) begin
+      {reports1, reports2} <= {rst_n && unread_taken, reports1};
+      {from1, from2} <= {read_end_taken ? 22'(read_end_i.peer) : unread_taken ? unread_i.dcid : answer_i.source_dcid, from1};
+      {number1, number2} <= {read_end_taken ? read_end_i.end_of.number : unread_taken ? unread_i.number : answer_i.number, number1};
+      if (rst_n && (answers2 || ends2 || reports2) && dut.fits) begin
         FromItsNode: assert (dut.order2_q.order.dcid == from2);
         OfItsNumber: assert (dut.block2_q.psn == number2);
       end
     end
-    always_ff @(posedge clk_i) if (rst_n) Answered : cover (answers2 && dut.fits);
+    always_ff @(posedge clk_i) begin
+      if (rst_n) begin
+        Answered: cover (answers2 && dut.fits);
+        ReportFits: cover (reports2 && dut.fits);
+      end
+    end
   end
 
   // No FIFO is written that is full, and so none holds more than it has space for.

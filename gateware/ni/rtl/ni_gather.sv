@@ -169,7 +169,8 @@ module ni_gather (
   always_ff @(posedge clk_i) begin
     if (beat) previous_q <= m_axi_rdata;
     if (emits) m_axis_tdata <= 128'({high, low} >> {skip, 3'd0});
-    if (frame_done) unread_o <= '{slot: frame.slot, number: frame.number, reason: gives_up ? frame_fault : NackReasonMemory};
+    if (frame_done)
+      unread_o <= '{dcid: frame.dcid, slot: frame.slot, number: frame.number, reason: gives_up ? frame_fault : NackReasonMemory};
   end
 
   exanet_stream_check #(.Width(48 + 8)) u_check_reads (

@@ -38,6 +38,7 @@ package ni_pkg;
 
   // A packet whose payload is not to be read, or that memory refuses to read.
   typedef struct packed {
+    logic [21:0] dcid;  // the node that the packet would have gone to
     logic [9:0]  slot;
     logic [23:0] number;
     exanet_pkg::nack_reason_e reason;

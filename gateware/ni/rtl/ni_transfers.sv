@@ -212,7 +212,7 @@ module ni_transfers #(
   logic [3:0] packets_q;
 
   ni_peer #(.Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_answer_peer (
-    .clk_i, .dcid_i(s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(answer_from),
+    .clk_i, .dcid_i(unread_valid_i ? unread_i.dcid : s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(answer_from),
     .known_o(answer_known));
   assign packet_space = packets_q < 4'(PacketsAhead);
   assign answer_comes = read_end_valid_i || unread_valid_i || s_axis_tvalid;
@@ -361,7 +361,7 @@ module ni_transfers #(
     facts1.final_packet = block1.at == block1.last_byte[11:9];
     facts1.first_packet = block1.at == block1.target[11:9];
     facts1.offset = {block1.at, 9'd0} - block1.target[11:0];
-    facts1.fits = step1_q == Answer && answer1_q.known && block1.psn == answer1_q.psn && (answer1_q.unread || answer1_q.from == order1.peer) &&
+    facts1.fits = step1_q == Answer && answer1_q.known && block1.psn == answer1_q.psn && answer1_q.from == order1.peer &&
         (answer1_q.ends ? transfer1.reads : !answered1 && !without_psn1[here1] && !(answer1_q.unread && transfer1.parked[here1]));
     facts1.keeps_psn = answer1_q.unread && block1.tries != '0;
     facts1.lacks_psn = without_psn1[here1] && step1_q != Admit;

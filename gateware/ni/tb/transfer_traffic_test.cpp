@@ -123,6 +123,29 @@ TEST_CASE("transfers: a block of which memory refuses some packet is reported as
   }
 }
 
+// Each packet of a block reports that it could not be read. The first report ends the transfer; the others come when
+// its channel has a transfer to another node, whose blocks have the same numbers. Reads that nobody serves have the
+// other channels.
+TEST_CASE("transfers: own memory that refuses a read ends transfers to one node, and none to another") {
+  NiNetwork network(4, {.memory = {.stalls = 0.8}, .kept_channels = 0});
+  open_all(network);
+  network.node(0).dma->refuses_read = [](std::uint64_t address) { return address >= kOwn && address < kOwn + kPage; };
+  for (unsigned i = 1; i < kChannels; ++i)
+    network.transfer(0, 0, read_of(kOwn, kTarget, 8, network.node(3).dcid, 1000 + i));
+  for (unsigned i = 0; i < 8; ++i) {
+    CAPTURE(i);
+    const bool fails = i % 2 == 0;
+    network.transfer(0, 0,
+                     transfer_of(fails ? kOwn : kOwn + kPage, kTarget, kPage, network.node(fails ? 1 : 2).dcid, i));
+    const auto end = [&] { return end_of(*network.node(0).memory, i); };
+    for (unsigned cycles = 0; end().done() == 0; ++cycles) {
+      REQUIRE(cycles < 100'000);
+      network.step();
+    }
+    CHECK(end().failure() == static_cast<unsigned>(fails ? spec::NackReason::kMemory : spec::NackReason::kNone));
+  }
+}
+
 TEST_CASE("transfers: memory that refuses late, with more packets waiting for its answers than there is space for") {
   for (const bool clears : {false, true}) {
     CAPTURE(clears);
