@@ -212,8 +212,8 @@ module ni_transfers #(
   logic [3:0] packets_q;
 
   ni_peer #(.Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_answer_peer (
-    .clk_i, .dcid_i(unread_valid_i ? unread_i.dcid : s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(answer_from),
-    .known_o(answer_known));
+    .clk_i, .dcid_i(unread_valid_i ? unread_i.dcid : s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift),
+    .peer_o(answer_from), .known_o(answer_known));
   assign packet_space = packets_q < 4'(PacketsAhead);
   assign answer_comes = read_end_valid_i || unread_valid_i || s_axis_tvalid;
   // A new transfer needs no space for a packet; it waits in its channel then.
