@@ -146,8 +146,8 @@ module transfers_formal #(
   end
 
   // An answer frees a block that was sent to the node that answers, and has its number; so does the end of a read, and
-  // the report of a packet that was not to be read. The step is in its third cycle. With these shifts a node's place is its address; ni_blocks gives both of those that
-  // read here.
+  // the report of a packet that was not to be read. The step is in its third cycle. With these shifts a node's place is
+  // its address; ni_blocks gives both of those that read here.
   if (Counts) begin : gen_answers
     logic answers1 = 1'b0, answers2 = 1'b0, ends1 = 1'b0, ends2 = 1'b0, reports1 = 1'b0, reports2 = 1'b0;
     logic [21:0] from1, from2;
