@@ -298,3 +298,10 @@ def test_waits_beside_the_network(exanet_run: Runner, stack: Stack, what: str, t
     done = exanet_run(stack, 3, [stack.python, PROGRAMS / "beside.py", tmp_path, what], timeout=120)
     assert done.line("ok") == ["3"]
     assert "made no progress" not in done.errors
+
+
+def test_the_start_of_a_rank_reads_no_list_of_the_kernels_symbols(exanet_run: Runner, stack: Stack) -> None:
+    """libfabric would read the list twice, some thousand times a kilobyte; the program still gets it."""
+    done = exanet_run(stack, 1, [stack.python, PROGRAMS / "start.py"])
+    assert int(done.line("reads")[0]) < 4000
+    assert done.line("own") == [str(int(Path("/proc/kallsyms").exists()))]
