@@ -147,7 +147,8 @@ module transfers_formal #(
 
   // An answer frees a block that was sent to the node that answers, and has its number; so does the end of a read, and
   // the report of a packet that was not to be read. The step is in its third cycle. With these shifts a node's place is
-  // its address; ni_blocks gives both of those that read here.
+  // its address; ni_blocks gives both of those that read here, and ni_gather reports packets of transfers, whose nodes
+  // have a place.
   if (Counts) begin : gen_answers
     logic answers1 = 1'b0, answers2 = 1'b0, ends1 = 1'b0, ends2 = 1'b0, reports1 = 1'b0, reports2 = 1'b0;
     logic [21:0] from1, from2;
@@ -155,6 +156,7 @@ module transfers_formal #(
     always_comb begin
       assume (22'(serve_i.peer) == serve_i.dcid && serve_i.peer[11:1] == '0);
       assume (read_end_i.peer[11:1] == '0);
+      assume (unread_i.dcid[21:1] == '0);
     end
     always_ff @(posedge clk_i) begin
       {answers1, answers2} <= {rst_n && answer_valid_i && tready, answers1};
