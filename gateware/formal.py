@@ -572,7 +572,7 @@ MUTATIONS = [
         "(answer1_q.unread || answer1_q.from == order1.peer)",
     ),
     Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "answer1_q.from == order1.peer", "(1'b1 || answer1_q.from == order1.peer)"),
-    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "known && block1.psn == answer1_q.psn && (", "known && ("),
+    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "known && block1.psn == answer1_q.psn", "known"),
     # Found by assertions inside the modules alone.
     Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "step1_q == Begin, step1_q == Emit}", "step1_q == Begin, step1_q != Admit}"),
     Mutation("ni-transfers-count", "ni/rtl/ni_transfer_ends.sv", "settled_q <= asked_q &&", "settled_q <= claim_valid_o &&"),
