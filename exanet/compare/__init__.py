@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of runs and replays side by side: `figures` joins them, `text` shows them on the terminal."""
+"""Results of one kind side by side: `figures` joins what `runs`, `simulations` and `sweeps` read, `text` shows it on
+the terminal."""
 
 from exanet.callable import as_function
 

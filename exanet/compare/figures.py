@@ -1,176 +1,244 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets results of `exanet run` and `exanet replay` side by side: what was asked for differently, and where the time
-went.
+"""Sets results of one kind side by side: what was asked for differently, and which figures have changed.
 
 Problem: two runs differ by a placement, a key of the machine, a version of the program; which ranks, calls, links and
-sizes of messages have paid for it? Model: each figure of a run is a row (view, item, figure, value), those of another
-run are joined to those of the first by their names, and what one of them lacks counts as none. Times of calls and parts
-are means over ranks, so that runs with different numbers of ranks can be compared. Limits: ranks are set side by side
-where all runs have as many, links where they have the same names; measured computing varies by some percent from run to
-run, which no figure here distinguishes from a change.
+sizes of messages have paid for it? Which loads, jobs or points of a sweep? Model: each figure is a row (view, item,
+figure, value), those of another folder are joined to those of the first by their names. Of runs what one lacks counts
+as none: a call that it never made took no time. Of simulations and sweeps only points that both have are compared, and
+`notes` names the others. Limits: measured computing varies by some percent from run to run, which no figure here
+distinguishes from a change; so do simulations with other seeds.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from exanet import results
+from exanet.compare import runs, simulations, sweeps
+from exanet.compare.sides import NAMES, Side
 from exanet.errors import InputError
-from exanet.results import Run
-from exanet.results.folder import FAULT_COUNTS
+from exanet.quantity import counted
+from exanet.results import Run, loaded
+from exanet.results.loaded import Results
 
-PARTS = ("compute", "wait", "library")
-"""What a rank's time is made of."""
+VIEWS = ("total", "load", "job", "point", "part", "call", "rank", "link", "size")
+"""In the order of the rows."""
 
-_TOTALS = ("virtual_ps", "messages", "message_bytes", "packets", "packet_hops", *FAULT_COUNTS)
-_LATENCIES = ("p50_ns", "p99_ns")
+POINTS = ("load", "job", "point")
+"""Views of which only what all have is compared."""
+
+HIGHER_IS_BETTER = ("accepted_load",)
+_DECIDING = ("finished_ns", "completion_ns", "accepted_load", "latency_ns")
+"""Figures of points that `change_percent` is the worst of; a latency only where the first is not saturated."""
+
+_WORDS = {"accepted_load": "accepted load", "latency_ns": "mean latency"}
+MOST_NAMED = 4
+"""Points that a note names."""
 
 
 @dataclass(frozen=True)
 class Comparison:
     """Results side by side; `run` counts them from 0, and the first is what the others are compared with.
 
-    `runs`: run, folder, program, machine, ranks, virtual_ps, change_percent (of the virtual time). `settings`: key,
-    run, value (as text; null where the run has no such key), for each key that differs. `differences`: view ("total",
-    "part", "call", "rank", "link" or "size"), item, figure, run, value, first, change (value less first), for each
-    run but the first. Figures end in their units; of calls and parts they are means over ranks.
+    `kind`: "run" (or replay), "load", "messages", "jobs", or "sweep of loads", "of jobs", "of traces". `runs`: run,
+    folder, program, machine, ranks, virtual_ps (to the end; null where there is none), change_percent, by, failed.
+    `change_percent` is by how much the figure `by` is worse: the virtual time, or of simulations and sweeps the time,
+    latency or accepted load of the point where that is most; less than 0: better. `failed` counts points that failed
+    where those of the first did not. `settings`: key, run, value (as text; null where the run has no such key), for
+    each key that differs. `differences`: view (one of VIEWS), item, figure, run, value, first, change (value less
+    first), for each run but the first. Figures end in their units; of calls and parts they are means over ranks.
+    `notes`: what could not be compared. `results`: what was read.
     """
 
+    kind: str
     runs: pl.DataFrame
     settings: pl.DataFrame
     differences: pl.DataFrame
+    notes: list[str]
+    results: tuple[Run | Results, ...] = field(repr=False)
+
+
+_READ: dict[str, Callable[[Sequence[str], Sequence[Any]], list[Side]]] = {
+    "run": runs.read,
+    "load": simulations.read_points,
+    "messages": simulations.read_points,
+    "jobs": simulations.read_jobs,
+    "sweep of loads": sweeps.read,
+    "sweep of jobs": sweeps.read,
+    "sweep of traces": sweeps.read,
+}
 
 
 def compare(*directories: str | os.PathLike[str]) -> Comparison:
     """Compares the results in these folders with those in the first.
 
-    Raises InputError for fewer than two, for a folder without results of a run or replay, and for a run that was
-    stopped before its end, whose figures are of a part.
+    Raises InputError for fewer than two, for a folder without results, for results of several kinds, for those that
+    have no point in common, and for a run that was stopped before its end, whose figures are of a part.
     """
     if len(directories) < 2:
         raise InputError("give the folders of two runs or more, e.g. exanet compare before-1 after-1")
-    read = [results.load(directory) for directory in directories]
-    for directory, run in zip(directories, read, strict=True):
-        if not run.summary["complete"]:
-            raise InputError(f"{directory}: the run was stopped before its end ({run.summary['reason']}): compare whole runs")
-    same_ranks = len({len(run.ranks) for run in read}) == 1
-    figures = [_figures(run, by_rank=same_ranks) for run in read]
-    return Comparison(_runs(directories, read), _settings(read), _differences(figures))
+    folders = [str(directory) for directory in directories]
+    read = [loaded.load(directory) for directory in directories]
+    kinds = [_kind(folder, found) for folder, found in zip(folders, read, strict=True)]
+    for folder, kind in zip(folders, kinds, strict=True):
+        if kind != kinds[0]:
+            raise InputError(f"{folder}: results of {_made_by(kind)}, and {folders[0]} has those of {_made_by(kinds[0])}: compare one kind")
+    sides = _READ[kinds[0]](folders, read)
+    differences = _differences(sides)
+    if kinds[0] != "run" and not differences["view"].is_in(POINTS).any():
+        raise InputError(f"{folders[1]}: it has no {_point(kinds[0])} in common with {folders[0]}: {_points_of(sides)}")
+    return Comparison(kinds[0], _runs(kinds[0], sides, differences), _settings(sides), differences, _notes(kinds[0], sides), tuple(read))
 
 
-def _runs(directories: Sequence[str | os.PathLike[str]], read: Sequence[Run]) -> pl.DataFrame:
-    first_ps = read[0].summary["virtual_ps"]
+def _kind(folder: str, found: Run | Results) -> str:
+    if isinstance(found, Run):
+        _refuse_part(folder, found.summary)
+        return "run"
+    if found.command == "sweep" and not found.summary:
+        raise InputError(f"{folder}: the sweep was stopped before its end: go on with it by the same command, then compare")
+    if found.command == "sweep":
+        return sweeps.kind_of(found)
+    if found.command != "sim":
+        raise InputError(f"{folder}: results of exanet {found.command}: give those of exanet run, replay, sim or sweep")
+    if "points" not in found.tables:
+        return "jobs"
+    _refuse_part(folder, found.summary)
+    request = found.summary["run"]
+    return "load" if request["message_bytes"] is None and request["message_sizes"] is None and request["level"] == "packet" else "messages"
+
+
+def _refuse_part(folder: str, summary: Mapping[str, Any]) -> None:
+    if not summary["complete"]:
+        raise InputError(f"{folder}: the run was stopped before its end ({summary['reason']}): compare whole runs")
+
+
+def _made_by(kind: str) -> str:
+    if kind == "run":
+        return "exanet run or replay"
+    return f"a {kind}" if kind.startswith("sweep") else f"exanet sim {kind}"
+
+
+def _point(kind: str) -> str:
+    return {"load": "load", "messages": "load", "jobs": "job"}.get(kind, "point")
+
+
+def _items(side: Side) -> list[str]:
+    names = side.figures.filter(pl.col("view").is_in(POINTS))["item"].unique(maintain_order=True).to_list()
+    return [name for name in names if name not in side.failed]
+
+
+def _points_of(sides: Sequence[Side]) -> str:
+    return " and ".join(_listed(_items(side)) for side in sides[:2])
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return "; ".join(names[:MOST_NAMED]) + more if names else "none"
+
+
+def _notes(kind: str, sides: Sequence[Side]) -> list[str]:
+    """What only one of two has, and what failed."""
+    said = []
+    first = sides[0]
+    for side in sides[1:]:
+        for here, there in ((first, side), (side, first)):
+            if lone := [item for item in _items(here) if item not in {*_items(there), *there.failed}]:
+                said.append(f"Only {here.folder} has {_point(kind)} {_listed(lone)}.")
+        if failed := sorted(side.failed - first.failed):
+            said.append(f"{side.folder}: {counted(len(failed), 'point')} failed that did not in {first.folder}: {_listed(failed)}.")
+    return list(dict.fromkeys(said))
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+
+def _runs(kind: str, sides: Sequence[Side], differences: pl.DataFrame) -> pl.DataFrame:
     rows = []
-    for number, (directory, run) in enumerate(zip(directories, read, strict=True)):
-        asked, virtual_ps = run.summary["run"], run.summary["virtual_ps"]
+    for number, side in enumerate(sides):
+        change, by = (0.0, "") if number == 0 else _worst(kind, sides[0], side, differences.filter(pl.col("run") == number))
         rows.append(
             {
                 "run": number,
-                "folder": str(directory),
-                "program": _text(asked.get("program", asked.get("trace"))),
-                "machine": asked.get("machine_name"),
-                "ranks": len(run.ranks),
-                "virtual_ps": virtual_ps,
-                "change_percent": 100.0 * (virtual_ps / first_ps - 1) if first_ps else None,
+                "folder": side.folder,
+                "program": side.program,
+                "machine": side.machine,
+                "ranks": side.ranks,
+                "virtual_ps": side.virtual_ps,
+                "change_percent": change,
+                "by": by,
+                "failed": len(side.failed - sides[0].failed),
             }
         )
-    return pl.DataFrame(rows, schema_overrides={"program": pl.String, "machine": pl.String, "change_percent": pl.Float64})
+    types = {"program": pl.String, "machine": pl.String, "ranks": pl.Int64, "virtual_ps": pl.Int64, "change_percent": pl.Float64}
+    return pl.DataFrame(rows, schema_overrides=types)
 
 
-# -- what was asked for ------------------------------------------------------------------------------------------------
+def _worst(kind: str, first: Side, side: Side, own: pl.DataFrame) -> tuple[float | None, str]:
+    """By how many percent a run is worse, and in what; None where the first took no time."""
+    if kind in ("run", "jobs"):
+        assert first.virtual_ps is not None and side.virtual_ps is not None
+        if first.virtual_ps == 0:
+            return (0.0 if side.virtual_ps == 0 else None), "virtual time"
+        return 100.0 * (side.virtual_ps / first.virtual_ps - 1), "virtual time"
+    found = max(worsenings(own), key=lambda one: one["worse_percent"], default=None)
+    if found is None:
+        return 0.0, ""
+    return found["worse_percent"], f"{_words(found['figure'])} {at_point(found['view'], found['item'])}"
 
 
-def _settings(read: Sequence[Run]) -> pl.DataFrame:
+def worsenings(own: pl.DataFrame) -> list[dict[str, Any]]:
+    """The deciding figures of points of a run beside the first one's, with `worse_percent`."""
+    points = own.filter(pl.col("view").is_in(("load", "point")))
+    full = points.filter((pl.col("figure") == "saturated") & (pl.col("first") > 0))["item"].to_list()
+    # a message's latency at a load of 0 says no more than the time of all
+    chosen = points.filter(
+        pl.col("figure").is_in(_DECIDING) & (pl.col("first") > 0) & ~((pl.col("figure") == "latency_ns") & pl.col("item").is_in(full))
+    )
+    worse = 100.0 * pl.col("change") / pl.col("first")
+    signed = pl.when(pl.col("figure").is_in(HIGHER_IS_BETTER)).then(-worse).otherwise(worse)
+    return chosen.with_columns(worse_percent=signed).to_dicts()
+
+
+def at_point(view: str, item: str) -> str:
+    """Where a figure is from: "at load 0.4", "at saturation"."""
+    return item if item.startswith("at ") else f"at load {item}" if view == "load" else f"at {item}"
+
+
+def _words(figure: str) -> str:
+    return _WORDS.get(figure, "time to the end")
+
+
+def _settings(sides: Sequence[Side]) -> pl.DataFrame:
     """The keys of the runs and of their machines that not all have with the same value, in the order of their names."""
-    asked = [{**_flat(run.summary["run"], "run"), **_flat(run.summary.get("machine", {}), "machine")} for run in read]
     rows = [
-        {"key": key, "run": number, "value": of_run.get(key)}
-        for key in sorted({key for of_run in asked for key in of_run})
-        if len({of_run.get(key) for of_run in asked}) > 1
-        for number, of_run in enumerate(asked)
+        {"key": key, "run": number, "value": side.settings.get(key)}
+        for key in sorted({key for side in sides for key in side.settings})
+        if len({side.settings.get(key) for side in sides}) > 1
+        for number, side in enumerate(sides)
     ]
     return pl.DataFrame(rows, schema={"key": pl.String, "run": pl.Int64, "value": pl.String})
 
 
-def _flat(value: Any, name: str) -> dict[str, str]:
-    """A description's values as text by their dotted names; a list of plain values is one of them."""
-    if isinstance(value, Mapping) and value:
-        return {key: text for part, inner in value.items() for key, text in _flat(inner, f"{name}.{part}").items()}
-    if isinstance(value, list) and any(isinstance(inner, Mapping) for inner in value):
-        return {key: text for i, inner in enumerate(value) for key, text in _flat(inner, f"{name}[{i}]").items()}
-    return {name: _text(value)}
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, list):
-        return " ".join(map(str, value))
-    return "none" if value is None else str(value)
-
-
-# -- figures -----------------------------------------------------------------------------------------------------------
-
-
-def _figures(run: Run, *, by_rank: bool) -> pl.DataFrame:
-    rows = [("total", "", figure, float(value)) for figure, value in _totals(run.summary)]
-    ranks = max(len(run.ranks), 1)
-    rows += [("part", part, "time_ps", float(run.ranks[f"{part}_ps"].cast(pl.Float64).sum()) / ranks) for part in PARTS]
-    calls = run.mpi_calls.group_by("call").agg(pl.col("calls").sum(), pl.col("time_ps").cast(pl.Float64).sum()).sort("call")
-    for call in calls.iter_rows(named=True):
-        rows += [("call", call["call"], "calls", call["calls"] / ranks), ("call", call["call"], "time_ps", call["time_ps"] / ranks)]
-    if by_rank:
-        for rank in run.ranks.iter_rows(named=True):
-            rows += [("rank", str(rank["rank"]), f"{part}_ps", float(rank[f"{part}_ps"])) for part in PARTS]
-    for link in run.links.filter(pl.col("packets") > 0).iter_rows(named=True):
-        name = f"{link['node_name']} {link['port_name']} → {link['to_node_name']}"
-        rows += [("link", name, figure, float(link[figure])) for figure in ("use_percent", "payload_bytes", "waited_ps")]
-    for size in _sizes(run.messages).iter_rows(named=True):
-        rows += [("size", str(size["lower_bytes"]), figure, float(size[figure])) for figure in ("messages", "median_ps")]
-    schema = {"view": pl.String, "item": pl.String, "figure": pl.String, "value": pl.Float64}
-    return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def _totals(summary: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    for figure in _TOTALS:
-        if figure in summary:
-            yield figure, summary[figure]
-    for kind in ("packet", "message"):
-        for figure in _LATENCIES:
-            if (latency := summary[f"{kind}_latency"].get(figure)) is not None:
-                yield f"{kind}_latency_{figure}", latency
-
-
-def _sizes(messages: pl.DataFrame) -> pl.DataFrame:
-    """Messages by powers of two of their bytes: how many, and the median of their time from posting to delivery."""
-    sizes = messages["bytes"].to_numpy()
-    lower = np.where(sizes > 0, np.left_shift(1, np.frexp(np.maximum(sizes, 1).astype(np.float64))[1].astype(np.int64) - 1), 0)
-    took = pl.col("delivered_ps") - pl.col("posted_ps")
-    by_size = messages.with_columns(lower_bytes=pl.Series(lower, dtype=pl.Int64)).group_by("lower_bytes")
-    return by_size.agg(messages=pl.len(), median_ps=took.filter(pl.col("delivered_ps") >= 0).median().fill_null(0.0)).sort("lower_bytes")
-
-
-def _differences(figures: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def _differences(sides: Sequence[Side]) -> pl.DataFrame:
     """Each run's figures beside the first one's, by view and then in the order in which the runs have them."""
-    names = ["view", "item", "figure"]
-    every = pl.concat([figure.select(names) for figure in figures]).unique(maintain_order=True).with_row_index("order")
-    first = figures[0].rename({"value": "first"})
+    every = pl.concat([side.figures.select(NAMES) for side in sides]).unique(maintain_order=True).with_row_index("order")
+    first = sides[0].figures.rename({"value": "first"})
     beside = []
-    for number, figure in enumerate(figures[1:], start=1):
-        joined = every.join(figure, on=names, how="left").join(first, on=names, how="left")
-        beside.append(
-            joined.with_columns(
-                run=pl.lit(number, dtype=pl.Int64), value=pl.col("value").fill_null(0.0), first=pl.col("first").fill_null(0.0)
-            )
-        )
-    order = pl.col("view").replace_strict({view: i for i, view in enumerate(("total", "part", "call", "rank", "link", "size"))})
+    for number, side in enumerate(sides[1:], start=1):
+        joined = every.join(side.figures, on=NAMES, how="left").join(first, on=NAMES, how="left")
+        both = pl.col("value").is_not_null() & pl.col("first").is_not_null()
+        joined = joined.filter(both | ~pl.col("view").is_in(POINTS))
+        values = (pl.col(name).fill_null(0.0) for name in ("value", "first"))
+        beside.append(joined.with_columns(*values, run=pl.lit(number, dtype=pl.Int64)))
+    order = pl.col("view").replace_strict({view: i for i, view in enumerate(VIEWS)})
     whole = pl.concat(beside).with_columns(change=pl.col("value") - pl.col("first"), place=order).sort("place", "order", "run")
-    return whole.select(*names, "run", "value", "first", "change")
+    return whole.select(*NAMES, "run", "value", "first", "change")
 
 
 def write(comparison: Comparison, directory: Path, summary: Mapping[str, Any]) -> Path:

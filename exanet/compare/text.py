@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a comparison of runs for the terminal: what differs, how long each took, and where the time went."""
+"""Writes a comparison for the terminal: what differs, how long each took, and where the time went."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from exanet import terminal
-from exanet.compare.figures import PARTS, Comparison
+from exanet.compare.figures import Comparison
+from exanet.compare.runs import PARTS
+from exanet.compare.sentences import sentences, signed
 from exanet.quantity import bytes_text, count_text, time_text
 
 MOST_SETTINGS = 20
@@ -19,6 +21,9 @@ MOST_SETTINGS = 20
 
 TOP = 6
 """Rows of the tables of calls, ranks, links and sizes: those that have changed most."""
+
+MOST_POINTS = 12
+"""Rows of the tables of loads, jobs and points of a sweep."""
 
 LONGEST_NAME = 24
 """Characters of a column's heading or a value."""
@@ -29,6 +34,14 @@ def show(comparison: Comparison, console: Console) -> None:
     tables = (
         _runs(comparison.runs, names),
         _settings(comparison.settings, names),
+        _view(comparison, names, "load", "Mean latency by load", {"latency_ns": _ns}, top=MOST_POINTS, order=""),
+        _view(comparison, names, "load", "Accepted load by load", {"accepted_load": _share}, top=MOST_POINTS, order=""),
+        _view(comparison, names, "load", "Time until all messages have arrived", {"completion_ns": _ns}, top=MOST_POINTS),
+        _view(comparison, names, "job", "Jobs, time to the end", {"finished_ns": _ns}, top=MOST_POINTS, order=""),
+        _view(comparison, names, "job", "Jobs, median time of a message", {"message_p50_ns": _ns}, top=MOST_POINTS, order=""),
+        _view(comparison, names, "point", "Points whose mean latency has changed most", {"latency_ns": _ns}, top=MOST_POINTS),
+        _view(comparison, names, "point", "Points whose accepted load has changed most", {"accepted_load": _share}, top=MOST_POINTS),
+        _view(comparison, names, "point", "Points whose time to the end has changed most", {"finished_ns": _ns}, top=MOST_POINTS),
         _view(comparison, names, "part", "Time of a rank, mean", {"time_ps": time_text}, top=len(PARTS)),
         _view(comparison, names, "call", "MPI calls, time of a rank, mean", {"time_ps": time_text}),
         _view(comparison, names, "rank", "Ranks whose waiting has changed most", {"wait_ps": time_text}),
@@ -44,42 +57,16 @@ def show(comparison: Comparison, console: Console) -> None:
         console.print(escape(line), soft_wrap=True)
 
 
-def sentences(comparison: Comparison) -> list[str]:
-    """For each run but the first one how it differs, with its largest cause."""
-    said = []
-    for row in comparison.runs.iter_rows(named=True):
-        if row["run"] == 0:
-            continue
-        first_ps = comparison.runs["virtual_ps"][0]
-        own = comparison.differences.filter(pl.col("run") == row["run"])
-        if row["virtual_ps"] == first_ps:
-            said.append(f"{row['folder']} takes as long as {comparison.runs['folder'][0]}.")
-            continue
-        how = "longer" if row["virtual_ps"] > first_ps else "less"
-        percent = "" if row["change_percent"] is None else f" ({row['change_percent']:+.2f} %)"
-        parts = own.filter(pl.col("view") == "part").sort(pl.col("change").abs(), descending=True)
-        part = parts.row(0, named=True)
-        cause = f"most of it {_doing(part['item'])}, {_signed(time_text)(part['change'])} a rank"
-        if part["item"] != "compute":
-            calls = own.filter((pl.col("view") == "call") & (pl.col("figure") == "time_ps")).sort(pl.col("change").abs(), descending=True)
-            cause += "".join(f", in {call['item']} {_signed(time_text)(call['change'])}" for call in calls.head(1).iter_rows(named=True))
-        by = f"{time_text(abs(row['virtual_ps'] - first_ps))} {how} than {comparison.runs['folder'][0]}{percent}"
-        said.append(f"{row['folder']} takes {by}: {cause}.")
-    return said
-
-
-def _doing(part: str) -> str:
-    return {"compute": "computing", "wait": "waiting", "library": "in the MPI library"}[part]
-
-
 def _runs(runs: pl.DataFrame, names: list[str]) -> Table:
-    table = terminal.table("run", "program", "machine", "ranks", "virtual time", "change", left=3)
+    timed = runs["virtual_ps"].is_not_null().all()
+    table = terminal.table("run", "program", "machine", "ranks", *(("virtual time", "change") if timed else ()), left=3)
     for row, name in zip(runs.iter_rows(named=True), names, strict=True):
-        same = row["virtual_ps"] == runs["virtual_ps"][0]
+        same = row["change_percent"] == 0
         change = "" if row["run"] == 0 else "=" if same else "-" if row["change_percent"] is None else f"{row['change_percent']:+.2f} %"
         words = [word.rstrip("/").rpartition("/")[2] for word in (row["program"] or "").split(" ")]
-        program, machine = _short(" ".join(words), keep="start"), escape(row["machine"] or "")
-        table.add_row(escape(name), escape(program), machine, str(row["ranks"]), time_text(row["virtual_ps"]), change)
+        program, machine = _short(" ".join(words), keep="start"), escape(_short(row["machine"] or "", keep="start"))
+        ranks = "" if row["ranks"] is None else str(row["ranks"])
+        table.add_row(escape(name), escape(program), machine, ranks, *((time_text(row["virtual_ps"]), change) if timed else ()))
     return table
 
 
@@ -125,25 +112,33 @@ def _change(row: dict[str, float], text: Callable[[float], str]) -> str:
     if row["change"] == 0:
         return "="
     if text is _percent or row["first"] == 0:
-        return _signed(text)(row["change"])
+        return signed(text)(row["change"])
     return f"{100.0 * row['change'] / row['first']:+.1f} %"
-
-
-def _signed(text: Callable[[float], str]) -> Callable[[float], str]:
-    return lambda value: f"{'-' if value < 0 else '+'}{text(abs(value))}"
 
 
 def _text_of(figure: str) -> Callable[[float], str]:
     if figure.endswith("_ps"):
         return time_text
     if figure.endswith("_ns"):
-        return lambda value: time_text(value * 1e3)
+        return _ns
+    if figure.endswith("_load"):
+        return _share
+    if figure == "mean_hops":
+        return lambda value: f"{value:.2f}"
     return bytes_text if figure.endswith("_bytes") else count_text
 
 
 def _words(figure: str) -> str:
     """A figure's name as words: `packet_latency_p50_ns` is the median of the latency of packets."""
-    return figure.replace("_p50_ns", ", median").replace("_p99_ns", ", 99 %").replace("_ps", " time").replace("_", " ")
+    return figure.replace("_p50_ns", ", median").replace("_p99_ns", ", 99 %").replace("_ps", " time").replace("_ns", "").replace("_", " ")
+
+
+def _ns(value: float) -> str:
+    return time_text(value * 1e3)
+
+
+def _share(value: float) -> str:
+    return f"{value:.3f}"
 
 
 def _percent(value: float) -> str:

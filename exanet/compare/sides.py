@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is compared of each folder of results: what it is, what was asked for, and its figures by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from exanet.results import Run
+from exanet.results.loaded import Results
+
+NAMES = ("view", "item", "figure")
+"""The columns that name a figure."""
+
+Row = tuple[str, str, str, float]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One folder's results. `figures`: view, item, figure, value; `settings`: values as text by dotted names.
+
+    `virtual_ps` is the time to the end, None of results that have no end. `failed` names the points that failed.
+    """
+
+    folder: str
+    program: str
+    machine: str | None
+    ranks: int | None
+    virtual_ps: int | None
+    settings: Mapping[str, str]
+    figures: pl.DataFrame
+    results: Run | Results
+    failed: frozenset[str] = frozenset()
+
+
+def frame(rows: list[Row]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema={**dict.fromkeys(NAMES, pl.String), "value": pl.Float64}, orient="row")
+
+
+def asked(summary: Mapping[str, Any]) -> dict[str, str]:
+    """What a run and its machine were asked to be."""
+    return {**flat(summary["run"], "run"), **flat(summary.get("machine", {}), "machine")}
+
+
+def flat(value: Any, name: str) -> dict[str, str]:
+    """A description's values as text by their dotted names; a list of plain values is one of them."""
+    if isinstance(value, Mapping) and value:
+        return {key: text for part, inner in value.items() for key, text in flat(inner, f"{name}.{part}").items()}
+    if isinstance(value, list) and any(isinstance(inner, Mapping) for inner in value):
+        return {key: text for i, inner in enumerate(value) for key, text in flat(inner, f"{name}[{i}]").items()}
+    return {name: plain(value)}
+
+
+def plain(value: Any) -> str:
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return "none" if value is None else str(value)
