@@ -30,7 +30,9 @@ def command(
             help="Results of exanet run or replay, of sim, or of sweep, all of one kind; the others are compared with the first.",
         ),
     ],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the tables of the comparison.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for the tables of the comparison and its page, report.html.")
+    ] = None,
     fail_over: Annotated[
         str | None,
         typer.Option(
@@ -51,7 +53,7 @@ def command(
     limit = None if fail_over is None else _percent(fail_over)
     with lightly.imports():
         from exanet import terminal
-        from exanet.compare import figures, sentences, text
+        from exanet.compare import figures, page, sentences, text
         from exanet.directory import result_directory
 
     place = None if output is None else result_directory("compare", output)
@@ -59,14 +61,14 @@ def command(
     runs = found.runs.to_dicts()
     summary = {"format": 1, "kind": found.kind, "runs": runs, "sentences": sentences.sentences(found)}
     if place is not None:
-        figures.write(found, place, summary)
+        figures.write(found, place, summary, page.render(found))
     if as_json:
         tables = {"settings": found.settings.to_dicts(), "differences": found.differences.to_dicts()}
         typer.echo(json.dumps({**summary, **tables}, indent=2))
     else:
         text.show(found, terminal.console())
         if place is not None:
-            typer.echo(f"Tables: {place}")
+            typer.echo(f"Results: {place}, report.html")
     if limit is not None and (over := [line for run in runs[1:] for line in _over(run, limit)]):
         for line in over:
             typer.echo(f"exanet: {line}", err=True)

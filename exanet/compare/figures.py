@@ -241,11 +241,11 @@ def _differences(sides: Sequence[Side]) -> pl.DataFrame:
     return whole.select(*NAMES, "run", "value", "first", "change")
 
 
-def write(comparison: Comparison, directory: Path, summary: Mapping[str, Any]) -> Path:
-    """Writes the tables into a folder, whole or not at all: compared.parquet, settings.parquet, differences.parquet and
-    summary.json. Raises InputError."""
+def write(comparison: Comparison, directory: Path, summary: Mapping[str, Any], page: str) -> Path:
+    """Writes tables and page into a folder, whole or not at all: compared.parquet, settings.parquet,
+    differences.parquet, report.html and summary.json. Raises InputError."""
     from exanet.files import json_bytes, parquet
 
     tables = {"compared": comparison.runs, "settings": comparison.settings, "differences": comparison.differences}
     files = {f"{name}.parquet": parquet(frame) for name, frame in tables.items()}
-    return results.publish(directory, {**files, "summary.json": json_bytes(dict(summary))})
+    return results.publish(directory, {**files, "report.html": page.encode(), "summary.json": json_bytes(dict(summary))})

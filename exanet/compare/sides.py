@@ -46,11 +46,14 @@ def asked(summary: Mapping[str, Any]) -> dict[str, str]:
 
 
 def flat(value: Any, name: str) -> dict[str, str]:
-    """A description's values as text by their dotted names; a list of plain values is one of them."""
+    """A description's values as text by their dotted names; a list of plain values is one of them. Parts that have
+    names, such as kinds of links, go by these."""
     if isinstance(value, Mapping) and value:
         return {key: text for part, inner in value.items() for key, text in flat(inner, f"{name}.{part}").items()}
     if isinstance(value, list) and any(isinstance(inner, Mapping) for inner in value):
-        return {key: text for i, inner in enumerate(value) for key, text in flat(inner, f"{name}[{i}]").items()}
+        named = all(isinstance(inner, Mapping) and "name" in inner for inner in value)
+        parts = {f".{inner['name']}" if named else f"[{i}]": inner for i, inner in enumerate(value)}
+        return {key: text for part, inner in parts.items() for key, text in flat(inner, name + part).items()}
     return {name: plain(value)}
 
 

@@ -51,8 +51,8 @@ def test_what_differs_is_named_with_its_cause(before: Path, after: Path) -> None
     assert found.runs["change_percent"].to_list() == [0.0, pytest.approx(100 * 10**9 / found.runs["virtual_ps"][0])]
     settings = {key: rows["value"].to_list() for (key,), rows in found.settings.group_by("key")}
     assert settings == {
-        "machine.links[0].latency_ps": [None, "7"],
-        "machine.links[0].name": [None, "a"],
+        "machine.links.a.latency_ps": [None, "7"],
+        "machine.links.a.name": [None, "a"],
         "machine.router.latency_cycles": [None, "5"],
         "run.map": ["linear", "random"],
     }
@@ -107,7 +107,7 @@ def test_tables_are_written_whole(tmp_path: Path, before: Path, after: Path) -> 
     for _ in range(2):  # the second replaces the first
         assert invoke(before, after, "-o", tmp_path / "c").exit_code == 0
     assert {file.name for file in (tmp_path / "c").iterdir()} == {
-        *("compared.parquet", "settings.parquet", "differences.parquet", "summary.json")
+        *("compared.parquet", "settings.parquet", "differences.parquet", "report.html", "summary.json")
     }
     assert pl.read_parquet(tmp_path / "c" / "differences.parquet").equals(found.differences)
     assert exanet.load(tmp_path / "c").command == "compare"
