@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of one kind side by side: `figures` joins what `runs`, `simulations` and `sweeps` read, `text` shows it on
-the terminal."""
+"""Results of one kind side by side: `figures` joins what `runs`, `simulations` and `sweeps` read, `sentences`
+say how they differ and `causes` why, `text` and `page` show them."""
 
 from exanet.callable import as_function
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import polars as pl
 
+from exanet.compare.causes import causes
 from exanet.compare.figures import HIGHER_IS_BETTER, Comparison, at_point, worsenings
 from exanet.quantity import counted, time_text
+from exanet.results import Run
 
 SAME_PERCENT = 0.005
 """Changes below this are said to be none: they would be shown as 0.00 %."""
@@ -49,6 +51,11 @@ def _of_runs(comparison: Comparison, row: dict[str, Any], own: pl.DataFrame) -> 
         return cause
 
     yield _time(comparison, row, where)
+    of_both = [(comparison.runs["folder"][number], comparison.results[number]) for number in (0, row["run"])]
+    (fast, slow) = of_both if row["virtual_ps"] > comparison.runs["virtual_ps"][0] else reversed(of_both)
+    assert isinstance(slow[1], Run) and isinstance(fast[1], Run)
+    for number, cause in enumerate(causes(slow[1], fast[1])):
+        yield f"{'Likely cause' if number == 0 else 'Also'}: in {slow[0]}, {cause}."
 
 
 def _doing(part: str) -> str:

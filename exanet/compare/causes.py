@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What probably made one run slower than another: late ranks, slow links, losses, another placement, machine or amount
+of work.
+
+Problem: a change of the total says that something is slower, and nearly all of it shows as waiting, of ranks that are
+not to blame. Model: each suspect has evidence that does not depend on who waits. A late rank computes longer than the
+others do; a slow link is busy longer for each byte; placements, machines and messages differ by themselves. How much
+of the difference a suspect can explain is an upper bound, and orders them. Limits: suspects are not verified by another
+run; measured computing makes some rank late in every run, which is left out below NOTICEABLE of the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from exanet.compare.runs import link_name
+from exanet.compare.sides import asked
+from exanet.quantity import bytes_text, counted, time_text
+from exanet.results import Run
+
+NOTICEABLE = 0.1
+"""Share of the difference from which on something is named."""
+
+MOST = 3
+"""Causes that are named."""
+
+MOST_NAMED = 3
+"""Ranks, links or keys that one of them names."""
+
+_SLOWER_LINK = 1.05
+"""Time for a byte, relative to the same link of the other run; below, the mix of packet sizes may be another."""
+
+Suspect = tuple[float, str]
+"""The share of the difference that it may explain, and the sentence's end."""
+
+
+def causes(slow: Run, fast: Run) -> list[str]:
+    """What sets the slow run apart, most likely causes first."""
+    longer_ps = float(slow.summary["virtual_ps"] - fast.summary["virtual_ps"])
+    if longer_ps <= 0:
+        return []
+    found = [
+        *_late_ranks(slow, fast, longer_ps),
+        *_slow_links(slow, fast, longer_ps),
+        *_losses(slow, fast),
+        *_placement(slow, fast),
+        *_work(slow, fast),
+        *_machine(slow, fast),
+    ]
+    return [text for share, text in sorted(found, key=lambda suspect: -suspect[0]) if share >= NOTICEABLE][:MOST]
+
+
+def _late_ranks(slow: Run, fast: Run, longer_ps: float) -> Iterator[Suspect]:
+    """Ranks whose own time, without waiting, has grown by more than that of the others; and the growth of all."""
+    if len(slow.ranks) != len(fast.ranks) or slow.ranks.is_empty():
+        return
+    own = (pl.col("compute_ps") + pl.col("library_ps")).cast(pl.Float64).alias("own")
+    grown = slow.ranks.select("rank", own).with_columns(grown=pl.col("own") - fast.ranks.select(own)["own"])
+    usual = float(grown["grown"].median())  # type: ignore[arg-type]
+    late = grown.with_columns(late=pl.col("grown") - usual).sort("late", descending=True, maintain_order=True)
+    most = float(late["late"][0])
+    names = [str(rank) for rank in late.filter(pl.col("late") >= max(most / 2, 1))["rank"]]
+    if names and len(names) <= len(late) / 2:
+        verb, they = ("is", "it computes") if len(names) == 1 else ("are", "they compute up to")
+        who = f"rank{'' if len(names) == 1 else 's'} {_listed(names)}"
+        yield min(most / longer_ps, 1.0), f"{who} {verb} late: {they} {time_text(most)} longer, and the others wait{_measured(slow)}"
+    if usual > 0:
+        yield usual / longer_ps, f"ranks compute {time_text(usual)} longer in the median{_measured(slow)}"
+
+
+def _measured(run: Run) -> str:
+    """What is to be said of computing that the host measured."""
+    request = run.summary["run"]
+    return "" if request.get("compute") == "off" or "trace" in request else " (measured computing: it varies from run to run)"
+
+
+def _slow_links(slow: Run, fast: Run, longer_ps: float) -> Iterator[Suspect]:
+    """Links that are busy longer for a byte than the same links of the other run."""
+    used = [_by_name(run) for run in (slow, fast)]
+    both = (
+        used[0]
+        .join(used[1], on="name", suffix="_fast", maintain_order="left")
+        .with_columns(times=pl.col("busy_ps") / pl.col("payload_bytes") * pl.col("payload_bytes_fast") / pl.col("busy_ps_fast"))
+    )
+    slower = both.with_columns(more_ps=pl.col("busy_ps") * (1 - 1 / pl.col("times"))).filter(pl.col("times") > _SLOWER_LINK)
+    if slower.is_empty():
+        return
+    slower = slower.sort("more_ps", descending=True, maintain_order=True)
+    most_ps, times = float(slower["more_ps"][0]), float(slower["times"][0])
+    alike = slower.filter(pl.col("more_ps") >= most_ps / 2)
+    first = alike["name"][0]
+    names = _listed(list(alike["name"])) if len(alike) > 2 else " and ".join(alike["name"])
+    what = f"link {names} is slow: it takes" if len(alike) == 1 else f"links {names} are slow: the first takes"
+    text = f"{what} {times:.3g} times as long for each byte, {time_text(most_ps)} in all{_blamed(slow, first)}"
+    yield min(most_ps / longer_ps, 1.0), text
+
+
+def _by_name(run: Run) -> pl.DataFrame:
+    used = run.links.filter((pl.col("payload_bytes") > 0) & (pl.col("busy_ps") > 0))
+    names = pl.Series("name", [link_name(link) for link in used.iter_rows(named=True)], pl.String)
+    return used.select(pl.col("payload_bytes", "busy_ps").cast(pl.Float64)).insert_column(0, names)
+
+
+def _blamed(run: Run, link: str) -> str:
+    """Which fault of --faults made the link slow."""
+    faults = run.faults if run.faults is not None else pl.DataFrame({"kind": [], "what": [], "time_ps": []})
+    of_link = [row for row in faults.filter(pl.col("kind") == "slow").iter_rows(named=True) if link.startswith(f"{row['what']} ")]
+    return f" (--faults makes it slow at {time_text(of_link[0]['time_ps'])})" if of_link else ""
+
+
+def _losses(slow: Run, fast: Run) -> Iterator[Suspect]:
+    lost, failed = (slow.summary.get(name, 0) - fast.summary.get(name, 0) for name in ("lost_packets", "failed_operations"))
+    if lost > 0 or failed > 0:
+        what = [] if slow.faults is None else [str(name) for name in slow.faults["what"].unique(maintain_order=True)]
+        yield 0.9, f"{counted(lost, 'packet')} more lost and {counted(failed, 'operation')} failed{f' ({_listed(what)})' if what else ''}"
+
+
+def _placement(slow: Run, fast: Run) -> Iterator[Suspect]:
+    """Ranks on other nodes; what that changes is how far packets go, and how many ranks share an interface."""
+    if len(slow.ranks) != len(fast.ranks) or slow.summary["run"].get("machine_name") != fast.summary["run"].get("machine_name"):
+        return
+    moved = int((slow.ranks["node_name"] != fast.ranks["node_name"]).sum())
+    if not moved:
+        return
+    maps = [run.summary["run"].get("map") for run in (slow, fast)]
+    by = f" (--map {maps[0]} instead of {maps[1]})" if None not in maps and maps[0] != maps[1] else ""
+    hops = [run.summary["packet_hops"] / max(run.summary["packets"], 1) for run in (slow, fast)]
+    shared = [int(run.ranks["node"].value_counts()["count"].max()) for run in (slow, fast)]  # type: ignore[arg-type]
+    said = [f"packets pass {hops[0]:.2f} links each instead of {hops[1]:.2f}"]
+    said += [f"up to {counted(shared[0], 'rank')} share a node's interface instead of {shared[1]}"] * (shared[0] > shared[1])
+    yield 0.8, f"{moved} of {counted(len(slow.ranks), 'rank')} are placed on other nodes{by}: {', and '.join(said)}"
+
+
+def _work(slow: Run, fast: Run) -> Iterator[Suspect]:
+    """More messages or bytes."""
+    messages, sent = ([float(run.summary[name]) for run in (slow, fast)] for name in ("messages", "message_bytes"))
+    share = max((abs(own / other - 1) if other else 1.0) if own != other else 0.0 for own, other in (messages, sent))
+    if share:
+        counts = f"{messages[0]:.0f} messages of {bytes_text(sent[0])} in all instead of {messages[1]:.0f} of {bytes_text(sent[1])}"
+        yield min(share, 0.6), f"the program sends {counts}"
+
+
+def _machine(slow: Run, fast: Run) -> Iterator[Suspect]:
+    """Keys of the machines that differ; those that follow from a plan of faults are of no interest."""
+    own, other = (_machine_keys(run.summary) for run in (slow, fast))
+    differ = [key for key in own | other if own.get(key) != other.get(key)]
+    if differ and not any(key.startswith("machine.faults") for key in differ):
+        said = [f"{key.removeprefix('machine.')} {own.get(key, 'none')} instead of {other.get(key, 'none')}" for key in differ]
+        yield 0.5, f"the machine differs: {_listed(said)}"
+
+
+def _machine_keys(summary: Mapping[str, Any]) -> dict[str, str]:
+    return {key: text for key, text in asked(summary).items() if key.startswith("machine.") and key != "machine.name"}
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
