@@ -130,7 +130,8 @@ def _placement(slow: Run, fast: Run) -> Iterator[Suspect]:
     hops = [run.summary["packet_hops"] / max(run.summary["packets"], 1) for run in (slow, fast)]
     shared = [int(run.ranks["node"].value_counts()["count"].max()) for run in (slow, fast)]  # type: ignore[arg-type]
     said = [f"packets pass {hops[0]:.2f} links each instead of {hops[1]:.2f}"]
-    said += [f"up to {counted(shared[0], 'rank')} share a node's interface instead of {shared[1]}"] * (shared[0] > shared[1])
+    if shared[0] > shared[1]:
+        said.insert(0 if hops[0] < hops[1] else 1, f"up to {counted(shared[0], 'rank')} share a node's interface instead of {shared[1]}")
     yield 0.8, f"{moved} of {counted(len(slow.ranks), 'rank')} are placed on other nodes{by}: {', and '.join(said)}"
 
 

@@ -19,7 +19,8 @@ from .conftest import Stack
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
-PROGRAM, _, COMPARISON = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+PROGRAM, TABLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+(MACHINE,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 
 
 @pytest.fixture
@@ -49,25 +50,33 @@ def printed(after: str) -> str:
     return "".join(line.removeprefix("    ") + "\n" for line in block.partition("\n\n")[0].splitlines())
 
 
-def test_the_first_run_and_the_placements(shell: Callable[[str], str], tmp_path: Path) -> None:
-    assert shell(command("-o ring ")) == printed("The program prints\n")
-    (tmp_path / "linear").symlink_to("ring")  # the same command but for its folder
-    assert command("-o linear ").replace("--map linear      -o linear", "-o ring") == command("-o ring ")
+def test_the_path_of_a_newcomer(shell: Callable[[str], str], tmp_path: Path) -> None:
+    """From the README to the first run, its report, one change after the other, a comparison, and a sweep."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "| an MPI user | the [tutorial](docs/tutorial.md)" in readme
+    again = command("-o linear ").replace("--map linear      -o linear --record ring-trace", "-o ring")
+    assert again == command("-o ring "), "one run does for both"
+    assert shell(command("-o ring ").replace("-o ring", "-o ring --record ring-trace")) == printed("The program prints\n")
+    (tmp_path / "linear").symlink_to("ring")
+    assert "<title>python, 16 ranks on exanest</title>" in (tmp_path / "ring/report.html").read_text(encoding="utf-8")
+    (tmp_path / "tables.py").write_text(TABLES, encoding="utf-8")
+    assert "payload_bytes" in shell("python tables.py")
+
     for name in ("spread", "random"):
         shell(command(f"-o {name} "))
-    (tmp_path / "compare.py").write_text(COMPARISON, encoding="utf-8")
-    assert shell("python compare.py") == printed(COMPARISON + "```\n")
+    assert printed("say it in\nshort:\n") in shell(command("exanet compare linear spread"))
+    assert (tmp_path / "placements/report.html").exists()
 
-
-def test_the_faster_links(shell: Callable[[str], str], tmp_path: Path) -> None:
-    machine = (ROOT / "machines/exanest.yaml").read_text(encoding="utf-8")
-    assert machine.count("{value: 10 Gb/s") == 2
-    (tmp_path / "what-if.yaml").write_text(machine.replace("{value: 10 Gb/s", "{value: 20 Gb/s"), encoding="utf-8")
+    (tmp_path / "what-if.yaml").write_text(MACHINE, encoding="utf-8")
     step = re.search(r"65536 bytes: *([0-9.]+) us", shell(command("-o what-if ")))
     said = re.search(r"The run takes ([0-9.]+) ms instead of [0-9.]+ ms: 65536 bytes take ([0-9.]+) µs", PAGE)
     assert step and said
     took = results.load(tmp_path / "what-if").summary["virtual_ps"] / 1e9
     assert (f"{took:.2f}", step.group(1)) == said.groups()
+    assert "the machine differs: links.intra-qfdb.word_time_ps" in shell(command("exanet compare linear what-if"))
+
+    assert printed("It ends with a table of all combinations:\n") in shell(command("exanet sweep"))
+    assert (tmp_path / "sweep/report.html").exists()
 
 
 def test_the_program_without_mpi(shell: Callable[[str], str], tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ function viewSection(view, names) {
       row.addEventListener("click", () => choose(view.key, view.items[i]));
     });
   };
-  const tell = () => {
+  const refresh = () => {
     const i = chosen.has(view.key) ? view.items.indexOf(chosen.get(view.key)) : mostChanged(figure);
     if (i < 0) return said.replaceChildren(`${view.word} ${chosen.get(view.key)} is not in this picture.`);
     const format = formatOf(figure.key), first = figure.values[0][i];
@@ -89,7 +89,7 @@ function viewSection(view, names) {
   const follow = (kind) => {
     if (kind !== view.key) return;
     choice.value = view.items.includes(chosen.get(kind)) ? chosen.get(kind) : "";
-    tell();
+    refresh();
     makeTable();
     redraw();
   };
@@ -100,7 +100,7 @@ function viewSection(view, names) {
     follow(view.key);
   });
   buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(view.figures[i].key === figure.key)));
-  tell();
+  refresh();
   const csv = csvButton(view.key, [view.word, "figure", ...names], () => view.figures.flatMap(({ key, values }) => view.items.map((item, i) => [item, key, ...values.map((run) => run[i] ?? "")])));
   const more = view.left_out > 0 ? ` ${view.left_out} more, which changed less, are in differences.parquet.` : "";
   return section(view.title, `All runs have the same axes. Click a ${view.word}, or choose it, to see it in all runs.${more}`, bar(buttons, [element("label", {}, `${view.word}: `, choice), csv]), said, box, details);
