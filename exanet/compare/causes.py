@@ -12,7 +12,6 @@ run; measured computing makes some rank late in every run, which is left out bel
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import polars as pl
 
@@ -33,6 +32,9 @@ MOST_NAMED = 3
 _SLOWER_LINK = 1.05
 """Time for a byte, relative to the same link of the other run; below, the mix of packet sizes may be another."""
 
+_OPTIONS = ("offload", "collectives", "mpi_calls", "level", "fabric", "compute", "mpi", "ranks", "seed", "exanet_version")
+"""Options that may make a difference, first those of collectives; placement and faults have suspects of their own."""
+
 Suspect = tuple[float, str]
 """The share of the difference that it may explain, and the sentence's end."""
 
@@ -44,20 +46,22 @@ def causes(slow: Run, fast: Run) -> list[str]:
         return []
     found = [
         *_late_ranks(slow, fast, longer_ps),
+        *_library(slow, fast, longer_ps),
         *_slow_links(slow, fast, longer_ps),
         *_losses(slow, fast),
         *_placement(slow, fast),
         *_work(slow, fast),
         *_machine(slow, fast),
+        *_request(slow, fast),
     ]
     return [text for share, text in sorted(found, key=lambda suspect: -suspect[0]) if share >= NOTICEABLE][:MOST]
 
 
 def _late_ranks(slow: Run, fast: Run, longer_ps: float) -> Iterator[Suspect]:
-    """Ranks whose own time, without waiting, has grown by more than that of the others; and the growth of all."""
+    """Ranks whose computing has grown by more than that of the others; and the growth of all."""
     if len(slow.ranks) != len(fast.ranks) or slow.ranks.is_empty():
         return
-    own = (pl.col("compute_ps") + pl.col("library_ps")).cast(pl.Float64).alias("own")
+    own = pl.col("compute_ps").cast(pl.Float64).alias("own")
     grown = slow.ranks.select("rank", own).with_columns(grown=pl.col("own") - fast.ranks.select(own)["own"])
     usual = float(grown["grown"].median())  # type: ignore[arg-type]
     late = grown.with_columns(late=pl.col("grown") - usual).sort("late", descending=True, maintain_order=True)
@@ -77,6 +81,14 @@ def _measured(run: Run) -> str:
     return "" if request.get("compute") == "off" or "trace" in request else " (measured computing: it varies from run to run)"
 
 
+def _library(slow: Run, fast: Run, longer_ps: float) -> Iterator[Suspect]:
+    """Time for posting and polling: rather what another cause leads to."""
+    means = [float(run.ranks["library_ps"].cast(pl.Float64).mean() or 0.0) for run in (slow, fast)]  # type: ignore[arg-type]
+    if means[0] > means[1]:
+        text = f"ranks spend {time_text(means[0] - means[1])} more in the communication library, in the mean"
+        yield min((means[0] - means[1]) / longer_ps, 0.4), text
+
+
 def _slow_links(slow: Run, fast: Run, longer_ps: float) -> Iterator[Suspect]:
     """Links that are busy longer for a byte than the same links of the other run."""
     used = [_by_name(run) for run in (slow, fast)]
@@ -92,8 +104,10 @@ def _slow_links(slow: Run, fast: Run, longer_ps: float) -> Iterator[Suspect]:
     most_ps, times = float(slower["more_ps"][0]), float(slower["times"][0])
     alike = slower.filter(pl.col("more_ps") >= most_ps / 2)
     first = alike["name"][0]
-    names = _listed(list(alike["name"])) if len(alike) > 2 else " and ".join(alike["name"])
-    what = f"link {names} is slow: it takes" if len(alike) == 1 else f"links {names} are slow: the first takes"
+    if len(alike) > 2:
+        what = f"{len(slower)} links are slow, first {first}: it takes"
+    else:
+        what = f"link {first} is slow: it takes" if len(alike) == 1 else f"links {' and '.join(alike['name'])} are slow: the first takes"
     text = f"{what} {times:.3g} times as long for each byte, {time_text(most_ps)} in all{_blamed(slow, first)}"
     yield min(most_ps / longer_ps, 1.0), text
 
@@ -127,11 +141,13 @@ def _placement(slow: Run, fast: Run) -> Iterator[Suspect]:
         return
     maps = [run.summary["run"].get("map") for run in (slow, fast)]
     by = f" (--map {maps[0]} instead of {maps[1]})" if None not in maps and maps[0] != maps[1] else ""
-    hops = [run.summary["packet_hops"] / max(run.summary["packets"], 1) for run in (slow, fast)]
     shared = [int(run.ranks["node"].value_counts()["count"].max()) for run in (slow, fast)]  # type: ignore[arg-type]
-    said = [f"packets pass {hops[0]:.2f} links each instead of {hops[1]:.2f}"]
+    said = [_hops(slow, fast)]
     if shared[0] > shared[1]:
-        said.insert(0 if hops[0] < hops[1] else 1, f"up to {counted(shared[0], 'rank')} share a node's interface instead of {shared[1]}")
+        said.insert(
+            0 if _links_passed(slow) < _links_passed(fast) else 1,
+            f"up to {counted(shared[0], 'rank')} share a node's interface instead of {shared[1]}",
+        )
     yield 0.8, f"{moved} of {counted(len(slow.ranks), 'rank')} are placed on other nodes{by}: {', and '.join(said)}"
 
 
@@ -145,16 +161,38 @@ def _work(slow: Run, fast: Run) -> Iterator[Suspect]:
 
 
 def _machine(slow: Run, fast: Run) -> Iterator[Suspect]:
-    """Keys of the machines that differ; those that follow from a plan of faults are of no interest."""
-    own, other = (_machine_keys(run.summary) for run in (slow, fast))
-    differ = [key for key in own | other if own.get(key) != other.get(key)]
-    if differ and not any(key.startswith("machine.faults") for key in differ):
-        said = [f"{key.removeprefix('machine.')} {own.get(key, 'none')} instead of {other.get(key, 'none')}" for key in differ]
-        yield 0.5, f"the machine differs: {_listed(said)}"
+    """Another topology, or other keys of the machine; those that follow from a plan of faults are of no interest."""
+    own, other = (_asked(run, "machine.") for run in (slow, fast))
+    differ = [key for key in own | other if own.get(key) != other.get(key) and key != "name"]
+    if any(key.startswith("topology.") for key in differ):
+        names = [f"{keys['name']} ({keys['topology.kind']})" for keys in (own, other)]
+        yield 0.7, f"the topology is another, {names[0]} instead of {names[1]}: {_hops(slow, fast)}"
+    elif differ and not any(key.startswith("faults") for key in differ):
+        yield 0.5, f"the machine differs: {_listed(_instead(differ, own, other))}"
 
 
-def _machine_keys(summary: Mapping[str, Any]) -> dict[str, str]:
-    return {key: text for key, text in asked(summary).items() if key.startswith("machine.") and key != "machine.name"}
+def _request(slow: Run, fast: Run) -> Iterator[Suspect]:
+    """Other options of the run."""
+    own, other = (_asked(run, "run.") for run in (slow, fast))
+    if differ := [key for key in _OPTIONS if own.get(key) != other.get(key)]:
+        yield 0.75 if differ[0] in _OPTIONS[:3] else 0.45, f"the run was asked for differently: {_listed(_instead(differ, own, other))}"
+
+
+def _asked(run: Run, part: str) -> dict[str, str]:
+    return {key.removeprefix(part): text for key, text in asked(run.summary).items() if key.startswith(part)}
+
+
+def _instead(keys: list[str], own: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
+    return [f"{key} {own.get(key, 'none')} instead of {other.get(key, 'none')}" for key in keys]
+
+
+def _hops(slow: Run, fast: Run) -> str:
+    own, other = (_links_passed(run) for run in (slow, fast))
+    return f"packets pass {own:.2f} links each instead of {other:.2f}"
+
+
+def _links_passed(run: Run) -> float:
+    return float(run.summary["packet_hops"] / max(run.summary["packets"], 1))
 
 
 def _listed(names: list[str]) -> str:

@@ -53,6 +53,8 @@ def flat(value: Any, name: str) -> dict[str, str]:
     if isinstance(value, list) and any(isinstance(inner, Mapping) for inner in value):
         named = all(isinstance(inner, Mapping) and "name" in inner for inner in value)
         parts = {f".{inner['name']}" if named else f"[{i}]": inner for i, inner in enumerate(value)}
+        if named:
+            parts = {part: {key: of_key for key, of_key in inner.items() if key != "name"} for part, inner in parts.items()}
         return {key: text for part, inner in parts.items() for key, text in flat(inner, name + part).items()}
     return {name: plain(value)}
 

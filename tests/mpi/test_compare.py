@@ -65,7 +65,7 @@ def test_a_slow_kind_of_links(mpich: Stack, exanet_run: Runner, program: Path, u
     machine = tmp_path / "slow.yaml"
     machine.write_text("name: slow\nextends: exanest\nlinks:\n  inter-qfdb: {rate: 2 Gb/s}\n")
     planted = exanet_run(mpich, RANKS, [program], machine=str(machine), options=OFF).folder
-    assert " are slow: the first takes 5" in said(usual, planted)[1]
+    assert "are slow: the first takes 5 times as long for each byte" in said(usual, planted)[1]
     assert "the machine differs: links.inter-qfdb.word_time_ps 32000 instead of 6400" in sentences(exanet.compare(usual, planted))[2]
 
 
@@ -76,3 +76,9 @@ def test_a_bad_placement(mpich: Stack, exanet_run: Runner, program: Path, usual:
     assert cause.startswith(f"Likely cause: in {planted}, 8 of 8 ranks are placed on other nodes (--map random:1 instead of round-robin): ")
     hops = [run.summary["packet_hops"] / run.summary["packets"] for run in exanet.compare(planted, usual).results]
     assert f"packets pass {hops[0]:.2f} links each instead of {hops[1]:.2f}" in cause and hops[0] > 2 * hops[1]
+
+
+def test_collectives_in_the_interfaces(mpich: Stack, exanet_run: Runner, program: Path, usual: Path) -> None:
+    faster = exanet_run(mpich, RANKS, [program], options=(*OFF, "--offload", "allreduce=on")).folder
+    cause = sentences(exanet.compare(usual, faster))[1]
+    assert cause == f"Likely cause: in {usual}, the run was asked for differently: offload none instead of allreduce."

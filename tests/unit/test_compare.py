@@ -52,7 +52,6 @@ def test_what_differs_is_named_with_its_cause(before: Path, after: Path) -> None
     settings = {key: rows["value"].to_list() for (key,), rows in found.settings.group_by("key")}
     assert settings == {
         "machine.links.a.latency_ps": [None, "7"],
-        "machine.links.a.name": [None, "a"],
         "machine.router.latency_cycles": [None, "5"],
         "run.map": ["linear", "random"],
     }
