@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are likely causes named by their own evidence, and nothing where there is none?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from synthetic_run import synthetic_meta, synthetic_run
+
+from exanet import results
+from exanet.compare.causes import causes
+from exanet.results import Run
+
+MS = 10**9
+
+Change = Callable[[dict[str, Any], dict[str, Any]], None]
+
+
+def run(folder: Path, *, longer_ps: int, change: Change | None = None) -> Run:
+    """The synthetic run, longer by that time, with a change of its results and of what was asked for."""
+    given, meta = synthetic_run(), {**synthetic_meta(), "compute": "off"}
+    given["summary"]["virtual_ps"] += longer_ps
+    if change is not None:
+        change(given, meta)
+    return results.load(results.write(folder, given, meta))
+
+
+def late(ranks: dict[int, int], everyone_ps: int = 0) -> Change:
+    """These ranks, and everyone, compute longer by that many ps."""
+
+    def change(given: dict[str, Any], meta: dict[str, Any]) -> None:
+        given["ranks"]["compute_ps"] = given["ranks"]["compute_ps"] + everyone_ps
+        for rank, by_ps in ranks.items():
+            given["ranks"]["compute_ps"][rank] += by_ps
+
+    return change
+
+
+def slow_links(links: list[int], times: int) -> Change:
+    def change(given: dict[str, Any], meta: dict[str, Any]) -> None:
+        busy = given["links"]["busy_ps"]
+        busy[links] = busy[links] * times
+
+    return change
+
+
+def lost(given: dict[str, Any], meta: dict[str, Any]) -> None:
+    end = given["summary"]["virtual_ps"]
+    given |= {"lost_packets": 7, "failed_operations": 1}
+    given["faults"] = {name: [value] for name, value in (("time_ps", end // 2), ("node", 1), ("port", 0), ("up", 0), ("kind", "state"))}
+    given["faults"]["what"] = ["(1) X+"]
+
+
+def more_messages(given: dict[str, Any], meta: dict[str, Any]) -> None:
+    given["summary"]["messages"] *= 2
+
+
+def moved(given: dict[str, Any], meta: dict[str, Any]) -> None:
+    given["ranks"]["node"] = given["ranks"]["node"][::-1].copy()
+    given["summary"]["packet_hops"] *= 3
+    meta["map"] = "random"
+
+
+def other_machine(given: dict[str, Any], meta: dict[str, Any]) -> None:
+    meta["machine"] = {**meta["machine"], "router": {"latency_cycles": 9}}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (late({5: 10 * MS}), ["rank 5 is late: it computes 10.0 ms longer, and the others wait"]),
+        (late({5: 10 * MS, 9: 8 * MS}), ["ranks 5, 9 are late: they compute up to 10.0 ms longer, and the others wait"]),
+        (
+            late({5: 10 * MS}, 2 * MS),
+            ["rank 5 is late: it computes 10.0 ms longer, and the others wait", "ranks compute 2.00 ms longer in the median"],
+        ),
+        (late({}, 9 * MS), ["ranks compute 9.00 ms longer in the median"]),
+        (late({5: MS // 2}), []),
+        (lost, ["7 packets more lost and 1 operation failed ((1) X+)"]),
+        (other_machine, ["the machine differs: router.latency_cycles 9 instead of none"]),
+        (None, []),
+    ],
+)
+def test_a_cause_is_named_by_its_own_evidence(tmp_path: Path, change: Change | None, said: list[str]) -> None:
+    fast, slow = run(tmp_path / "fast", longer_ps=0), run(tmp_path / "slow", longer_ps=10 * MS, change=change)
+    assert causes(slow, fast) == said
+    assert causes(fast, slow) == [], "it takes less"
+
+
+def test_a_placement_is_named_with_what_it_changes(tmp_path: Path) -> None:
+    fast, slow = run(tmp_path / "fast", longer_ps=0), run(tmp_path / "slow", longer_ps=10 * MS, change=moved)
+    (said,) = causes(slow, fast)
+    assert said.startswith("64 of 64 ranks are placed on other nodes (--map random instead of linear): packets pass ")
+    assert "interface" not in said, "as many ranks share one"
+
+
+def test_work_is_named_by_messages(tmp_path: Path) -> None:
+    fast, slow = run(tmp_path / "fast", longer_ps=0), run(tmp_path / "slow", longer_ps=10 * MS, change=more_messages)
+    (said,) = causes(slow, fast)
+    assert said.startswith("the program sends 952320 messages of ") and " instead of 476160 of " in said
+
+
+def test_slow_links_are_counted(tmp_path: Path) -> None:
+    fast = run(tmp_path / "fast", longer_ps=0)
+    used = [link for link, packets in enumerate(synthetic_run()["links"]["packets"]) if packets > 0]
+    most = sorted(used, key=lambda link: -synthetic_run()["links"]["busy_ps"][link])
+    one = causes(run(tmp_path / "one", longer_ps=10 * MS, change=slow_links(most[:1], 4)), fast)
+    assert len(one) == 1 and " is slow: it takes 4 times as long for each byte" in one[0]
+    every = causes(run(tmp_path / "all", longer_ps=10 * MS, change=slow_links(used, 4)), fast)
+    assert len(every) == 1 and every[0].startswith(f"{len(used)} links are slow, first ")
+
+
+def test_measured_computing_is_said_to_vary(tmp_path: Path) -> None:
+    def measured(given: dict[str, Any], meta: dict[str, Any]) -> None:
+        late({5: 10 * MS})(given, meta)
+        meta["compute"] = "measured"
+
+    said = causes(run(tmp_path / "slow", longer_ps=10 * MS, change=measured), run(tmp_path / "fast", longer_ps=0))
+    assert said[0].endswith("the others wait (measured computing: it varies from run to run)")
