@@ -100,6 +100,9 @@ addEventListener("load", () => {
   document.body.dataset.most = new Set(most).size;
   document.body.dataset.chosen = [...section.querySelectorAll("tr.chosen")].map((row) => row.firstChild.textContent).join();
   document.body.dataset.readout = section.querySelector("[role=status]").textContent;
+  const [x, y] = bars[0].chart.convertToPixel({ xAxisIndex: 0, yAxisIndex: 0 }, [7, 1]);
+  for (const kind of ["mousedown", "mouseup", "click"]) bars[0].chart.getZr().handler.dispatch(kind, { zrX: x, zrY: y - 5 });
+  document.body.dataset.clicked = select.value;
   document.body.dataset.wide = document.documentElement.scrollWidth > innerWidth;
 });
 """
@@ -114,6 +117,7 @@ def test_what_is_chosen_is_marked_in_all_runs(tmp_path: Path, width: int) -> Non
     facts = dict(re.findall(r' data-(\w+)="([^"]*)"', re.findall(r"<body[^>]*>", elements)[0]))
     assert facts["pale"] == "63,63,true,true" and facts["most"] == "1", "the same axis"
     assert facts["chosen"] == "rank 5" and facts["readout"].startswith("Chosen: rank 5, waiting: ")
+    assert facts["clicked"] == "7", "a click into a picture chooses, too"
     assert facts["wide"] == "false"
     assert all('aria-label="' in picture for picture in re.findall(r'<div class="chart[^>]*>', elements))
 
