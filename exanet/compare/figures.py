@@ -22,6 +22,7 @@ import polars as pl
 from exanet import results
 from exanet.compare import runs, simulations, sweeps
 from exanet.compare.sides import NAMES, Side
+from exanet.compare.sweeps import SEARCHED
 from exanet.errors import InputError
 from exanet.quantity import counted
 from exanet.results import Run, loaded
@@ -35,7 +36,7 @@ POINTS = ("load", "job", "point")
 
 HIGHER_IS_BETTER = ("accepted_load",)
 _DECIDING = ("finished_ns", "completion_ns", "accepted_load", "latency_ns")
-"""Figures of points that `change_percent` is the worst of; a latency only where the first is not saturated."""
+"""Figures of points that `change_percent` is the worst of: which of them count where, worsenings() says."""
 
 _WORDS = {"accepted_load": "accepted load", "latency_ns": "mean latency"}
 MOST_NAMED = 4
@@ -193,13 +194,18 @@ def _worst(kind: str, first: Side, side: Side, own: pl.DataFrame) -> tuple[float
 
 
 def worsenings(own: pl.DataFrame) -> list[dict[str, Any]]:
-    """The deciding figures of points of a run beside the first one's, with `worse_percent`."""
+    """The deciding figures of points of a run beside the first one's, with `worse_percent`.
+
+    Below saturation a network accepts what it is offered, and its latency counts; beyond it, what it accepts.
+    """
     points = own.filter(pl.col("view").is_in(("load", "point")))
-    full = points.filter((pl.col("figure") == "saturated") & (pl.col("first") > 0))["item"].to_list()
-    # a message's latency at a load of 0 says no more than the time of all
-    chosen = points.filter(
-        pl.col("figure").is_in(_DECIDING) & (pl.col("first") > 0) & ~((pl.col("figure") == "latency_ns") & pl.col("item").is_in(full))
+    full = points.filter(pl.col("figure") == "saturated")
+    first_is_full = full.filter(pl.col("first") > 0)["item"].to_list()
+    none_is_full = full.filter((pl.col("first") == 0) & (pl.col("value") == 0) & ~pl.col("item").str.ends_with(SEARCHED))["item"].to_list()
+    left_out = ((pl.col("figure") == "latency_ns") & pl.col("item").is_in(first_is_full)) | (
+        (pl.col("figure") == "accepted_load") & pl.col("item").is_in(none_is_full)
     )
+    chosen = points.filter(pl.col("figure").is_in(_DECIDING) & (pl.col("first") > 0) & ~left_out)
     worse = 100.0 * pl.col("change") / pl.col("first")
     signed = pl.when(pl.col("figure").is_in(HIGHER_IS_BETTER)).then(-worse).otherwise(worse)
     return chosen.with_columns(worse_percent=signed).to_dicts()

@@ -30,7 +30,7 @@ SCRIPTS = ("format.js", "parts.js", "compare_time.js", "compare.js")
 
 _TIMES = {"latency_ns": "mean latency", "latency_p99_ns": "99 % latency", "completion_ns": "time of all messages"}
 _ENDS = {"finished_ns": "time to the end", "message_p50_ns": "median message", "message_p99_ns": "99 % message"}
-_LOADS = {"accepted_load": "accepted load", **_TIMES, "hottest_link_use": "use of the hottest link", "mean_hops": "hops"}
+_LOADS = {**_TIMES, "accepted_load": "accepted load", "hottest_link_use": "use of the hottest link", "mean_hops": "hops"}
 
 # key: title, how it is drawn, the word for an item, figures with their names
 _VIEWS: dict[str, tuple[str, str, str, dict[str, str]]] = {

@@ -13,6 +13,9 @@ from exanet.compare.figures import HIGHER_IS_BETTER, Comparison, at_point, worse
 from exanet.quantity import counted, time_text
 from exanet.results import Run
 
+MOST_NAMED = 4
+"""Keys that a sentence names."""
+
 SAME_PERCENT = 0.005
 """Changes below this are said to be none: they would be shown as 0.00 %."""
 
@@ -23,7 +26,24 @@ def sentences(comparison: Comparison) -> list[str]:
         if row["run"] > 0:
             own = comparison.differences.filter(pl.col("run") == row["run"])
             said += _HOW[comparison.kind](comparison, row, own)
+            if comparison.kind != "run":
+                said += _asked(comparison, row)
     return said + comparison.notes
+
+
+def _asked(comparison: Comparison, row: dict[str, Any]) -> Iterator[str]:
+    """What of a simulation was asked for differently; of runs `causes` says it where it may explain the difference."""
+    found = []
+    whole = comparison.settings.filter(pl.col("key") != "machine.name")
+    shape = pl.col("key").str.starts_with("machine.topology.")
+    options_first = whole.sort(pl.col("key").str.starts_with("machine."), ~shape, maintain_order=True)
+    for (key,), values in options_first.group_by("key", maintain_order=True):
+        first, own = (values.filter(pl.col("run") == number)["value"][0] or "none" for number in (0, row["run"]))
+        if first != own:
+            found.append(f"{str(key).partition('.')[2]} {own} instead of {first}")
+    if found:
+        more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+        yield f"{row['folder']} was asked for differently: {', '.join(found[:MOST_NAMED])}{more}."
 
 
 def signed(text: Callable[[float], str]) -> Callable[[float], str]:

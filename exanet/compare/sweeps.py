@@ -20,6 +20,9 @@ from exanet.errors import InputError
 from exanet.results.loaded import Results
 
 _FIXED = ("machine", "faults", "at_saturation", "load")
+SEARCHED = "at saturation"
+"""End of the name of a point whose load was searched for."""
+
 _WHOLE = "all"
 """Name of the point of a sweep in which nothing varies."""
 
@@ -65,7 +68,7 @@ def _item(point: Mapping[str, Any], varying: Sequence[str]) -> str:
             value = sides.plain(point[name])
             parts.append(value if name in ("machine", "traffic", "job", "trace", "mapping") else f"{name} {value}")
     if point.get("at_saturation"):
-        parts.append("at saturation")
+        parts.append(SEARCHED)
     return ", ".join(parts) or _WHOLE
 
 

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 import exanet
 from exanet.cli import app
+from exanet.compare.sentences import sentences
 from exanet.errors import InputError
 from exanet.files import json_bytes, parquet
 
@@ -59,19 +60,20 @@ def test_loads_are_set_side_by_side(folders: Path) -> None:
     assert rows["item"].to_list() == ["0.2", "0.6"]
     assert rows["first"].to_list() == points[0]["latency_ns"].to_list() and rows["value"].to_list() == points[1]["latency_ns"].to_list()
     assert "machine.topology.kind" in found.settings["key"].to_list()
+    said = sentences(found)[-1]
+    assert said.startswith(f"{folders / 'qfdb'} was asked for differently: ") and "topology.kind qfdb-torus instead of mesh" in said
     links = found.differences.filter(pl.col("view") == "link")
     assert "(0,0) X+ → (1,0)" in links["item"].to_list(), "with the machine's names"
     assert found.runs["virtual_ps"].to_list() == [None, None]
 
 
-def test_a_load_is_worse_in_its_latency_or_in_what_is_accepted(folders: Path) -> None:
+def test_a_load_below_saturation_is_worse_in_its_latency(folders: Path) -> None:
     found = exanet.compare(folders / "qfdb", folders / "mesh", folders / "qfdb")
     one, other = (exanet.load(folders / name).points for name in ("qfdb", "mesh"))
     latency = 100 * (other["latency_ns"] / one["latency_ns"] - 1)
-    accepted = 100 * (1 - other["accepted_load"] / one["accepted_load"])
-    worst = max(*latency, *accepted)
+    worst = max(latency)
     assert found.runs["change_percent"].to_list() == [0, pytest.approx(worst), 0]
-    assert found.runs["by"][1].endswith((" at load 0.2", " at load 0.6"))
+    assert found.runs["by"][1] == "mean latency at load 0.6"
     assert invoke("compare", folders / "qfdb", folders / "mesh", "--fail-over", f"{worst + 0.01:.3f}").exit_code == 0
     over = invoke("compare", folders / "qfdb", folders / "mesh", "--fail-over", f"{worst - 0.01:.3f}")
     assert over.exit_code == 1 and f"{found.runs['by'][1]} is {worst:.2f} %" in over.output
@@ -88,7 +90,26 @@ def test_a_latency_beyond_saturation_decides_nothing(tmp_path: Path) -> None:
     )
     found = exanet.compare(first, second)
     assert found.runs["by"][1] == "accepted load at load 0.9" and found.runs["change_percent"][1] == pytest.approx(2.5)
-    assert exanet.compare(second, first).runs["change_percent"][1] == 0, "what is accepted has not changed"
+    assert exanet.compare(second, first).runs["change_percent"][1] == pytest.approx(-0.990099)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (False, False, (1.0, "mean latency at all")),
+        (False, True, (10.0, "accepted load at all")),
+        (True, True, (10.0, "accepted load at all")),
+        (True, False, (10.0, "accepted load at all")),
+        (None, None, (10.0, "accepted load at all")),
+    ],
+)
+def test_what_is_accepted_counts_from_saturation_on(
+    tmp_path: Path, before: bool | None, after: bool | None, said: tuple[float, str]
+) -> None:
+    first = swept(tmp_path / "a", [{"latency_ns": 500.0, "saturated": before}])
+    second = swept(tmp_path / "b", [{"latency_ns": 505.0, "saturated": after, "accepted_load": 0.45}])
+    found = exanet.compare(first, second)
+    assert (pytest.approx(found.runs["change_percent"][1]), found.runs["by"][1]) == said
 
 
 def test_only_common_loads_are_compared_and_the_others_named(folders: Path) -> None:
@@ -127,7 +148,10 @@ def test_points_of_a_sweep_are_matched_by_their_parameters(tmp_path: Path) -> No
 
 def test_a_search_for_saturation_is_matched_without_its_load(tmp_path: Path) -> None:
     loads = {"a": 0.6, "b": 0.57}
-    folders = [swept(tmp_path / name, [{"at_saturation": True, "load": load, "accepted_load": load}]) for name, load in loads.items()]
+    folders = [
+        swept(tmp_path / name, [{"at_saturation": True, "load": load, "accepted_load": load, "saturated": False}])
+        for name, load in loads.items()
+    ]
     found = exanet.compare(*folders)
     assert found.runs["by"][1] == "accepted load at saturation" and found.runs["change_percent"][1] == pytest.approx(5)
 
