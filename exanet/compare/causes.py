@@ -30,7 +30,10 @@ MOST_NAMED = 3
 """Ranks, links or keys that one of them names."""
 
 _SLOWER_LINK = 1.05
-"""Time for a byte, relative to the same link of the other run; below, the mix of packet sizes may be another."""
+"""Time for a byte, relative to the same link of the other run; below, framing may make the difference."""
+
+_SAME_PACKETS = 0.05
+"""By how much the mean packets of a link may differ; of smaller ones each byte takes longer on any link."""
 
 _OPTIONS = ("offload", "collectives", "mpi_calls", "level", "fabric", "compute", "mpi", "ranks", "seed", "exanet_version")
 """Options that may make a difference, first those of collectives; placement and faults have suspects of their own."""
@@ -95,6 +98,7 @@ def _slow_links(slow: Run, fast: Run, longer_ps: float) -> Iterator[Suspect]:
     both = (
         used[0]
         .join(used[1], on="name", suffix="_fast", maintain_order="left")
+        .filter((pl.col("packet_bytes") / pl.col("packet_bytes_fast") - 1).abs() <= _SAME_PACKETS)
         .with_columns(times=pl.col("busy_ps") / pl.col("payload_bytes") * pl.col("payload_bytes_fast") / pl.col("busy_ps_fast"))
     )
     slower = both.with_columns(more_ps=pl.col("busy_ps") * (1 - 1 / pl.col("times"))).filter(pl.col("times") > _SLOWER_LINK)
@@ -115,7 +119,8 @@ def _slow_links(slow: Run, fast: Run, longer_ps: float) -> Iterator[Suspect]:
 def _by_name(run: Run) -> pl.DataFrame:
     used = run.links.filter((pl.col("payload_bytes") > 0) & (pl.col("busy_ps") > 0))
     names = pl.Series("name", [link_name(link) for link in used.iter_rows(named=True)], pl.String)
-    return used.select(pl.col("payload_bytes", "busy_ps").cast(pl.Float64)).insert_column(0, names)
+    mean = (pl.col("payload_bytes") / pl.col("packets")).alias("packet_bytes")
+    return used.select(pl.col("payload_bytes", "busy_ps").cast(pl.Float64), mean).insert_column(0, names)
 
 
 def _blamed(run: Run, link: str) -> str:

@@ -113,6 +113,15 @@ def test_slow_links_are_counted(tmp_path: Path) -> None:
     assert len(every) == 1 and every[0].startswith(f"{len(used)} links are slow, first ")
 
 
+def test_smaller_packets_make_no_link_slow(tmp_path: Path) -> None:
+    def smaller(given: dict[str, Any], meta: dict[str, Any]) -> None:
+        for name in ("packets", "busy_ps"):
+            given["links"][name] = given["links"][name] * 2
+
+    fast, slow = run(tmp_path / "fast", longer_ps=0), run(tmp_path / "slow", longer_ps=10 * MS, change=smaller)
+    assert causes(slow, fast) == []
+
+
 def test_measured_computing_is_said_to_vary(tmp_path: Path) -> None:
     def measured(given: dict[str, Any], meta: dict[str, Any]) -> None:
         late({5: 10 * MS})(given, meta)
