@@ -161,7 +161,8 @@ def simulate(
     spec = sim.TrafficSpec(**traffic)
     described = load_machine(str(machine), packets=spec.level == "packet")
     began = time.monotonic()
-    offered = [loads] if isinstance(loads, int | float) else loads
+    given = [loads] if isinstance(loads, int | float) else loads
+    offered = [float(load) if isinstance(load, int) else load for load in given]  # one type in the table's column
     points = [sim.simulate(described, offered=each, spec=spec, threads=threads) for each in offered]
     if not points:
         raise InputError("no load is given: give at least one")

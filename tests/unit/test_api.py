@@ -65,6 +65,11 @@ def test_collectives_that_units_do_not_carry_out_are_named(ring: str) -> None:
     assert notes == ['4 calls of ranks went by messages, not by "accelerator": allreduce: longer than the 256 B of a unit']
 
 
+def test_loads_may_be_whole_numbers_and_others() -> None:
+    points = exanet.simulate("trenz-2x2", [0, 0.3], message_bytes=4096, measure_ps=10_000_000).points
+    assert points["load"].to_list() == [0.0, 0.3]
+
+
 def test_simulations_and_sweeps_give_frames(tmp_path: Path) -> None:
     found = exanet.simulate("torus-2x2x2", [0.1, 0.2], traffic="uniform", measure_ps=5_000_000, output=tmp_path / "sim")
     assert found.points["load"].to_list() == [0.1, 0.2] and set(found.links["load"]) == {0.1, 0.2}
