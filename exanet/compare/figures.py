@@ -207,7 +207,7 @@ def worsenings(own: pl.DataFrame) -> list[dict[str, Any]]:
     )
     chosen = points.filter(pl.col("figure").is_in(_DECIDING) & (pl.col("first") > 0) & ~left_out)
     worse = 100.0 * pl.col("change") / pl.col("first")
-    signed = pl.when(pl.col("figure").is_in(HIGHER_IS_BETTER)).then(-worse).otherwise(worse)
+    signed = pl.when(pl.col("figure").is_in(HIGHER_IS_BETTER)).then(0.0 - worse).otherwise(worse)
     return chosen.with_columns(worse_percent=signed).to_dicts()
 
 

@@ -60,8 +60,10 @@ def _jobs(folder: str, found: Results) -> Side:
 
 
 def point_rows(view: str, item: str, point: Mapping[str, Any]) -> Iterator[Row]:
-    """The figures of a point; those that it does not have, such as a latency where nothing arrived, are left out."""
-    yield from ((view, item, figure, float(point[figure])) for figure in FIGURES if point.get(figure) is not None)
+    """The figures of a point; those that it does not have, such as a latency where nothing arrived, are left out. The
+    time until all have arrived says something of messages that are sent all at once, which is a load of 0."""
+    figures = [figure for figure in FIGURES if figure != "completion_ns" or point.get("load") == 0]
+    yield from ((view, item, figure, float(point[figure])) for figure in figures if point.get(figure) is not None)
 
 
 def _links(links: pl.DataFrame, machine: dict[str, Any]) -> Iterator[Row]:

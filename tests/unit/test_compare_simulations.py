@@ -112,6 +112,17 @@ def test_what_is_accepted_counts_from_saturation_on(
     assert (pytest.approx(found.runs["change_percent"][1]), found.runs["by"][1]) == said
 
 
+def test_messages_all_at_once_are_compared_by_the_time_of_all(folders: Path, tmp_path: Path) -> None:
+    exanet.simulate("trenz-2x2", [0, 0.3], message_bytes=8192, measure_ps=20_000_000, output=tmp_path / "larger")
+    exanet.simulate("trenz-2x2", [0, 0.3], message_bytes=4096, measure_ps=20_000_000, output=tmp_path / "smaller")
+    found = exanet.compare(folders / "once", tmp_path / "larger")
+    assert found.kind == "messages" and found.notes == [f"Only {tmp_path / 'larger'} has load 0.3."]
+    ends = found.differences.filter(pl.col("figure") == "completion_ns")
+    assert ends["item"].to_list() == ["0"] and ends["change"][0] > 0
+    both = exanet.compare(tmp_path / "smaller", tmp_path / "larger").differences
+    assert both.filter(pl.col("figure") == "completion_ns")["item"].to_list() == ["0"], "at a load it says how long was measured"
+
+
 def test_only_common_loads_are_compared_and_the_others_named(folders: Path) -> None:
     found = exanet.compare(folders / "mesh", folders / "higher")
     loads = found.differences.filter(pl.col("view") == "load")

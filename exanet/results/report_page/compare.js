@@ -51,10 +51,11 @@ function sideOptions(view, figure, run, name, most, place) {
   };
 }
 
-// The item that has changed most between the first run and another one.
+// The item that has changed most between the first run and another one; -1 where none has.
 function mostChanged(figure) {
   const changes = figure.values[0].map((first, i) => Math.max(...figure.values.slice(1).map((values) => (first === null || values[i] === null ? 0 : Math.abs(values[i] - first)))));
-  return changes.indexOf(Math.max(...changes));
+  const most = Math.max(...changes);
+  return most > 0 ? changes.indexOf(most) : -1;
 }
 
 function viewSection(view, names) {
@@ -81,7 +82,7 @@ function viewSection(view, names) {
   };
   const refresh = () => {
     const i = chosen.has(view.key) ? view.items.indexOf(chosen.get(view.key)) : mostChanged(figure);
-    if (i < 0) return said.replaceChildren(`${view.word} ${chosen.get(view.key)} is not in this picture.`);
+    if (i < 0) return said.replaceChildren(chosen.has(view.key) ? `${itemLabel(view, chosen.get(view.key))} is not in this picture.` : `${figure.label}: the same in all runs`);
     const format = formatOf(figure.key), first = figure.values[0][i];
     const parts = names.map((name, run) => `${name} ${orDash(format)(figure.values[run][i])}${run ? ` (${changeText(first, figure.values[run][i], format)})` : ""}`);
     return said.replaceChildren(`${chosen.has(view.key) ? "Chosen" : "Changed most"}: ${itemLabel(view, view.items[i])}, ${figure.label}: ${parts.join("; ")}`);
