@@ -65,14 +65,16 @@ def run(
     record: Name | None = None,
     output: Name | None = None,
     trap_tsc: bool = False,
+    background: str | None = None,
 ) -> Run:
     """Runs a program, `command` with its arguments, on a simulated machine: `exanet run`.
 
     `machine` is a name (`exanet machines`) or a file, `ranks` the number of MPI ranks, `mapping` their placement
     (`--map`), `compute` "off", "measured", or a factor on the processor time that was measured. `record` is a folder
-    for the trace of the program's calls, `output` one for the results. The program's exit status is `run["exit_code"]`
-    of what is returned, times are integers of picoseconds in columns that end in `_ps`, sizes of bytes in `_bytes`.
-    Raises InputError, also where the program never calls MPI_Init.
+    for the trace of the program's calls, `output` one for the results. `background` is what others send
+    (`--background`). The program's exit status is `run["exit_code"]` of what is returned, times are integers of
+    picoseconds in columns that end in `_ps`, sizes of bytes in `_bytes`. Raises InputError, also where the program
+    never calls MPI_Init.
     """
     from exanet.run import program
 
@@ -96,6 +98,7 @@ def run(
             offload=program.chosen_offloads(offload),
             bcast=program.chosen_bcast(collective),
             trap_tsc=trap_tsc,
+            background=background,
         )
         status = program.run(options)
         if not (place / "summary.json").exists():
@@ -115,13 +118,14 @@ def replay(
     alone: bool = False,
     seed: int = 1,
     level: str = "packet",
+    background: str | None = None,
     output: Name | None = None,
 ) -> Run:
     """Replays one trace, or several together, on a machine: `exanet replay`.
 
     `compute` is a factor on the recorded computing, `collectives` algorithms by collectives ({"allreduce": "ring"}),
-    `jobs` synthetic programs that run beside (`--job`). Of several programs the results have the tables `programs` and
-    `throughput`. Raises InputError.
+    `jobs` synthetic programs that run beside (`--job`), `background` what others send (`--background`). Of several
+    programs the results have the tables `programs` and `throughput`. Raises InputError.
     """
     from exanet import replay as replays
     from exanet.results import programs
@@ -129,7 +133,17 @@ def replay(
 
     given = [traces] if isinstance(traces, str | PathLike) else traces
     options = replays.Options(
-        [str(trace) for trace in given], str(machine), mapping, compute, dict(collectives or {}), seed, jobs, alone, level, rules
+        [str(trace) for trace in given],
+        str(machine),
+        mapping,
+        compute,
+        dict(collectives or {}),
+        seed,
+        jobs,
+        alone,
+        level,
+        rules,
+        background=background,
     )
     with _folder(output) as place:
         found, meta = replays.replay(options)

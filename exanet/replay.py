@@ -26,6 +26,7 @@ from exanet.errors import InputError
 from exanet.machine import Machine, load
 from exanet.programs import Program
 from exanet.results import throughput
+from exanet.sim import background_traffic
 from exanet.sim.jobs import check_job
 from exanet.trace import folder, rules
 
@@ -46,6 +47,7 @@ class Options:
     rules: str | None = None  # one of exanet.trace.rules.NAMES; None: those of the MPI that recorded a trace
     collective: str | None = None  # `collectives` as text, NAME=ALGORITHM,...
     faults: str | None = None  # a file of what fails (exanet.faults)
+    background: str | None = None  # what others send meanwhile (exanet.sim.background_traffic)
 
 
 def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -61,18 +63,20 @@ def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict
     described = faults.add(load(options.machine, packets=options.level == "packet"), options.faults)
     resolved = described.resolve()
     specs = placed(options, asked, traces, described, resolved)
-    found = simulate(specs, resolved, progress, level=options.level)
+    carried = resolved | background_traffic.resolved(options.background, resolved)
+    found = simulate(specs, carried, progress, level=options.level)
     if len(asked) > 1:
         found["programs"] = _rows(asked, specs, found)
         timelines = []
         for row, spec in zip(found["programs"], specs, strict=True) if options.alone else ():
-            alone = simulate([spec], resolved, progress, level=options.level)
+            alone = simulate([spec], carried, progress, level=options.level)
             row["alone_ps"] = alone["summary"]["virtual_ps"] - spec["start_ps"]
             row["slowdown"] = row["took_ps"] / row["alone_ps"] if row["alone_ps"] else 1.0
             timelines.append(alone["timeline"])
         found["throughput"] = throughput.table(found["programs"], found["timeline"], timelines)
     meta = _meta(options, asked, traces, described, resolved, sum(len(spec["placement"]) for spec in specs))
-    notes = [*meta.get("notes", ()), *_by_messages(found)]
+    beside = background_traffic.note(options.background, found)
+    notes = [*meta.get("notes", ()), *([beside] if beside else []), *_by_messages(found)]
     return found, meta | ({"notes": notes} if notes else {}) | {"cpu_s": found["summary"]["cpu_s"]}
 
 
@@ -216,6 +220,7 @@ def _meta(
         "seed": options.seed,
         "level": options.level,
         **({"faults": options.faults} if options.faults else {}),
+        **({"background": options.background} if options.background else {}),
         **({"notes": notes} if notes else {}),
         "exanet_version": own_version,
         "trace": str(options.traces[0]) if one else [str(text) for text in options.traces],

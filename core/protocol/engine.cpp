@@ -2,13 +2,19 @@
 // Hands descriptors, and the interface's completions, to the state machine that they belong to.
 //
 // Model: a descriptor goes to the first machine in the list that takes its kind; a completion to the one whose number
-// is in its user word, with the number of the operation there. Limits: no more than 256 machines and 2^32 operations
-// under way in each.
+// is in its user word, with the number of the operation there. Transfers that belong to no rank have a number of their
+// own there. Limits: no more than 255 machines and 2^32 operations under way in each.
 #include "core/protocol/engine.hpp"
 
 #include "core/protocol/state_machine.hpp"
 
 namespace exanet {
+
+namespace {
+
+constexpr std::uint64_t kBackground = 255;  // in the place of a machine's number
+
+}  // namespace
 
 MessageEngine::MessageEngine(EventQueue& events, const Topology& topology, const NetworkConfig& fabric,
                              const NiConfig& config, std::vector<NodeId> placement, Host& host, const NicKind& kind,
@@ -61,7 +67,21 @@ void MessageEngine::message_completed(std::uint64_t user, Status status, Time no
     machine.control_completed(operation, status, now);
 }
 
+void MessageEngine::post_background(NodeId src, NodeId dst, std::uint64_t bytes, std::uint32_t number,
+                                    bool acknowledged) {
+  context_.nic->post(RdmaTransfer{.src = src,
+                                  .dst = dst,
+                                  .bytes = bytes,
+                                  .acknowledged = acknowledged,
+                                  .reads_memory = true,
+                                  .user = kBackground << 32 | number});
+}
+
 void MessageEngine::transfer_completed(std::uint64_t user, Status status, Time now) {
+  if (StateMachine::number_of(user) == kBackground) {
+    if (background_ != nullptr) background_->arrived(StateMachine::operation_of(user), status, now);
+    return;
+  }
   machines_[StateMachine::number_of(user)]->data_completed(StateMachine::operation_of(user), status, now);
 }
 
@@ -82,6 +102,10 @@ void MessageEngine::multicast_sent(std::uint64_t user, Status status, Time now) 
 }
 
 void MessageEngine::transfer_acknowledged(std::uint64_t user, Status status, Time now) {
+  if (StateMachine::number_of(user) == kBackground) {
+    if (background_ != nullptr) background_->acknowledged(StateMachine::operation_of(user), status, now);
+    return;
+  }
   machines_[StateMachine::number_of(user)]->data_acknowledged(StateMachine::operation_of(user), status, now);
 }
 

@@ -19,6 +19,14 @@ namespace exanet {
 
 class StateMachine;
 
+// Who learns what became of transfers that belong to no rank, by their numbers.
+class BackgroundListener {
+ public:
+  virtual ~BackgroundListener() = default;
+  virtual void arrived(std::uint32_t transfer, Status, Time now) = 0;
+  virtual void acknowledged(std::uint32_t transfer, Status, Time now) = 0;
+};
+
 class MessageEngine final : private NicListener {
  public:
   // `kind`: an interface that has a message library. Throws ConfigError when it or the network cannot be built as
@@ -55,6 +63,10 @@ class MessageEngine final : private NicListener {
   std::int64_t open_reduction(std::vector<RankId> members) { return context_.open_reduction(std::move(members)); }
   std::uint32_t reduction_max() const { return context_.reduction_max(); }
   std::uint64_t reductions() const { return context_.reduced; }
+
+  // Transfers between nodes that belong to no rank, beside those of ranks. One listener at a time.
+  void set_background(BackgroundListener* listener) { background_ = listener; }
+  void post_background(NodeId src, NodeId dst, std::uint64_t bytes, std::uint32_t number, bool acknowledged);
 
   void set_zero_cost(bool zero_cost);
   // What ranks may hand over that touches the network sooner than messages do.
@@ -109,6 +121,7 @@ class MessageEngine final : private NicListener {
   std::vector<std::vector<StateMachine*>> takers_;  // [kind of descriptor]: in the order in which they are asked
   void (*packet_fn_)(void*, Time) = nullptr;
   void* packet_self_ = nullptr;
+  BackgroundListener* background_ = nullptr;
 };
 
 }  // namespace exanet

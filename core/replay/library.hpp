@@ -127,6 +127,7 @@ class Library final : private Host {
   const std::optional<Failure>& failure() const { return failure_; }
 
   const MessageEngine& engine() const { return engine_; }
+  MessageEngine& shared_engine() { return engine_; }  // for traffic that belongs to no rank
   FaultTarget& links() { return engine_.links(); }  // what a plan of faults acts on
   const Statistics& statistics() const { return statistics_; }
 

@@ -52,6 +52,11 @@ class Replay::State final : public LibraryUser {
       });
       faults->run_on(queue);
     }
+    if (config.background)
+      background
+          .emplace(queue, library.shared_engine(), *topology, spec, network, *config.background,
+                   [this] { return !stuck(); })
+          .start();
     if (const auto* model = dynamic_cast<const NetworkModel*>(&library.engine().nic().network()))
       samples.emplace(queue, *topology, *model);
   }
@@ -107,6 +112,7 @@ class Replay::State final : public LibraryUser {
       r.faults = {faults->applied(), nic.network().lost(), 0, nic.reliability()};
       r.fault_intervals = faults->intervals(r.finished);
     }
+    if (background) r.background = background->record();
     r.events = queue.processed() - (samples ? samples->looks() : 0);
     if (samples) r.queues = samples->take();
     return r;
@@ -124,6 +130,7 @@ class Replay::State final : public LibraryUser {
   std::deque<std::unique_ptr<Program>> jobs;
   std::vector<std::unique_ptr<RankProgram>> ranks;
   std::optional<FaultDriver> faults;
+  std::optional<BackgroundTraffic> background;
   std::optional<QueueSamples> samples;  // where there are queues of packets
 
  private:
@@ -237,8 +244,10 @@ std::uint64_t Replay::payload_bytes() const { return state_->library.engine().ni
 bool Replay::run() {
   const std::clock_t started = std::clock();
   EventQueue& queue = state_->queue;
+  // Background traffic knows no end: links are counted until the programs' end.
+  const std::size_t at_once = state_->background ? 256 : 100'000;
   while (!queue.empty()) {
-    queue.run_some(100'000);
+    queue.run_some(at_once);
     progress_.store(state_->share_done(), std::memory_order_relaxed);
     if (stopped_.load(std::memory_order_relaxed)) return false;
     if (state_->library.failure() || state_->stuck()) break;

@@ -21,6 +21,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@
 #include "core/nic/nic.hpp"
 #include "core/protocol/statistics.hpp"
 #include "core/topology/topology.hpp"
+#include "core/workload/background_traffic.hpp"
 #include "core/workload/closed_loop.hpp"
 #include "core/workload/queue_samples.hpp"
 
@@ -67,6 +69,7 @@ struct ReplayConfig {
   std::vector<ReplayProgram> programs;
   bool flow_level = false;  // transfers move as flows, not as packets
   FaultSchedule faults = {};  // of the run
+  std::optional<BackgroundConfig> background = {};  // traffic beside the programs
 };
 
 struct ReplayedCall {
@@ -88,6 +91,7 @@ struct ReplayResult {
   PageStatistics pages;
   FaultRecord faults;
   std::vector<FaultInterval> fault_intervals;  // ranks' waits are not counted
+  std::optional<BackgroundRecord> background;  // where there was any
   QueueTable queues;  // empty at flow level
   double cpu_s = 0;
 };

@@ -142,6 +142,22 @@ inline void percentiles(nb::dict& d, const std::string& prefix, const Histogram&
     d[(prefix + name).c_str()] = static_cast<double>(h.quantile(share)) * 1e-3;
 }
 
+// Adds `background`: what traffic beside programs has sent, and how long it took.
+inline void add_background(nb::dict& d, const std::optional<BackgroundRecord>& record) {
+  if (!record) return;
+  nb::dict table;
+  table["messages"] = record->messages;
+  table["bytes"] = record->bytes;
+  table["arrived"] = record->arrived;
+  table["arrived_bytes"] = record->arrived_bytes;
+  table["failed"] = record->failed;
+  const double mean_ps =
+      record->arrived > 0 ? static_cast<double>(record->latency_ps) / static_cast<double>(record->arrived) : 0;
+  table["latency_ns"] = mean_ps * 1e-3;
+  percentiles(table, "latency", record->latency);
+  d["background"] = table;
+}
+
 // The figures that packets and messages have alike, from the result of either.
 template <typename Result>
 void loads(nb::dict& d, const Result& r) {

@@ -148,6 +148,7 @@ class Simulator {
     d["mpi_calls"] = mpi_calls();
     add_faults(d, order_.machine.faults, record_.faults, *topology_);
     add_fault_intervals(d, record_.fault_intervals);
+    add_background(d, record_.background);
     return d;
   }
 

@@ -51,6 +51,7 @@ class ReplayFace {
     add_queues(d, r.queues);
     add_faults(d, faults_, r.faults, loop_->topology());
     add_fault_intervals(d, r.fault_intervals);
+    add_background(d, r.background);
     return d;
   }
 
@@ -67,6 +68,7 @@ class ReplayFace {
 
   static std::unique_ptr<Replay> make(const MachineConfig& machine, ReplayConfig config, FaultSchedule& faults) {
     config.faults = faults = machine.faults;
+    config.background = machine.background;
     return std::make_unique<Replay>(machine.topology, machine.fabric, machine.ni, config);
   }
 

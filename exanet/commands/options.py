@@ -46,6 +46,14 @@ Faults = Annotated[
         "--faults", metavar="FILE", help="What fails in the run, and when (docs/faults.md; `exanet faults new` writes an example)."
     ),
 ]
+Background = Annotated[
+    str | None,
+    typer.Option(
+        "--background",
+        metavar="TRAFFIC,KEY=VALUE,...",
+        help="What others send on the machine meanwhile, e.g. uniform,load=0.3,bytes=64KiB or flows:FILE (docs/background.md).",
+    ),
+]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the results; by default a new folder in the current one.")]
 LevelOfPrograms = Annotated[
     str,

@@ -10,7 +10,7 @@ import typer
 
 from exanet import lightly, registries
 from exanet.commands import single
-from exanet.commands.options import Faults, LevelOfPrograms, MachineOption, MapSeed, Output, Quiet, Report
+from exanet.commands.options import Background, Faults, LevelOfPrograms, MachineOption, MapSeed, Output, Quiet, Report
 from exanet.errors import InputError
 from exanet.run.placement import REPLAY_KINDS as KINDS
 
@@ -64,6 +64,7 @@ def command(
     alone: Alone = False,
     level: LevelOfPrograms = "packet",
     faults: Faults = None,
+    background: Background = None,
     output: Output = None,
     seed: MapSeed = 1,
     report: Report = True,
@@ -97,7 +98,18 @@ def command(
     if alone and len(traces) + len(jobs) == 1:
         raise InputError("--alone: there is one program, which is alone; leave it out, or name another program")
     options = replay.Options(
-        traces, machine, mapping, compute, seed=seed, jobs=jobs, alone=alone, level=level, rules=rules, collective=collective, faults=faults
+        traces,
+        machine,
+        mapping,
+        compute,
+        seed=seed,
+        jobs=jobs,
+        alone=alone,
+        level=level,
+        rules=rules,
+        collective=collective,
+        faults=faults,
+        background=background,
     )
     directory = result_directory("run", output, f"exanet-replay-{programs.stem(traces, jobs)}", quiet=quiet)
     with share_done("replay", quiet) as progress:

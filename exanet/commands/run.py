@@ -10,7 +10,7 @@ import typer
 
 from exanet import lightly
 from exanet.commands import single
-from exanet.commands.options import Faults, LevelOfPrograms, MachineOption, MapSeed, Output, Report, number_of_ranks
+from exanet.commands.options import Background, Faults, LevelOfPrograms, MachineOption, MapSeed, Output, Report, number_of_ranks
 from exanet.errors import InputError
 from exanet.run.placement import KINDS
 
@@ -103,6 +103,7 @@ def command(
     ranks_as: RanksAs = "auto",
     trap_tsc: TrapTsc = False,
     mpi_calls: MpiCalls = "library",
+    background: Background = None,
 ) -> None:
     """Run a program on a simulated machine. Exits with the program's code."""
     with lightly.imports():
@@ -138,6 +139,7 @@ def command(
         bcast=runs.chosen_bcast(collective),
         faults=faults,
         mpi_calls=mpi_calls,
+        background=background,
     )
     raise typer.Exit(runs.run(options))
 

@@ -29,6 +29,7 @@ from exanet.gateware import fabric
 from exanet.mpi import detect, python, settings
 from exanet.quantity import counted
 from exanet.run import launch, packed, placement, supervise
+from exanet.sim import background_traffic
 
 MPI_CALLS = ("library", "simulated")
 """What carries out a program's MPI calls."""
@@ -58,6 +59,7 @@ class Options:
     faults: str | None = None  # a file of what fails (exanet.faults)
     bcast: str | None = None  # one of _core.program_broadcasts(); None: as the MPI library does it
     mpi_calls: str = "library"  # one of MPI_CALLS
+    background: str | None = None  # what others send meanwhile (exanet.sim.background_traffic)
 
 
 def run(options: Options) -> int:
@@ -76,6 +78,7 @@ def run(options: Options) -> int:
     cores = described.cores_for_programs()
     placed = placement.place(options.mapping, ranks=options.ranks, nodes=described.nodes, cores_per_node=cores, seed=options.seed)
     config = described.resolve()
+    traffic = background_traffic.resolved(options.background, config)
     if options.fabric == "gateware":
         fabric.check(config, described.name)
     fabric.check_threads(options.fabric_threads, options.fabric)
@@ -107,12 +110,14 @@ def run(options: Options) -> int:
     if unpacked:
         meta["not_packed"] = unpacked
     with _recording(options, directory) as options:
-        results, outcome = _simulate(options, config, placed, factor, mpi, gateware, how)
+        results, outcome = _simulate(options, config | traffic, placed, factor, mpi, gateware, how)
         if not outcome.used_network and not outcome.reason:
             print("exanet: the program never called MPI_Init, so nothing ran on the simulated machine", file=sys.stderr)
             return int(outcome.exit_code)
         if how:
             meta |= packed.turns_on_workers(results["summary"])
+        if note := background_traffic.note(options.background, results):
+            meta["notes"] = [*meta.get("notes", ()), note]
         if note := _not_offloaded(options, placed, results):
             meta["notes"] = [*meta.get("notes", ()), note]
             if options.quiet:
@@ -133,6 +138,8 @@ def _described(options: Options) -> machine.Machine:
         raise InputError("--level flow: the gateware carries packets; take --fabric model, or leave --level out")
     if options.fabric == "gateware" and options.faults:
         raise InputError("--faults: nothing can fail in Verilated nodes yet; take --fabric model, or leave --faults out")
+    if options.fabric == "gateware" and options.background:
+        raise InputError("--background: Verilated nodes carry the program alone; take --fabric model, or leave --background out")
     described = machine.load(options.machine, packets=options.level == "packet")
     if not options.faults:
         return described
@@ -348,6 +355,7 @@ def _meta(options: Options, described: machine.Machine, config: dict[str, Any], 
         "fabric": options.fabric,
         "level": options.level,
         **({"faults": options.faults} if options.faults else {}),
+        **({"background": options.background} if options.background else {}),
         **({"collectives": {"bcast": options.bcast}} if options.bcast else {}),
         **({"offload": list(options.offload)} if options.offload else {}),
         **({"mpi_calls": options.mpi_calls} if options.mpi_calls != "library" else {}),

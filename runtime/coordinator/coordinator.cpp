@@ -72,6 +72,9 @@ Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std
   }
   if (!machine.faults.empty())
     faults_.emplace(engine_.links(), *topology_, plan_of(machine.faults, *topology_), machine.faults.reaction);
+  if (machine.background)
+    background_.emplace(events_, engine_, *topology_, machine.topology, machine.fabric, *machine.background,
+                        [this] { return !nothing_comes(); });
   set_nodes();
   region_->send_cpu_ps = static_cast<std::uint64_t>(engine_.send_cpu().ps());
   region_->store_word_ps = static_cast<std::uint64_t>(machine.ni.store_word.ps());
@@ -141,7 +144,8 @@ void Coordinator::run() {
 RunRecord Coordinator::record() {
   RunRecord record(ranks());
   record.statistics = std::move(statistics_);
-  record.network = network_statistics(*topology_, engine_.nic().network());
+  record.network =
+      network_at_end_ ? std::move(*network_at_end_) : network_statistics(*topology_, engine_.nic().network());
   for (RankId r = 0; r < ranks(); ++r) record.clocks[r] = ranks_[r].clock;
   record.packets = packets();
   record.payload_bytes = engine_.nic().payload_bytes();
@@ -150,6 +154,7 @@ RunRecord Coordinator::record() {
     record.faults = {faults_->applied(), engine_.nic().network().lost(), failed_, engine_.nic().reliability()};
     record.fault_intervals = faults_->intervals(events_.now());
   }
+  if (background_) record.background = background_->record();
   record.reductions = engine_.reductions();
   record.page_lookups = engine_.nic().pages().lookups;
   record.page_walks = engine_.nic().pages().walks;
@@ -200,6 +205,7 @@ void Coordinator::start_virtual() {
     faults_->count_with([this](Time now) { return fault_totals(now); });
     faults_->run_on(events_);
   }
+  if (background_) background_->start();
   __atomic_store_n(&region_->phase, EXN_VIRTUAL, __ATOMIC_RELEASE);
   for (RankId r = 0; r < ranks(); ++r) region_->sooner |= region_.rank(r).sooner;
   reckon();
@@ -448,7 +454,21 @@ bool Coordinator::deadlocked() const {
   });
 }
 
+// For ranks, whatever else the network carries: all wait for each other, and have for some milliseconds.
+bool Coordinator::nothing_comes() const {
+  if (!engine_.idle()) return false;
+  constexpr std::uint32_t kQuietWaits = 10;
+  return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& r) {
+    const bool for_ever = r.asleep && r.wake_at == Time::never();
+    return r.held || (r.completions.empty() && (for_ever || r.blocking > kQuietWaits));
+  });
+}
+
 void Coordinator::finish_virtual() {
+  if (background_) {
+    background_->stop();
+    network_at_end_ = network_statistics(*topology_, engine_.nic().network());
+  }
   // Packets still in flight and late events end in their own time.
   while (!events_.empty() && !stopping()) events_.run_one();
   if (stopping()) return;

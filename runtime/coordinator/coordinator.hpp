@@ -26,6 +26,7 @@
 #include "core/protocol/statistics.hpp"
 #include "core/replay/live.hpp"
 #include "core/topology/topology.hpp"
+#include "core/workload/background_traffic.hpp"
 #include "runtime/coordinator/completion_queue.hpp"
 #include "runtime/coordinator/control.hpp"
 #include "runtime/coordinator/region.hpp"
@@ -41,6 +42,7 @@ struct MachineConfig {
   MakeNetwork network = make_network;
   bool flow_level = false;  // transfers as flows (core/nic/flow): `network` then makes none
   FaultSchedule faults;  // of the run
+  std::optional<BackgroundConfig> background;  // traffic beside programs
 };
 
 template <typename V>
@@ -49,6 +51,7 @@ void visit(MachineConfig& c, V&& v) {
   visit(c.fabric, v);
   v("ni", c.ni);
   v("faults", c.faults, kOptional);
+  v("background", c.background, kOptional);
 }
 
 class Coordinator final : private Host, private LiveHost {
@@ -128,6 +131,7 @@ class Coordinator final : private Host, private LiveHost {
   void finish_virtual();
   void report_progress_to_ranks();
   bool deadlocked() const;
+  bool nothing_comes() const;
   // free_time.cpp
   void run_free(std::uint32_t until_state);
   bool serve_free();
@@ -165,6 +169,8 @@ class Coordinator final : private Host, private LiveHost {
   EventQueue events_;
   MessageEngine engine_;
   std::optional<FaultDriver> faults_;
+  std::optional<BackgroundTraffic> background_;
+  std::optional<NetworkStatistics> network_at_end_;  // of the programs, where it carries other traffic, too
   Time waited_;  // of all ranks, asleep until they were woken
   std::uint64_t failed_ = 0;  // operations that the network has failed
   Statistics statistics_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/faults/schedule.hpp"
@@ -10,6 +11,7 @@
 #include "core/protocol/matching.hpp"
 #include "core/protocol/statistics.hpp"
 #include "core/units/time.hpp"
+#include "core/workload/background_traffic.hpp"
 
 namespace exanet {
 
@@ -26,6 +28,7 @@ struct RunRecord {
   std::vector<Matching::Unmatched> blocked_sends;
   FaultRecord faults;
   std::vector<FaultInterval> fault_intervals;
+  std::optional<BackgroundRecord> background;  // where there was any
 };
 
 template <typename V>
@@ -45,6 +48,7 @@ void visit(RunRecord& r, V&& v) {
   v("blocked_sends", r.blocked_sends);
   v("faults", r.faults);
   v("fault_intervals", r.fault_intervals);
+  v("background", r.background);
 }
 
 }  // namespace exanet

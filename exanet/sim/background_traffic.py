@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Background traffic of programs (`--background`): what others send on the machine meanwhile.
+
+The text is a traffic as `exanet sim --traffic` has it, with its keys behind commas: `uniform,load=0.3,bytes=64KiB`,
+`matrix:FILE,load=0.5`, `flows:FILE,start=1ms`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from exanet import units
+from exanet.bounds import time_within
+from exanet.errors import InputError
+from exanet.quantity import bytes_text, count_text, counted, time_text
+from exanet.sim import matrix
+from exanet.units import UnitError
+
+_KEYS = ("load", "bytes", "sizes", "seed", "start", "end")
+_OF_PATTERNS = ("load", "bytes", "sizes")
+_FORM = f"give TRAFFIC,KEY=VALUE,... with the keys {', '.join(_KEYS)}, e.g. uniform,load=0.3,bytes=64KiB, or flows:FILE,start=1ms"
+BYTES = 64 << 10
+"""Size of a message, where nothing else is said."""
+
+
+def resolved(text: str | None, machine: dict[str, Any]) -> dict[str, Any]:
+    """The traffic as a key of the resolved `machine`, as the simulator takes it; none without a text. Raises
+    InputError."""
+    if not text:
+        return {}
+    traffic = parse(text)
+    return {"background": traffic | {"pattern": matrix.in_full(traffic["pattern"], machine)}}
+
+
+def parse(text: str) -> dict[str, Any]:
+    """The traffic, with a file by its name. Raises InputError."""
+    what = f"--background {text}"
+    traffic, *parts = re.split(r",(?=\w+=)", text)
+    if not traffic or "=" in traffic.partition(":")[0]:
+        raise InputError(f"{what}: there is no traffic in front; {_FORM}")
+    if "," in traffic and not traffic.startswith(("matrix:", "flows:")):
+        raise InputError(f"{what}: '{traffic.partition(',')[2]}' is not understood; {_FORM}")
+    given: dict[str, str] = {}
+    for part in parts:
+        key, _, value = part.partition("=")
+        if key not in _KEYS:
+            raise InputError(f"{what}: there is no key '{key}'; {_FORM}")
+        if key in given:
+            raise InputError(f"{what}: '{key}' is given twice; keep one")
+        given[key] = value
+    if matrix.lists_flows(traffic):
+        if chosen := [key for key in _OF_PATTERNS if key in given]:
+            raise InputError(f"{what}: a list of flows says when each begins and how long it is; leave out {', '.join(chosen)}")
+    elif "load" not in given:
+        raise InputError(f"{what}: say how much each endpoint sends, as a share of what its link carries, e.g. load=0.3")
+    if "bytes" in given and "sizes" in given:
+        raise InputError(f"{what}: messages have one size (bytes) or those of a distribution (sizes); leave one of them out")
+    values = {key: _value(f"{what}: {key}", key, value) for key, value in given.items()}
+    return {
+        "pattern": traffic,
+        "load": values.get("load", 0.0),
+        "message_bytes": values.get("bytes", BYTES),
+        "sizes": values.get("sizes", ""),
+        "seed": values.get("seed", 1),
+        "start_ps": values.get("start", 0),
+        "end_ps": values.get("end", 0),
+    }
+
+
+def note(text: str | None, found: Mapping[str, Any]) -> str | None:
+    """What the traffic did, as a sentence; None where there was none."""
+    if not text or "background" not in found:
+        return None
+    sent = found["background"]
+    took = (
+        f", {count_text(sent['arrived'])} of them arrived after {time_text(1e3 * sent['latency_ns'])} on average, "
+        f"99 % within {time_text(1e3 * sent['latency_p99_ns'])}"
+        if sent["arrived"]
+        else ""
+    )
+    failed = f", {count_text(sent['failed'])} failed" if sent["failed"] else ""
+    return (
+        f"background {text}: {counted(sent['messages'], 'message')}, {bytes_text(sent['bytes'])}{took}{failed}; "
+        "figures of packets and links include them"
+    )
+
+
+def _value(what: str, key: str, text: str) -> Any:
+    if key == "sizes":
+        return text
+    try:
+        if key == "bytes":
+            return units.parse(text, units.BYTES)
+        if key in ("start", "end"):
+            time = units.parse(text, units.TIME)
+            time_within(what, time)
+            return time
+        if key == "load":
+            load = float(text)
+            if not 0 < load <= 1000:
+                raise ValueError(f"'{text}' is no load; give a number above 0, where 1 fills a link")
+            return load
+        if not text.isdecimal() or not int(text) < 1 << 64:
+            raise ValueError(f"'{text}' is not a whole number from 0 to 2^64 - 1")
+        return int(text)
+    except UnitError as error:
+        raise InputError(f"{what}: {error}") from None
+    except ValueError as error:
+        reason = str(error) if "'" in str(error) and "convert" not in str(error) else f"'{text}' is not a number"
+        raise InputError(f"{what}: {reason}") from None
