@@ -17,7 +17,6 @@
 namespace exanet {
 namespace {
 
-constexpr const char* kDeadlock = "deadlock: every rank waits and no message is under way";
 constexpr std::int64_t kSleepLimit =
     20'000'000;  // ns without a change before one more rank is let run: one of them may wait for it
 // How far a rank that runs alone may go before it asks again. Nobody else posts anything meanwhile, so nothing comes
@@ -439,13 +438,15 @@ void Coordinator::wake_first() {
 
 bool Coordinator::deadlocked() const {
   if (!engine_.idle()) return false;
+  return std::all_of(ranks_.begin(), ranks_.end(), waits_forever);
+}
+
+bool Coordinator::waits_forever(const Rank& r) {
   // A window that has doubled this often is seconds long; nobody who polls so patiently does anything else.
   constexpr std::uint32_t kPatientWaits = 20;
-  return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& r) {
-    const bool for_ever = r.asleep && r.wake_at == Time::never();
-    // Completions that have just come for a rank are about to be handed over.
-    return r.held || (r.blocking > 0 && r.completions.empty() && (for_ever || r.blocking > kPatientWaits));
-  });
+  const bool for_ever = r.asleep && r.wake_at == Time::never();
+  // Completions that have just come for a rank are about to be handed over.
+  return r.held || (r.blocking > 0 && r.completions.empty() && (for_ever || r.blocking > kPatientWaits));
 }
 
 void Coordinator::finish_virtual() {

@@ -81,6 +81,7 @@ class Coordinator final : private Host, private LiveHost {
  private:
   static constexpr std::uint64_t kLatestPs = std::uint64_t{1}
                                              << 62;  // 53 days: clocks end here, so that times can be added to them
+  static constexpr const char* kDeadlock = "deadlock: every rank waits and no message is under way";
   static constexpr Time kLatest = Time::ps(std::int64_t{kLatestPs});
   struct Stored {  // a completion on its way to a rank
     Stored() {}  // the record is written as far as it is used
@@ -128,6 +129,7 @@ class Coordinator final : private Host, private LiveHost {
   void finish_virtual();
   void report_progress_to_ranks();
   bool deadlocked() const;
+  static bool waits_forever(const Rank& rank);
   // free_time.cpp
   void run_free(std::uint32_t until_state);
   bool serve_free();
@@ -141,6 +143,7 @@ class Coordinator final : private Host, private LiveHost {
   // live_calls.cpp
   void returned(RankId rank, Time clock) override;
   void refused(RankId rank, const std::string& why) override;
+  void looked_in_vain() override;
   void start_live();
   void enter_calls();
   bool stop_if_live_failed();
