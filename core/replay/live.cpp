@@ -3,9 +3,9 @@
 //
 // Problem: a program that runs needs what a trace does without: contents, statuses, answers of tests. Model: a call
 // begins activities (activities.hpp) and is over when those that it waits for are; contents move with the messages. A
-// collective's messages have the sizes of its algorithm (live_collectives.hpp has their contents). A probe in vain that
-// waits asks again and again. Limits: one call at a time, as a rank has one thread; a receive from any source that waits
-// is not matched by a later message of the rank's own.
+// collective's messages have the sizes of its algorithm (live_collectives.hpp has their contents). A probe that waits
+// asks again and again. Limits: one call at a time, as a rank has one thread; a receive from any source that waits is
+// not matched by a later message of the rank's own.
 #include "core/replay/live.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace exanet {
 
 namespace {
 
-constexpr std::uint32_t kProbesInVain = 4096;  // of a call: then it may wait for ever
+constexpr std::uint32_t kManyEmptyProbes = 4096;  // of a call: then it may wait for ever
 
 bool is_send(std::uint32_t code) { return code <= EXANET_TRACE_Irsend; }
 bool is_synchronous(std::uint32_t code) { return code == EXANET_TRACE_Ssend || code == EXANET_TRACE_Issend; }
@@ -54,7 +54,7 @@ std::string LiveRank::begin(exanet_live_call& call) {
   for (const JoinedCollective& joined : answered_) collectives_.leave(joined);
   answered_.clear();
   until_ = Time::never();
-  in_vain_ = 0;
+  empty_probes_ = 0;
   if (call.code == EXANET_TRACE_Sendrecv || call.code == EXANET_TRACE_Sendrecv_replace) {
     waited_.push_back(begin(call.received, false));
     waited_.push_back(begin(call.sent, true));
@@ -119,7 +119,7 @@ void LiveRank::ask() {
     activities_.probe(source_of(m), tag_of(m), ignored_of(m));
 }
 
-// One in vain takes the step that the interface needs to look, and that of the rank itself where it alone could send.
+// An empty one takes the step that the interface needs, and a step of the rank's where it alone could send.
 bool LiveRank::probe_answered() {
   if (until_ < Time::never()) return library_.clock(rank_) >= until_;
   const Activities::Answer answer = activities_.take_answer();
@@ -135,7 +135,7 @@ bool LiveRank::probe_answered() {
   if (claims(call_->code)) activities_.release(claimed_);
   if (!finds(call_->code) && own) until_ = library_.clock(rank_) + test_step_;
   if (!finds(call_->code)) return !own;
-  ++in_vain_;
+  ++empty_probes_;
   if (!own) ask();
   return false;
 }
@@ -298,7 +298,7 @@ void LiveRanks::post(RankId rank, exanet_live_call& first) {
 Time LiveRanks::resume(RankId rank) {
   LiveRank& live = *ranks_[rank];
   if (!live.go_on()) {
-    if (live.in_vain() % kProbesInVain == kProbesInVain - 1) host_.looked_in_vain();
+    if (live.empty_probes() % kManyEmptyProbes == kManyEmptyProbes - 1) host_.found_nothing();
     return live.until();
   }
   library_.leave(rank);

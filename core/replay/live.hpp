@@ -26,7 +26,7 @@ class LiveHost {
   virtual ~LiveHost() = default;
   virtual void returned(RankId rank, Time clock) = 0;
   virtual void refused(RankId rank, const std::string& why) = 0;  // the call cannot be carried out: the run ends
-  virtual void looked_in_vain() = 0;  // a rank waits in a probe, and has asked many times
+  virtual void found_nothing() = 0;  // a rank waits in a probe, and has asked many times
 };
 
 class LiveRank {
@@ -43,7 +43,7 @@ class LiveRank {
   Time until() const { return until_; }  // when to go on at the latest
   std::string where() const;  // "" outside
   bool waits() const;  // for messages alone
-  std::uint32_t in_vain() const { return in_vain_; }  // how often the call has asked for a message
+  std::uint32_t empty_probes() const { return empty_probes_; }  // of this call
 
  private:
   struct Request {
@@ -81,7 +81,7 @@ class LiveRank {
   std::optional<JoinedCollective> joined_;  // by the call, which waits for it
   std::vector<JoinedCollective> answered_;  // in the call before
   std::uint32_t claimed_ = 0;  // activity of a matched probe
-  std::uint32_t in_vain_ = 0;
+  std::uint32_t empty_probes_ = 0;
   Time until_ = Time::never();
 };
 

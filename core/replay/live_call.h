@@ -50,6 +50,7 @@ struct exanet_live_call {
   /* of neighbours: their ranks in the communicator, or nobody; bytes sent are those of the destinations */
   const uint32_t *sources, *destinations;
   uint32_t source_count, destination_count;
+  uint32_t crossed; /* of several blocks from one neighbour the last place takes the first, else the first */
   /* requests that are waited for, or tested; members of a communicator that has been made, NULL: those of the world */
   const uint32_t *requests, *members;
   uint32_t request_count, member_count;

@@ -3,8 +3,8 @@
 //
 // Model: what a member brings is kept aside under the communicator's context and the collective's number there, and
 // each member takes from it what the algorithm's messages have brought to it. Members' calls are compared as they come.
-// A block that is too long for its receiver is found by that one, as an error of its call. Limits: collectives by
-// MPICH's rules. Of several blocks from one neighbour the last place takes the first, as MPICH receives them.
+// A block that is too long for its receiver is found by that one, as an error of its call. Limit: collectives by
+// MPICH's rules.
 #include "core/replay/live_collectives.hpp"
 
 #include <algorithm>
@@ -175,10 +175,12 @@ exanet_live_part of_neighbour(const Communicator& comm, const exanet_live_call& 
   if (source == EXANET_LIVE_NOBODY) return {nullptr, 0};
   const LiveCollective::Part& part = c.parts[source];
   if (blocking(call.code) <= EXANET_TRACE_Neighbor_allgatherv) return {part.data.data(), part.data.size()};
-  auto behind = std::count(call.sources + place + 1, call.sources + call.source_count, source);
+  const std::uint32_t* here = call.sources + place;
+  auto before = call.crossed != 0 ? std::count(here + 1, call.sources + call.source_count, source)
+                                  : std::count(call.sources, here, source);
   const std::byte* data = part.data.data();
   for (std::size_t i = 0; i < part.destinations.size(); data += part.by_rank[i++])
-    if (part.destinations[i] == comm.me && behind-- == 0) return {data, part.by_rank[i]};
+    if (part.destinations[i] == comm.me && before-- == 0) return {data, part.by_rank[i]};
   return {nullptr, 0};
 }
 

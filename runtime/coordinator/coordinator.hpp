@@ -143,7 +143,7 @@ class Coordinator final : private Host, private LiveHost {
   // live_calls.cpp
   void returned(RankId rank, Time clock) override;
   void refused(RankId rank, const std::string& why) override;
-  void looked_in_vain() override;
+  void found_nothing() override;
   void start_live();
   void enter_calls();
   bool stop_if_live_failed();

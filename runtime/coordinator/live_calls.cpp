@@ -53,7 +53,7 @@ void Coordinator::refused(RankId rank, const std::string& why) {
 }
 
 // The others wait for ever, too, in a call that is simulated or in one of the library's.
-void Coordinator::looked_in_vain() {
+void Coordinator::found_nothing() {
   for (RankId r = 0; r < ranks(); ++r)
     if (!(ranks_[r].in_call ? live_->waits_forever(r) : waits_forever(ranks_[r]))) return;
   stop(kDeadlock);

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static long listed_at(const struct exanet_blocks *b, const void *list, long i) {
-  return b->large ? ((const long *)list)[i] : ((const int *)list)[i];
+static long listed_at(const void *list, long i, bool large) {
+  return large ? ((const long *)list)[i] : ((const int *)list)[i];
 }
 static long count_of(const struct exanet_blocks *b, long i) {
-  return b->counts != NULL ? listed_at(b, b->counts, i) : b->count;
+  return b->counts != NULL ? listed_at(b->counts, i, b->large) : b->count;
 }
 static long type_of(const struct exanet_blocks *b, long i) { return b->types != NULL ? b->types[i] : b->type; }
 
@@ -25,7 +25,7 @@ long exanet_moved(long buffer, long elements, long type) {
 
 static long place_of(const struct exanet_blocks *b, long i) {
   if (b->displacements == NULL) return exanet_moved(b->buffer, i * b->count, b->type);
-  const long displacement = listed_at(b, b->displacements, i);
+  const long displacement = listed_at(b->displacements, i, b->far);
   return b->types != NULL ? b->buffer + displacement : exanet_moved(b->buffer, displacement, b->type);
 }
 

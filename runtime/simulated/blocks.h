@@ -9,7 +9,7 @@ struct exanet_blocks {
   long buffer, type, count;
   const void *counts, *displacements; /* NULL: all of `count`; and one after the other */
   const int *types; /* one for each, with displacements in bytes; NULL: one for all */
-  bool large;
+  bool large, far; /* counts are of 64 bits; displacements */
 };
 
 uint64_t exanet_block_bytes(const struct exanet_blocks *b, long i);

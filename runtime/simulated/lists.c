@@ -28,7 +28,7 @@ void exanet_lists_free(struct exanet_operation *o) {
 /* `list`: 0, a count; 1, counts; 2, counts and types. */
 static struct exanet_blocks blocks_of(const struct exanet_operation *o, int buffer, int count, int type, int list) {
   const long *a = o->a;
-  struct exanet_blocks b = {.buffer = a[buffer], .large = o->s.large};
+  struct exanet_blocks b = {.buffer = a[buffer], .large = o->s.large, .far = o->s.large};
   if (list == 2)
     b.types = (const int *)a[type];
   else

@@ -59,8 +59,7 @@ static bool returns_at_once(uint8_t code) {
 static bool is_eager(const struct exanet_simulated *s, uint8_t code, const struct exanet_communicator *comm,
                      const struct exanet_live_message *m) {
   const bool synchronous = code == EXANET_TRACE_Ssend || code == EXANET_TRACE_Issend;
-  return !synchronous && m->bytes <= exanet_eager_max(s->ni) && m->peer != exanet_rank(s->ni) &&
-         m->peer != EXANET_LIVE_NOBODY && comm != NULL;
+  return !synchronous && m->bytes <= exanet_eager_max(s->ni) && m->peer != exanet_rank(s->ni) && comm != NULL;
 }
 
 static bool is_in_memory(const struct exanet_bytes *b) { return b->data != NULL || b->bytes == 0; }
@@ -81,8 +80,9 @@ long exanet_message_begin(struct exanet_simulated *s, uint8_t code, uint32_t num
   const int unpacked = exanet_bytes_begin(s, &bytes, a[0], exanet_simulated_count(s, 1), a[2]);
   if (unpacked != 0) return unpacked;
   const struct exanet_live_message message = message_of(comm, &bytes, (int)a[3], (int)a[4]);
-  bool done = !receives && is_eager(s, code, comm, &message) && is_in_memory(&bytes);
-  if (done) {
+  const bool nobody = message.peer == EXANET_LIVE_NOBODY;
+  bool done = nobody || (!receives && is_eager(s, code, comm, &message) && is_in_memory(&bytes));
+  if (done && !nobody) {
     struct exanet_live_call sent = {.code = EXANET_TRACE_Send, .comm = comm->number, .sent = message};
     done = exanet_live_post(s->ni, &sent, true);
   }
@@ -100,9 +100,8 @@ long exanet_message_begin(struct exanet_simulated *s, uint8_t code, uint32_t num
   if (done) return 0;
   struct exanet_live_call call = {.code = code, .comm = comm->number, .request = number};
   *(receives ? &call.received : &call.sent) = message_of(comm, &bytes, (int)a[3], (int)a[4]);
-  const bool elsewhere = message.peer != exanet_rank(s->ni) && message.peer != EXANET_LIVE_NOBODY;
-  if (receives && exanet_live_post(s->ni, &call, false)) return 0;
-  if (receives || !elsewhere || !exanet_live_post(s->ni, &call, true)) exanet_live_call(s->ni, &call, false);
+  const bool elsewhere = message.peer != exanet_rank(s->ni);
+  if (!exanet_live_post(s->ni, &call, !receives && elsewhere)) exanet_live_call(s->ni, &call, false);
   return 0;
 }
 
@@ -128,8 +127,10 @@ long exanet_simulated_send(struct exanet_simulated *s, uint8_t code) {
   if (unpacked != 0) return unpacked;
   struct exanet_live_call call = {
       .code = code, .comm = comm->number, .sent = message_of(comm, &bytes, (int)a[3], (int)a[4])};
-  if (!is_eager(s, code, comm, &call.sent) || !is_in_memory(&bytes) || !exanet_live_post(s->ni, &call, true))
-    exanet_live_call(s->ni, &call, true);
+  const bool posted =
+      call.sent.peer == EXANET_LIVE_NOBODY ||
+      (is_eager(s, code, comm, &call.sent) && is_in_memory(&bytes) && exanet_live_post(s->ni, &call, true));
+  if (!posted) exanet_live_call(s->ni, &call, true);
   exanet_bytes_end(&bytes, false);
   return 0;
 }
@@ -150,12 +151,12 @@ long exanet_simulated_receive(struct exanet_simulated *s, uint8_t code) {
   struct exanet_bytes bytes;
   const int unpacked = exanet_bytes_begin(s, &bytes, a[0], exanet_simulated_count(s, 1), a[2]);
   if (unpacked != 0) return unpacked;
-  struct exanet_live_status status = {0};
+  struct exanet_live_status status = {.source = EXANET_LIVE_NOBODY};
   struct exanet_live_call call = {.code = code,
                                   .comm = comm->number,
                                   .received = message_of(comm, &bytes, (int)a[3], (int)a[4]),
                                   .statuses = &status};
-  exanet_live_call(s->ni, &call, true);
+  if (call.received.peer != EXANET_LIVE_NOBODY) exanet_live_call(s->ni, &call, true);
   return end_receive(s, &status, a[6], comm, &bytes);
 }
 

@@ -12,7 +12,7 @@
 static struct exanet_blocks blocks_of(const struct exanet_operation *o, int buffer, int count, int type, bool listed,
                                       bool types) {
   const long *a = o->a;
-  struct exanet_blocks b = {.buffer = a[buffer], .large = o->s.large};
+  struct exanet_blocks b = {.buffer = a[buffer], .large = o->s.large, .far = o->s.large || types};
   if (types)
     b.types = (const int *)a[type];
   else
@@ -42,6 +42,7 @@ static bool find_neighbours(struct exanet_operation *o) {
   o->call.destinations = o->lists->destinations;
   o->call.source_count = (uint32_t)n.sources;
   o->call.destination_count = (uint32_t)n.targets;
+  o->call.crossed = kind == exanet_mpi.cartesian; /* seen in runs of MPICH */
   free(n.source);
   free(n.target);
   return true;

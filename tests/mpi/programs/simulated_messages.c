@@ -209,7 +209,7 @@ static void persistent(void) {
   MPI_Recv(in, 1, MPI_INT, left, 50, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-static void buffered(void) {
+static void buffered(int timed) {
   const int bytes = 3 * (LONG * (int)sizeof(int) + MPI_BSEND_OVERHEAD);
   void *buffer = malloc((size_t)bytes), *detached;
   MPI_Request request, own;
@@ -240,6 +240,7 @@ static void buffered(void) {
   }
   MPI_Request_free(&own);
   MPI_Barrier(MPI_COMM_WORLD);
+  if (timed) return; /* a recording does not have what follows */
   MPI_Buffer_detach(&detached, &detached_bytes);
   CHECK(detached == buffer && detached_bytes == bytes);
   MPI_Buffer_attach(buffer, 400 + MPI_BSEND_OVERHEAD);
@@ -302,7 +303,7 @@ int main(int argc, char **argv) {
   replace();
   probes(!timed);
   persistent();
-  buffered();
+  buffered(timed);
   if (!timed) polling(), without_space(), statuses();
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) printf("time %.12e\n", MPI_Wtime());
