@@ -28,8 +28,8 @@ struct exanet_operation {
   int (*end_of_kind)(struct exanet_operation *o, bool over); /* of one with a request: what that does in the end */
 };
 
-/* Each packs what the member brings: moves.c, reduced.c, lists.c, neighbours.c. -1: the library is to say what is wrong;
-   or an error that it has reported. */
+/* Each packs what the member brings: moves.c, reduced.c, lists.c, neighbours.c. -1: the library is to say what is
+   wrong; or an error that it has reported. */
 long exanet_begin_move(struct exanet_operation *o);
 long exanet_begin_reduction(struct exanet_operation *o);
 long exanet_begin_lists(struct exanet_operation *o);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`exanet run --mpi-calls simulated`: probes, persistent and buffered messages, collectives with requests, scattered ones
-and those among neighbours, with the answers of the program's MPI library and the times of a replay."""
+"""`exanet run --mpi-calls simulated`: probes, persistent and buffered messages, collectives with requests, scattered
+ones and those among neighbours, with the answers of the program's MPI library and the times of a replay."""
 
 from __future__ import annotations
 
@@ -13,6 +13,14 @@ from exanet import api
 
 from .conftest import PROGRAMS, Runner, Stack
 from .test_mpi_simulated import CALLS, options
+
+PARTS = [
+    ("simulated_messages", "exchanges"),
+    ("simulated_messages", "buffered"),
+    ("simulated_messages", "probes"),
+    ("simulated_collectives", "scattered"),
+    ("simulated_collectives", "requests"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +47,7 @@ def test_answers_are_the_librarys(
     assert answers(simulated.output) == answers(library.output)
 
 
-@pytest.mark.parametrize(("name", "part"), [("simulated_messages", "timed"), ("simulated_collectives", "scattered"), ("simulated_collectives", "requests")])
+@pytest.mark.parametrize(("name", "part"), PARTS)
 def test_times_are_a_replays(exanet_run: Runner, mpich: Stack, programs: dict[str, Path], tmp_path: Path, name: str, part: str) -> None:
     exanet_run(mpich, 4, [programs[name], part], options=("--compute", "off", "--record", str(tmp_path / "trace")))
     simulated = exanet_run(mpich, 4, [programs[name], part], options=options("simulated"))
@@ -55,6 +63,6 @@ def test_persistent_collectives(exanet_run: Runner, mpich: Stack, programs: dict
 
 
 def test_a_probe_for_what_nobody_sends_is_a_deadlock(exanet_run: Runner, mpich: Stack, programs: dict[str, Path]) -> None:
-    done = exanet_run(mpich, 3, [programs["simulated_messages"], "probe"], options=options("simulated"), code=1)
+    done = exanet_run(mpich, 3, [programs["simulated_messages"], "nobody"], options=options("simulated"), code=1)
     assert "deadlock: every rank waits" in done.errors
     assert "MPI_Probe" in done.errors

@@ -3,7 +3,8 @@
  * exchanges, probes, persistent and buffered messages, statuses of requests. Contents and statuses are checked; each
  * rank prints the classes of errors. Any number of ranks from 2 on.
  *
- *   simulated_messages [timed | probe]     what a replay of the recording repeats to the picosecond; a probe in vain */
+ *   simulated_messages [exchanges | probes | buffered | nobody]
+ *                        those alone, for a replay; a probe for what nobody sends */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,7 +210,7 @@ static void persistent(void) {
   MPI_Recv(in, 1, MPI_INT, left, 50, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-static void buffered(int timed) {
+static void buffered(void) {
   const int bytes = 3 * (LONG * (int)sizeof(int) + MPI_BSEND_OVERHEAD);
   void *buffer = malloc((size_t)bytes), *detached;
   MPI_Request request, own;
@@ -240,7 +241,6 @@ static void buffered(int timed) {
   }
   MPI_Request_free(&own);
   MPI_Barrier(MPI_COMM_WORLD);
-  if (timed) return; /* a recording does not have what follows */
   MPI_Buffer_detach(&detached, &detached_bytes);
   CHECK(detached == buffer && detached_bytes == bytes);
   MPI_Buffer_attach(buffer, 400 + MPI_BSEND_OVERHEAD);
@@ -250,6 +250,15 @@ static void buffered(int timed) {
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Buffer_detach(&detached, &detached_bytes);
   free(buffer);
+}
+
+/* Without the end of the buffer's use, which a recording does not have. */
+static void buffered_once(void) {
+  MPI_Buffer_attach(malloc(1 << 20), 1 << 20);
+  MPI_Bsend(out, LONG, MPI_INT, right, 66, MPI_COMM_WORLD);
+  MPI_Bsend(out, 100, MPI_INT, right, 67, MPI_COMM_WORLD);
+  MPI_Recv(in, 100, MPI_INT, left, 67, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Recv(in, LONG, MPI_INT, left, 66, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 static void without_space(void) {
@@ -297,14 +306,13 @@ int main(int argc, char **argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   right = (rank + 1) % size;
   left = (rank + size - 1) % size;
-  const int timed = argc > 1 && strcmp(argv[1], "timed") == 0;
+  const char *what = argc > 1 ? argv[1] : "";
   MPI_Barrier(MPI_COMM_WORLD);
-  if (argc > 1 && strcmp(argv[1], "probe") == 0) MPI_Probe(MPI_ANY_SOURCE, 80, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  replace();
-  probes(!timed);
-  persistent();
-  buffered(timed);
-  if (!timed) polling(), without_space(), statuses();
+  if (strcmp(what, "nobody") == 0) MPI_Probe(MPI_ANY_SOURCE, 80, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (*what == 0 || strcmp(what, "exchanges") == 0) replace(), persistent();
+  if (*what == 0 || strcmp(what, "probes") == 0) probes(*what == 0);
+  if (strcmp(what, "buffered") == 0) buffered_once();
+  if (*what == 0) buffered(), polling(), without_space(), statuses();
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) printf("time %.12e\n", MPI_Wtime());
   MPI_Finalize();
