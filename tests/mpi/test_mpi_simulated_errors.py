@@ -59,10 +59,7 @@ def test_a_message_that_is_too_long_is_an_error_of_the_programs_call(
             r"rank 1 in MPI_Alltoallv: it sends 4 B to rank 0, which expects 8 B: the sizes must be equal"
             r"|rank 0 in MPI_Alltoallv: it expects 8 B of rank 1, which sends 4 B: the sizes must be equal",
         ),
-        (
-            "short",
-            r"rank 1 in MPI_Gatherv: it sends 4 B to rank 0, which expects 8 B|rank 0 in MPI_Gatherv: it expects 8 B of rank 1, which sends 4 B",
-        ),
+        ("short", r"rank [01] in MPI_Gatherv: it (sends 4 B to rank 0, which expects 8 B|expects 8 B of rank 1, which sends 4 B)"),
     ],
 )
 def test_collectives_that_differ_between_ranks_are_named(exanet_run: Runner, mpich: Stack, program: Path, how: str, said: str) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from exanet import api
+from exanet.mpi import elf
 
 from .conftest import PROGRAMS, Runner, Stack
 from .test_mpi_simulated import CALLS, options
@@ -66,3 +67,10 @@ def test_a_probe_for_what_nobody_sends_is_a_deadlock(exanet_run: Runner, mpich: 
     done = exanet_run(mpich, 3, [programs["simulated_messages"], "nobody"], options=options("simulated"), code=1)
     assert "deadlock: every rank waits" in done.errors
     assert "MPI_Probe" in done.errors
+
+
+def test_objects_of_python(exanet_run: Runner, mpich: Stack) -> None:
+    if not elf.read(Path(mpich.python).resolve()).movable:
+        pytest.skip(f"{mpich.python} is not position-independent")
+    done = exanet_run(mpich, 4, [mpich.python, PROGRAMS / "simulated_objects.py"], options=options("simulated"))
+    assert done.output == "objects as they are\n"
