@@ -60,20 +60,17 @@ bool exanet_simulated_tag_fits(int tag) {
   return tag <= most;
 }
 
-/* Without a communicator an error goes to the handler of MPI_COMM_SELF or MPI_COMM_WORLD. */
+/* Without a communicator an error goes to the handler of MPI_COMM_SELF where the program has set one, else to that of
+   MPI_COMM_WORLD. One that is set cannot be unset, so what may be the default is left. */
 static bool library_takes(long type, long op) {
   const long comms[] = {(long)exanet_mpi.world, (long)exanet_mpi.self};
-  int handlers[2];
+  int handlers[2] = {handler_of(comms[0]), handler_of(comms[1])};
+  const int count = (uint32_t)handlers[1] == ERRORS_ARE_FATAL ? 1 : 2;
   _Alignas(16) char in[128] = {0}, inout[128] = {0}; /* the longest built-in type has 32 bytes */
-  for (int i = 0; i < 2; i++) {
-    handlers[i] = handler_of(comms[i]);
-    exanet_own.set_errhandler(comms[i], (long)exanet_mpi.errors_return);
-  }
+  for (int i = 0; i < count; i++) exanet_own.set_errhandler(comms[i], (long)exanet_mpi.errors_return);
   const bool takes = exanet_own.reduce_local(in, inout, 1, type, op) == 0;
-  for (int i = 0; i < 2; i++) {
-    exanet_own.set_errhandler(comms[i], handlers[i]);
-    drop(handlers[i]);
-  }
+  for (int i = 0; i < count; i++) exanet_own.set_errhandler(comms[i], handlers[i]);
+  for (int i = 0; i < 2; i++) drop(handlers[i]);
   return takes;
 }
 

@@ -106,7 +106,8 @@ static bool is_valid(const struct exanet_operation *o, const struct extent *e) {
   if (!exanet_bytes_valid(in_place ? a[1] : a[0], e->count, a[3])) return false;
   if (takes(o) && !exanet_bytes_valid(a[1], e->taken, a[3])) return false;
   if ((uint32_t)a[4] == NO_OPERATION || !exanet_simulated_op_fits(a[3], a[4])) return false;
-  return exanet_element_bytes(a[3]) != 0 && !(takes(o) && !in_place && a[0] == a[1] && e->count > 0);
+  const bool aliases = (takes(o) || o->code == EXANET_TRACE_Exscan) && !in_place && a[0] == a[1] && e->count > 0;
+  return exanet_element_bytes(a[3]) != 0 && !aliases;
 }
 
 /* (sent, received, count or counts, type, op, [root,] comm) */

@@ -224,6 +224,25 @@ static void of_neighbours(MPI_Comm comm, const char *name) {
   MPI_Wait(&r, MPI_STATUS_IGNORE), print(name, 8);
 }
 
+/* Counts of 64 bits, also in lists. */
+static void large_counts(void) {
+  MPI_Count many[MOST];
+  MPI_Aint at[MOST];
+  MPI_Datatype kinds[MOST];
+  MPI_Request r;
+  MPI_Comm ring;
+  const int n = 2, round = 1;
+  for (int i = 0; i < MOST; i++) many[i] = n, at[i] = 8 * n * i, kinds[i] = MPI_DOUBLE;
+  fill(1), MPI_Reduce_scatter_c(in, out, many, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD), print("large", 1);
+  fill(2), MPI_Alltoallw_c(in, many, at, kinds, out, many, at, kinds, MPI_COMM_WORLD), print("large", 2);
+  WAIT("large ibcast", MPI_Ibcast_c(rank == 0 ? in : out, n, MPI_DOUBLE, 0, MPI_COMM_WORLD, &r));
+  fill(3), MPI_Alltoallw_init_c(in, many, at, kinds, out, many, at, kinds, MPI_COMM_WORLD, MPI_INFO_NULL, &r);
+  MPI_Start(&r), MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_Request_free(&r), print("large", 3);
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &round, 0, &ring);
+  fill(4), MPI_Neighbor_alltoallw_c(in, many, at, kinds, out, many, at, kinds, ring), print("large", 4);
+  MPI_Comm_free(&ring);
+}
+
 static void neighbours(void) {
   const int one[] = {size}, two[] = {2, size / 2}, round[] = {1, 1}, straight[] = {0, 0};
   MPI_Comm comm;
@@ -251,7 +270,7 @@ int main(int argc, char **argv) {
   if (!*what || !strcmp(what, "scattered")) scattered(), types_by_rank();
   if (!*what || !strcmp(what, "requests")) requests();
   if (!*what || !strcmp(what, "neighbours")) neighbours();
-  if (!*what) own_operation(), at_once();
+  if (!*what) own_operation(), at_once(), large_counts();
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) printf("time %.12e\n", MPI_Wtime());
   MPI_Finalize();

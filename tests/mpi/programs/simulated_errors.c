@@ -51,6 +51,17 @@ static void classes(void) {
   print("pair", MPI_Allreduce(&pair, &least, 1, MPI_DOUBLE_INT, MPI_SUM, MPI_COMM_WORLD));
   print("good", MPI_Allreduce(data, data + 32, 3, MPI_INT, MPI_BAND, MPI_COMM_WORLD));
   print("good", MPI_Allreduce(&number, &sum, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+  MPI_Request none = MPI_REQUEST_NULL, sent;
+  print("start", MPI_Start(&none));
+  MPI_Isend(data, 0, MPI_INT, rank, 3, MPI_COMM_WORLD, &sent);
+  print("start", MPI_Start(&sent));
+  MPI_Recv(data, 0, MPI_INT, rank, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Wait(&sent, MPI_STATUS_IGNORE);
+  print("iallreduce", MPI_Iallreduce(&number, &sum, 1, MPI_DOUBLE, MPI_BAND, MPI_COMM_WORLD, &none));
+  print("ibcast", MPI_Ibcast(data, -1, MPI_INT, 0, MPI_COMM_WORLD, &none));
+  print("send_init", MPI_Send_init(data, 1, MPI_INT, size, 1, MPI_COMM_WORLD, &none));
+  print("exscan", MPI_Exscan(data, data, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  print("scan", MPI_Scan(data, data, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
   int *most, known;
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &known);
   MPI_Request request;
