@@ -34,7 +34,8 @@ bool Context::copy(RankId from, std::uint64_t from_addr, RankId to, std::uint64_
   if (bounce_.empty()) bounce_.resize(kPiece);
   for (std::uint64_t at = 0; at < bytes; at += kPiece) {
     const std::uint64_t n = std::min(kPiece, bytes - at);
-    if (!host.read(from, from_addr + at, bounce_.data(), n) || !host.write(to, to_addr + at, bounce_.data(), n))
+    const auto piece = [at](std::uint64_t addr) { return addr == 0 ? 0 : addr + at; };  // 0: no contents
+    if (!host.read(from, piece(from_addr), bounce_.data(), n) || !host.write(to, piece(to_addr), bounce_.data(), n))
       return false;
   }
   return true;

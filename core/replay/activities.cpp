@@ -25,10 +25,14 @@ std::uint32_t Activities::allocate() {
 
 std::uint32_t Activities::nothing() { return allocate(); }
 
+std::vector<Activities::Own>::iterator Activities::find_own(std::vector<Own>& waiting, std::uint64_t tag,
+                                                            std::uint64_t ignore) {
+  return std::find_if(waiting.begin(), waiting.end(),
+                      [tag, ignore](const Own& other) { return ((other.tag ^ tag) & ~(other.ignore | ignore)) == 0; });
+}
+
 bool Activities::match_own(std::vector<Own>& waiting, const Own& own) {
-  const auto found = std::find_if(waiting.begin(), waiting.end(), [&own](const Own& other) {
-    return ((other.tag ^ own.tag) & ~(other.ignore | own.ignore)) == 0;
-  });
+  const auto found = find_own(waiting, own.tag, own.ignore);
   if (found == waiting.end()) return false;
   const Own other = *found;
   waiting.erase(found);
@@ -80,6 +84,47 @@ std::uint32_t Activities::receive(RankId from, std::uint64_t tag, std::uint64_t 
   else
     library_.receive(rank_, from, tag, ignore, activity, space);
   return activity;
+}
+
+// One to the rank itself is found at once, and where there can be no other it is not asked for on the network.
+bool Activities::answer_own(RankId from, std::uint64_t tag, std::uint64_t ignore, std::optional<std::uint32_t> claims) {
+  if (from != rank_ && from != kAnyRank) return false;
+  const auto found = find_own(own_sends_, tag, ignore);
+  if (found == own_sends_.end()) {
+    if (from == rank_) answer_ = {Arrival::Kind::missed};
+    return from == rank_;
+  }
+  answer_ = {Arrival::Kind::probed, {rank_, found->tag, found->contents.bytes}};
+  if (claims) {
+    own_claimed_.emplace_back(*claims, *found);
+    own_sends_.erase(found);
+  }
+  return true;
+}
+
+void Activities::probe(RankId from, std::uint64_t tag, std::uint64_t ignore) {
+  if (from != kAnyRank) from += first_;
+  if (!answer_own(from, tag, ignore, std::nullopt)) library_.probe(rank_, from, tag, ignore, kProbe);
+}
+
+std::uint32_t Activities::claim(RankId from, std::uint64_t tag, std::uint64_t ignore) {
+  const std::uint32_t activity = allocate();
+  if (from != kAnyRank) from += first_;
+  if (!answer_own(from, tag, ignore, activity)) library_.claim(rank_, from, tag, ignore, activity);
+  return activity;
+}
+
+void Activities::take(std::uint32_t activity, Library::Space space) {
+  const auto own =
+      std::find_if(own_claimed_.begin(), own_claimed_.end(), [activity](const auto& c) { return c.first == activity; });
+  if (own == own_claimed_.end()) {
+    all_[activity].outstanding = 1;
+    return library_.receive_claimed(rank_, activity, space);
+  }
+  const Own sent = own->second;
+  own_claimed_.erase(own);
+  take_own(sent, {sent.tag, 0, activity, space});
+  completed(sent.activity);
 }
 
 std::uint32_t Activities::put(RankId to, std::uint64_t bytes) {
@@ -174,7 +219,7 @@ void Activities::release(std::uint32_t activity) {
 
 void Activities::arrived(const Arrival& arrival) {
   if (arrival.kind == Arrival::Kind::probed || arrival.kind == Arrival::Kind::missed) {
-    answer_ = arrival.kind;
+    answer_ = {arrival.kind, {arrival.peer, arrival.tag, arrival.length}};
     return;
   }
   if ((arrival.cookie & kFetched) != 0) return on_active_(arrival.peer - first_, arrival.cookie & ~kFetched);

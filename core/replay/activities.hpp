@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@ namespace exanet {
 // synchronous send.
 inline constexpr std::uint64_t kCollectiveTag = std::uint64_t{1} << 62, kAcknowledgementTag = std::uint64_t{1} << 63;
 inline constexpr std::uint64_t kActiveMessage = 0xfffffffe;  // cookie of those that come
+inline constexpr std::uint64_t kProbe = 0xffffffff;  // cookie of a probe, in the place of an activity
 inline constexpr std::uint64_t kFetched = std::uint64_t{1} << 63;  // cookie of what is fetched for one, with its data
 inline constexpr std::uint64_t kSynchronous = std::uint64_t{1}
                                               << 63;  // in a message's data: acknowledge it under the number beside it
@@ -40,6 +42,11 @@ class Activities {
     bool truncated = false, cancelled = false;
   };
   const Received& received(std::uint32_t activity) const { return all_[activity].received; }
+  // Asks for a message that no receive has taken; take_answer() says whether there is one.
+  void probe(RankId from, std::uint64_t tag, std::uint64_t ignore);
+  // The same, and the message that there is can be had by take() alone, as this activity: it is nothing until then.
+  std::uint32_t claim(RankId from, std::uint64_t tag, std::uint64_t ignore);
+  void take(std::uint32_t activity, Library::Space space);
   std::uint32_t nothing();  // complete as it is
   std::uint32_t put(RankId to, std::uint64_t bytes);
   std::uint32_t get(RankId from, std::uint64_t bytes);
@@ -72,7 +79,11 @@ class Activities {
   // Takes what has arrived by the rank's clock, and goes on with what it completes. False where nothing had.
   bool progress();
   // Answer of the last probe, once; sent: nothing yet.
-  Arrival::Kind take_answer() { return std::exchange(answer_, Arrival::Kind::sent); }
+  struct Answer {
+    Arrival::Kind kind = Arrival::Kind::sent;
+    Received message{};
+  };
+  Answer take_answer() { return std::exchange(answer_, Answer{}); }
   // A schedule that is no longer needed, for reuse.
   std::unique_ptr<Schedule> empty_schedule();
 
@@ -98,16 +109,19 @@ class Activities {
   void completed(std::uint32_t activity);
   void post_stage(std::uint32_t activity);
   void arrived(const Arrival& arrival);
+  std::vector<Own>::iterator find_own(std::vector<Own>& waiting, std::uint64_t tag, std::uint64_t ignore);
   bool match_own(std::vector<Own>& waiting, const Own& own);
+  bool answer_own(RankId from, std::uint64_t tag, std::uint64_t ignore, std::optional<std::uint32_t> claims);
   void take_own(const Own& sent, const Own& received);
 
   Library& library_;
   const RankId rank_, first_;
   std::vector<Activity> all_;
   std::vector<std::uint32_t> free_, advanced_, ended_;
-  Arrival::Kind answer_ = Arrival::Kind::sent;
+  Answer answer_;
   std::function<void(RankId, std::uint64_t)> on_active_;
   std::vector<Own> own_sends_, own_receives_;
+  std::vector<std::pair<std::uint32_t, Own>> own_claimed_;  // by the activity that takes it
   std::vector<std::unique_ptr<Schedule>> schedules_;  // empty ones
 };
 

@@ -18,8 +18,7 @@ Communicators::Communicators(std::uint32_t ranks) : ranks_(ranks), of_rank_(rank
     own[0].ranks = 0;
     own[EXANET_TRACE_WORLD] = {0, rank, ranks, nullptr, false, 0};
     const Members alone{{rank}, {}};
-    context(alone, rank);
-    own[EXANET_TRACE_SELF] = {1, 0, 1, &groups_.find(alone)->first.first, false, 0};
+    own[EXANET_TRACE_SELF] = {context(alone, rank), 0, 1, &groups_.find(alone)->first.first, false, 0};
   }
 }
 

@@ -48,7 +48,7 @@ class Communicators {
   std::uint32_t context(const Members& members, std::uint32_t rank);
 
   const std::uint32_t ranks_;
-  std::uint32_t contexts_ = 2;
+  std::uint32_t contexts_ = 1;
   std::map<Members, Group> groups_;
   std::vector<std::vector<Communicator>> of_rank_;
 };

@@ -195,9 +195,29 @@ void Library::get(RankId rank, RankId from, std::uint64_t bytes, std::uint64_t c
 }
 
 void Library::probe(RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore, std::uint64_t cookie) {
+  probe_as(kTagged, rank, from, tag, ignore, cookie);
+}
+
+void Library::claim(RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore, std::uint64_t cookie) {
+  probe_as(kTagged | kClaim, rank, from, tag, ignore, cookie);
+}
+
+void Library::receive_claimed(RankId rank, std::uint64_t cookie, Space space) {
+  ReceiveDescriptor d;
+  d.ep = endpoint_;
+  d.flags = kTagged | kClaim;
+  d.time = ranks_[rank].clock;
+  d.cookie = cookie;
+  d.buffer = space.address;
+  d.length = space.bytes;
+  engine_.submit(rank, d);
+}
+
+void Library::probe_as(std::uint16_t flags, RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore,
+                       std::uint64_t cookie) {
   PeekDescriptor d;
   d.ep = endpoint_;
-  d.flags = kTagged;
+  d.flags = flags;
   d.time = ranks_[rank].clock;
   d.peer = from == kAnyRank ? Address{from, 0} : Address{from, endpoint_};
   d.cookie = cookie;

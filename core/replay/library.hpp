@@ -110,6 +110,9 @@ class Library final : private Host {
     receive(rank, from, tag, ignore, cookie, Space{});
   }
   void probe(RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore, std::uint64_t cookie);
+  // A probe that keeps the message for the receive of the same cookie.
+  void claim(RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore, std::uint64_t cookie);
+  void receive_claimed(RankId rank, std::uint64_t cookie, Space space);
   // Takes a posted receive back; if no message has matched it, its completion comes as if one had.
   void cancel(RankId rank, std::uint64_t cookie);
   // The next completion whose time has come by the rank's clock; its cost is charged.
@@ -144,6 +147,8 @@ class Library final : private Host {
   bool write(RankId, std::uint64_t, const std::byte*, std::size_t) override { return true; }
   void record(const MessageRecord& message) override { statistics_.add(message); }
 
+  void probe_as(std::uint16_t flags, RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore,
+                std::uint64_t cookie);
   bool send_as(std::uint16_t flags, RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes, std::uint64_t data,
                std::uint64_t cookie, std::uint64_t address);
   template <typename Descriptor>

@@ -3,104 +3,65 @@
 //
 // Problem: a program that runs needs what a trace does without: contents, statuses, answers of tests. Model: a call
 // begins activities (activities.hpp) and is over when those that it waits for are; contents move with the messages. A
-// collective's messages have the sizes of its algorithm; what the members bring is kept aside, and each member takes
-// from there what the algorithm has brought to it by its end. Limits: one call at a time, as a rank has one thread;
-// collectives by MPICH's rules; a receive from any source that waits is not matched by a later message of the rank's
-// own.
+// collective's messages have the sizes of its algorithm (live_collectives.hpp has their contents). A probe that waits
+// asks again and again. Limits: one call at a time, as a rank has one thread; a receive from any source that waits is
+// not matched by a later message of the rank's own.
 #include "core/replay/live.hpp"
 
 #include <algorithm>
-
-#include "core/replay/collective_codes.hpp"
+#include <utility>
 
 namespace exanet {
 
 namespace {
 
-bool is_collective(std::uint32_t code) { return code >= EXANET_TRACE_Barrier && code <= EXANET_TRACE_Exscan; }
+constexpr std::uint32_t kManyEmptyProbes = 4096;  // of a call: then it may wait for ever
+
 bool is_send(std::uint32_t code) { return code <= EXANET_TRACE_Irsend; }
 bool is_synchronous(std::uint32_t code) { return code == EXANET_TRACE_Ssend || code == EXANET_TRACE_Issend; }
 bool returns_at_once(std::uint32_t code) {
-  return (code >= EXANET_TRACE_Isend && code <= EXANET_TRACE_Irsend) || code == EXANET_TRACE_Irecv;
+  return (code >= EXANET_TRACE_Isend && code <= EXANET_TRACE_Irsend) || code == EXANET_TRACE_Irecv ||
+         code == EXANET_TRACE_Imrecv;
+}
+bool takes_probed(std::uint32_t code) { return code == EXANET_TRACE_Mrecv || code == EXANET_TRACE_Imrecv; }
+bool probes(std::uint32_t code) { return code >= EXANET_TRACE_Probe && code <= EXANET_TRACE_Improbe; }
+bool claims(std::uint32_t code) { return code == EXANET_TRACE_Mprobe || code == EXANET_TRACE_Improbe; }
+bool finds(std::uint32_t code) { return code == EXANET_TRACE_Probe || code == EXANET_TRACE_Mprobe; }
+bool asks_for_requests(std::uint32_t code) {
+  return code >= EXANET_TRACE_Wait && code <= EXANET_TRACE_Request_get_status;
 }
 bool tests(std::uint32_t code) { return code >= EXANET_TRACE_Test && code <= EXANET_TRACE_Request_get_status; }
 bool takes_all(std::uint32_t code) {
   return code == EXANET_TRACE_Wait || code == EXANET_TRACE_Waitall || code == EXANET_TRACE_Testall;
 }
+RankId source_of(const exanet_live_message& m) { return m.peer == EXANET_LIVE_ANY ? kAnyRank : m.peer; }
+std::uint64_t ignored_of(const exanet_live_message& m) { return m.tag == EXANET_LIVE_ANY ? 0xffffffffu : 0; }
 bool takes_one(std::uint32_t code) { return code == EXANET_TRACE_Waitany || code == EXANET_TRACE_Testany; }
-
-std::vector<std::uint64_t> listed(const std::uint64_t* list, std::uint32_t count) {
-  return list == nullptr ? std::vector<std::uint64_t>{} : std::vector<std::uint64_t>(list, list + count);
-}
-
-// Bytes of the block that a member brings, or takes of each of the others, which must be equal for all; 0: sizes differ
-// by rank, or there are none.
-std::uint64_t block_bytes(const exanet_live_call& call) {
-  const bool is_root = (call.flags & EXANET_TRACE_IS_ROOT) != 0;
-  switch (call.code) {
-    case EXANET_TRACE_Bcast:
-    case EXANET_TRACE_Reduce:
-    case EXANET_TRACE_Allreduce: return call.bytes;
-    case EXANET_TRACE_Gather: return is_root ? call.receive_bytes : call.bytes;
-    case EXANET_TRACE_Scatter: return is_root ? call.bytes : call.receive_bytes;
-    case EXANET_TRACE_Allgather:
-    case EXANET_TRACE_Alltoall: return call.receive_bytes;
-    default: return 0;
-  }
-}
-
-// What is wrong with the call beside that of the member that came first: "" where they go together.
-std::string difference(const exanet_live_call& call, const LiveCollective& c) {
-  const std::string first = "rank " + std::to_string(c.first);
-  if (call.code != c.code)
-    return first + " calls MPI_" + trace_call_name(static_cast<std::uint8_t>(c.code)) +
-           " meanwhile on the same communicator: all its members must call the same collectives in the same order";
-  if (call.root != c.root)
-    return "it says root " + std::to_string(call.root) + ", and " + first + " root " + std::to_string(c.root) +
-           ": all members must say the same root";
-  if (block_bytes(call) != c.block_bytes)
-    return "its count and datatype make " + std::to_string(block_bytes(call)) + " B, those of " + first + " " +
-           std::to_string(c.block_bytes) + " B: all members must bring and take the same";
-  return {};
-}
-
-// As a recorded call has it.
-TraceRecord record_of(const exanet_live_call& call, std::uint32_t members) {
-  TraceRecord r;
-  r.code = static_cast<std::uint8_t>(call.code);
-  r.comm = call.comm;
-  r.root = call.root;
-  r.flags = call.flags;
-  r.element_bytes = call.element_bytes;
-  r.send_bytes = call.bytes;
-  r.receive_bytes = call.receive_bytes;
-  r.first = listed(call.sent_by_rank, members);
-  r.second = listed(call.received_by_rank, members);
-  return r;
-}
 
 }  // namespace
 
-LiveRank::LiveRank(RankId rank, const NiConfig& interface, Library& library, Communicators& communicators, Host& memory,
+LiveRank::LiveRank(RankId rank, const NiConfig& interface, Library& library, Communicators& communicators,
                    LiveCollectives& collectives)
     : rank_(rank),
       test_step_(Time::ps(std::max<std::int64_t>(interface.test_step.ps(), 1))),
       library_(library),
       communicators_(communicators),
-      memory_(memory),
       collectives_(collectives),
       activities_(library, rank, 0) {}
 
 std::string LiveRank::begin(exanet_live_call& call) {
   call_ = &call;
-  drop_collective();
+  for (const JoinedCollective& joined : answered_) collectives_.leave(joined);
+  answered_.clear();
   until_ = Time::never();
-  if (call.code == EXANET_TRACE_Sendrecv) {
+  empty_probes_ = 0;
+  if (call.code == EXANET_TRACE_Sendrecv || call.code == EXANET_TRACE_Sendrecv_replace) {
     waited_.push_back(begin(call.received, false));
     waited_.push_back(begin(call.sent, true));
     return {};
   }
-  if (is_collective(call.code)) return begin_collective();
+  if (is_live_collective(call.code)) return begin_collective();
+  if (probes(call.code)) return begin_probe();
   if (call.code >= EXANET_TRACE_Wait && call.code <= EXANET_TRACE_Cancel) return begin_requests();
   if (call.code == EXANET_TRACE_COMMUNICATOR) {
     TraceRecord made;
@@ -112,32 +73,77 @@ std::string LiveRank::begin(exanet_live_call& call) {
   return begin_message();
 }
 
+std::uint64_t LiveRank::tag_of(const exanet_live_message& m) {
+  return std::uint64_t{communicators_.find(rank_, call_->comm)->context} << 32 | (m.tag == EXANET_LIVE_ANY ? 0 : m.tag);
+}
+
 std::uint32_t LiveRank::begin(const exanet_live_message& m, bool sends) {
   if (m.peer == EXANET_LIVE_NOBODY) return activities_.nothing();
-  const std::uint64_t tag =
-      std::uint64_t{communicators_.find(rank_, call_->comm)->context} << 32 | (m.tag == EXANET_LIVE_ANY ? 0 : m.tag);
-  if (sends) return activities_.send(m.peer, tag, m.bytes, is_synchronous(call_->code), m.address);
-  return activities_.receive(m.peer == EXANET_LIVE_ANY ? kAnyRank : m.peer, tag,
-                             m.tag == EXANET_LIVE_ANY ? 0xffffffffu : 0, {m.address, m.bytes});
+  if (sends) return activities_.send(m.peer, tag_of(m), m.bytes, is_synchronous(call_->code), m.address);
+  return activities_.receive(source_of(m), tag_of(m), ignored_of(m), {m.address, m.bytes});
+}
+
+LiveRank::Request& LiveRank::keep(std::uint32_t number, std::uint32_t activity, bool receives) {
+  if (requests_.size() <= number) requests_.resize(number + 1);
+  requests_[number] = {activity, true, receives, std::nullopt};
+  return requests_[number];
 }
 
 std::string LiveRank::begin_message() {
-  if (communicators_.find(rank_, call_->comm) == nullptr) return "a communicator that has not been made";
-  const bool sends = is_send(call_->code);
-  const std::uint32_t activity = begin(sends ? call_->sent : call_->received, sends);
-  if (!returns_at_once(call_->code)) {
-    waited_.push_back(activity);
+  const bool claimed = takes_probed(call_->code), sends = is_send(call_->code);
+  if (claimed && !is_known(call_->request)) return "a message that no call has found";
+  if (!claimed && communicators_.find(rank_, call_->comm) == nullptr) return "a communicator that has not been made";
+  const std::uint32_t activity =
+      claimed ? requests_[call_->request].activity : begin(sends ? call_->sent : call_->received, sends);
+  if (claimed) activities_.take(activity, {call_->received.address, call_->received.bytes});
+  if (returns_at_once(call_->code)) {
+    keep(call_->request, activity, !sends);
     return {};
   }
-  if (requests_.size() <= call_->request) requests_.resize(call_->request + 1);
-  requests_[call_->request] = {activity, true, !sends, false};
+  if (claimed) requests_[call_->request].in_use = false;
+  waited_.push_back(activity);
   return {};
+}
+
+std::string LiveRank::begin_probe() {
+  if (communicators_.find(rank_, call_->comm) == nullptr) return "a communicator that has not been made";
+  ask();
+  return {};
+}
+
+void LiveRank::ask() {
+  const exanet_live_message& m = call_->received;
+  if (claims(call_->code))
+    claimed_ = activities_.claim(source_of(m), tag_of(m), ignored_of(m));
+  else
+    activities_.probe(source_of(m), tag_of(m), ignored_of(m));
+}
+
+// An empty one takes the step that the interface needs, and a step of the rank's where it alone could send.
+bool LiveRank::probe_answered() {
+  if (until_ < Time::never()) return library_.clock(rank_) >= until_;
+  const Activities::Answer answer = activities_.take_answer();
+  if (answer.kind == Arrival::Kind::sent) return false;
+  const bool found = answer.kind == Arrival::Kind::probed, own = call_->received.peer == rank_;
+  call_->completed = found;
+  if (found) {
+    *call_->statuses = {answer.message.from, static_cast<std::uint32_t>(answer.message.tag), answer.message.bytes, 0,
+                        0};
+    if (claims(call_->code)) keep(call_->request, claimed_, true);
+    return true;
+  }
+  if (claims(call_->code)) activities_.release(claimed_);
+  if (!finds(call_->code) && own) until_ = library_.clock(rank_) + test_step_;
+  if (!finds(call_->code)) return !own;
+  ++empty_probes_;
+  if (!own) ask();
+  return false;
 }
 
 std::string LiveRank::begin_requests() {
   for (std::uint32_t i = 0; i < call_->request_count; ++i) {
     const std::uint32_t number = call_->requests[i];
-    if (number >= requests_.size() || !requests_[number].in_use) return "a request that no call has begun";
+    if (!is_known(number)) return "a request that no call has begun";
     Request& r = requests_[number];
     if (call_->code == EXANET_TRACE_Request_free) {
       activities_.release(r.activity);
@@ -152,35 +158,19 @@ std::string LiveRank::begin_requests() {
 std::string LiveRank::begin_collective() {
   Communicator* comm = communicators_.find(rank_, call_->comm);
   if (comm == nullptr) return "a communicator that has not been made";
-  const std::uint64_t number = comm->collectives++;
-  key_ = std::uint64_t{comm->context} << 32 | (number & 0xffffffffu);
-  collective_ = &collectives_[key_];
-  if (collective_->parts.empty()) {
-    collective_->parts.resize(comm->ranks);
-    collective_->left = comm->ranks;
-    collective_->first = rank_;
-    collective_->code = call_->code;
-    collective_->root = call_->root;
-    collective_->block_bytes = block_bytes(*call_);
-  }
-  if (std::string why = difference(*call_, *collective_); !why.empty()) return why;
-  LiveCollective::Part& part = collective_->parts[comm->me];
-  part.data.resize(call_->sent.bytes);
-  if (call_->sent.bytes > 0 && !memory_.read(rank_, call_->sent.address, part.data.data(), part.data.size()))
-    return "contents that are not all in its memory";
-  const bool scatters = call_->code == EXANET_TRACE_Scatter || call_->code == EXANET_TRACE_Scatterv ||
-                        call_->code == EXANET_TRACE_Alltoall || call_->code == EXANET_TRACE_Alltoallv ||
-                        call_->code == EXANET_TRACE_Alltoallw;
-  const TraceRecord record = record_of(*call_, comm->ranks);
-  if (scatters && !record.first.empty()) part.by_rank = record.first;
-  if (scatters && record.first.empty()) part.by_rank.assign(comm->ranks, call_->sent.bytes / comm->ranks);
-  CollectiveCall c = collective_call(record, *comm);
+  JoinedCollective joined;
+  if (std::string why = collectives_.join(rank_, *comm, *call_, joined); !why.empty()) return why;
   std::unique_ptr<Schedule> schedule = activities_.empty_schedule();
-  const CollectiveOperation operation = collective_operation(record.code);
-  const SelectionRules& rules = selection_rules("mpich");
-  algorithm_ = c.ranks > 1 ? rules.select(operation.collective, c, operation.waits) : "";
-  plan_collective(operation, c, {}, rules, *schedule);
-  waited_.push_back(activities_.collective(std::move(schedule), comm->members, kCollectiveTag | key_, Time()));
+  LiveCollectives::plan(*comm, joined, *schedule);
+  const std::uint32_t activity =
+      activities_.collective(std::move(schedule), is_live_neighbours(call_->code) ? nullptr : comm->members,
+                             kCollectiveTag | joined.key, Time());
+  if (live_collective_waits(call_->code)) {
+    waited_.push_back(activity);
+    joined_ = joined;
+  } else {
+    keep(call_->request, activity, false).collective = joined;
+  }
   return {};
 }
 
@@ -198,7 +188,8 @@ bool LiveRank::failed(std::uint32_t request) const {
 }
 
 bool LiveRank::satisfied() {
-  if (!(call_->code >= EXANET_TRACE_Wait && call_->code <= EXANET_TRACE_Request_get_status))
+  if (probes(call_->code)) return probe_answered();
+  if (!asks_for_requests(call_->code))
     return std::all_of(waited_.begin(), waited_.end(), [this](std::uint32_t a) { return activities_.done(a); });
   std::uint32_t done = 0;
   for (std::uint32_t i = 0; i < call_->request_count; ++i)
@@ -222,12 +213,13 @@ bool LiveRank::go_on() {
 }
 
 void LiveRank::end() {
-  if (is_collective(call_->code))
-    answer_collective();
-  else if (call_->code >= EXANET_TRACE_Wait && call_->code <= EXANET_TRACE_Request_get_status)
+  if (joined_)
+    answer_collective(*joined_);
+  else if (asks_for_requests(call_->code))
     answer_requests();
   else if (!waited_.empty() && !is_send(call_->code) && call_->statuses != nullptr)
     answer(waited_[0], true, *call_->statuses);
+  joined_.reset();
   for (const std::uint32_t activity : waited_) activities_.release(activity);
   waited_.clear();
   call_ = nullptr;
@@ -255,39 +247,20 @@ void LiveRank::answer_requests() {
     if (!r.in_use || !activities_.done(r.activity)) continue;
     answer(r.activity, r.receives, call_->statuses[call_->completed]);
     call_->places[call_->completed++] = i;
-    if (call_->code != EXANET_TRACE_Request_get_status) {
-      activities_.release(r.activity);
-      r.in_use = false;
-    }
+    if (r.collective) answer_collective(*r.collective);
+    activities_.release(r.activity);
+    r.in_use = false;
     if (takes_one(call_->code)) return;
   }
 }
 
-void LiveRank::answer_collective() {
-  const Communicator& comm = *communicators_.find(rank_, call_->comm);
-  for (std::uint32_t i = 0; i < comm.ranks && call_->parts != nullptr; ++i) {
-    const LiveCollective::Part& part = collective_->parts[i];
-    const std::byte* data = part.data.data();
-    std::uint64_t bytes = part.data.size();
-    if (!part.by_rank.empty()) {
-      for (std::uint32_t before = 0; before < comm.me; ++before) data += part.by_rank[before];
-      bytes = part.by_rank[comm.me];
-    }
-    call_->parts[i] = {data, bytes};
-  }
-  call_->algorithm = algorithm_;
-  LiveCollective& c = *collective_;
-  const bool reduces = call_->code >= EXANET_TRACE_Reduce;
-  if (reduces && c.shared.empty()) {
-    c.shared.resize(std::max<std::size_t>(c.parts[comm.me].data.size(), 1));
-    c.result = {EXANET_LIVE_EMPTY, c.shared.size(), c.shared.data()};
-  }
-  call_->result = reduces ? &c.result : nullptr;
+void LiveRank::answer_collective(const JoinedCollective& joined) {
+  LiveCollectives::answer(*communicators_.find(rank_, joined.call->comm), joined);
+  answered_.push_back(joined);
 }
 
-void LiveRank::drop_collective() {
-  if (collective_ != nullptr && --collective_->left == 0) collectives_.erase(key_);
-  collective_ = nullptr;
+bool LiveRank::waits() const {
+  return call_ != nullptr && until_ == Time::never() && (!probes(call_->code) || finds(call_->code));
 }
 
 std::string LiveRank::where() const {
@@ -303,10 +276,10 @@ LiveRanks::LiveRanks(const Library::Beside& setup, LiveHost& host)
             return own;
           }(),
           *this),
-      communicators_(static_cast<std::uint32_t>(setup.ranks)) {
+      communicators_(static_cast<std::uint32_t>(setup.ranks)),
+      collectives_(setup.memory) {
   for (RankId rank = 0; rank < setup.ranks; ++rank)
-    ranks_.push_back(
-        std::make_unique<LiveRank>(rank, setup.interface, library_, communicators_, setup.memory, collectives_));
+    ranks_.push_back(std::make_unique<LiveRank>(rank, setup.interface, library_, communicators_, collectives_));
 }
 
 void LiveRanks::enter(RankId rank, exanet_live_call& call) {
@@ -324,7 +297,10 @@ void LiveRanks::post(RankId rank, exanet_live_call& first) {
 
 Time LiveRanks::resume(RankId rank) {
   LiveRank& live = *ranks_[rank];
-  if (!live.go_on()) return live.until();
+  if (!live.go_on()) {
+    if (live.empty_probes() % kManyEmptyProbes == kManyEmptyProbes - 1) host_.found_nothing();
+    return live.until();
+  }
   library_.leave(rank);
   host_.returned(rank, library_.clock(rank));
   return Time::never();

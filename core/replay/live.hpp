@@ -3,21 +3,21 @@
 // with contents and statuses.
 //
 // Contract: a rank is outside until enter() brings a call of it; once the call is over LiveHost::returned() gives the
-// time, and the rank is outside again. The call's record stays valid until then.
+// time, and the rank is outside again. The call's record stays valid until then, that of a collective with a request
+// until the request has completed.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "core/collectives/selection.hpp"
 #include "core/replay/activities.hpp"
 #include "core/replay/communicators.hpp"
 #include "core/replay/library.hpp"
 #include "core/replay/live_call.h"
+#include "core/replay/live_collectives.hpp"
 
 namespace exanet {
 
@@ -26,27 +26,12 @@ class LiveHost {
   virtual ~LiveHost() = default;
   virtual void returned(RankId rank, Time clock) = 0;
   virtual void refused(RankId rank, const std::string& why) = 0;  // the call cannot be carried out: the run ends
+  virtual void found_nothing() = 0;  // a rank waits in a probe, and has asked many times
 };
-
-// What the members of a communicator bring to one of its collectives.
-struct LiveCollective {
-  struct Part {
-    std::vector<std::byte> data;
-    std::vector<std::uint64_t> by_rank;  // bytes for each member, one after the other; empty: all is for everyone
-  };
-  std::vector<Part> parts;  // by rank
-  std::vector<std::byte> shared;
-  exanet_live_result result{};  // in `shared`
-  std::uint32_t left = 0;  // members that have not taken theirs
-  RankId first = 0;  // of the world; who came first, with what all others must bring, too
-  std::uint32_t code = 0, root = 0;
-  std::uint64_t block_bytes = 0;
-};
-using LiveCollectives = std::unordered_map<std::uint64_t, LiveCollective>;  // under way, by context and number
 
 class LiveRank {
  public:
-  LiveRank(RankId rank, const NiConfig& interface, Library& library, Communicators& communicators, Host& memory,
+  LiveRank(RankId rank, const NiConfig& interface, Library& library, Communicators& communicators,
            LiveCollectives& collectives);
 
   // Why the call cannot be: "" of one that has begun.
@@ -57,38 +42,46 @@ class LiveRank {
   std::string post(exanet_live_call& call);
   Time until() const { return until_; }  // when to go on at the latest
   std::string where() const;  // "" outside
+  bool waits() const;  // for messages alone
+  std::uint32_t empty_probes() const { return empty_probes_; }  // of this call
 
  private:
   struct Request {
     std::uint32_t activity = 0;
-    bool in_use = false, receives = false, cancelled = false;
+    bool in_use = false, receives = false;
+    std::optional<JoinedCollective> collective;
   };
 
   std::string begin_message();
   std::string begin_requests();
   std::string begin_collective();
+  std::string begin_probe();
+  void ask();
   std::uint32_t begin(const exanet_live_message& message, bool sends);
+  std::uint64_t tag_of(const exanet_live_message& message);
+  bool is_known(std::uint32_t request) const { return request < requests_.size() && requests_[request].in_use; }
+  Request& keep(std::uint32_t number, std::uint32_t activity, bool receives);
   bool satisfied();
+  bool probe_answered();
   bool failed(std::uint32_t request) const;
   void end();
   void answer(std::uint32_t activity, bool receives, exanet_live_status& status);
   void answer_requests();
-  void answer_collective();
-  void drop_collective();
+  void answer_collective(const JoinedCollective& joined);
 
   const RankId rank_;
   const Time test_step_;
   Library& library_;
   Communicators& communicators_;
-  Host& memory_;
   LiveCollectives& collectives_;
   Activities activities_;
   std::vector<Request> requests_;  // by number
   exanet_live_call* call_ = nullptr;
   std::vector<std::uint32_t> waited_;  // activities of the call
-  LiveCollective* collective_ = nullptr;  // of this call or the one before
-  std::uint64_t key_ = 0;  // its
-  const char* algorithm_ = "";
+  std::optional<JoinedCollective> joined_;  // by the call, which waits for it
+  std::vector<JoinedCollective> answered_;  // in the call before
+  std::uint32_t claimed_ = 0;  // activity of a matched probe
+  std::uint32_t empty_probes_ = 0;
   Time until_ = Time::never();
 };
 
@@ -104,6 +97,8 @@ class LiveRanks final : private LibraryUser {
   }
   const std::optional<Library::Failure>& failure() const { return library_.failure(); }
   std::string where(RankId rank) const { return ranks_[rank]->where(); }
+  // In a call that waits for messages, of which none is under way.
+  bool waits_forever(RankId rank) const { return ranks_[rank]->waits() && library_.waits_forever(rank); }
 
   // The endpoint of each rank's that is used.
   static constexpr std::uint16_t kEndpoint = 127;

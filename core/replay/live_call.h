@@ -38,20 +38,28 @@ struct exanet_live_call {
   uint64_t time_ps; /* when it begins, by the rank's clock */
   uint32_t code; /* enum exanet_trace_code */
   uint32_t comm; /* number of the communicator, as its rank counts them; 1 MPI_COMM_WORLD, 2 MPI_COMM_SELF */
-  uint32_t request; /* of a call that returns at once: the number of its request, free so far */
+  uint32_t
+      request; /* of a call that returns at once: the number of its request, free so far; of a matched probe that of
+                       the message, and of its receive, where the receive goes on with it as its request */
   struct exanet_live_message sent, received; /* of a collective `sent` is what the rank brings, if anything */
   /* collectives, as in a recorded call; lists of bytes by rank, or NULL */
   uint32_t root, flags;
   uint64_t element_bytes, bytes, receive_bytes;
   const uint64_t *sent_by_rank, *received_by_rank;
+  const char *operation; /* of a reduction: its name, alike for all that are the program's own */
+  /* of neighbours: their ranks in the communicator, or nobody; bytes sent are those of the destinations */
+  const uint32_t *sources, *destinations;
+  uint32_t source_count, destination_count;
+  uint32_t crossed; /* of several blocks from one neighbour the last place takes the first, else the first */
   /* requests that are waited for, or tested; members of a communicator that has been made, NULL: those of the world */
   const uint32_t *requests, *members;
   uint32_t request_count, member_count;
   /* answers: of a receive or probe one status; of requests one for each that has completed, and its place there */
   struct exanet_live_status *statuses;
   uint32_t *places;
-  uint32_t completed;
-  /* answer of a collective: by rank, what of each member's is for this one; valid until the rank's next call */
+  uint32_t completed; /* of a probe: 1 where there is a message */
+  /* answer of a collective: by rank, or by source, what of each is for this one; valid until the rank's next call. That
+     of one that returns at once is here once its request has completed, and its record stays valid until then. */
   struct exanet_live_part *parts;
   const char *algorithm; /* by which the collective was carried out */
   struct exanet_live_result *result;

@@ -16,7 +16,6 @@ namespace exanet {
 namespace {
 
 constexpr std::uint32_t kCallsAtOnce = 256;  // then the rank sleeps until the others have come to its clock
-constexpr std::uint64_t kProbe = 0xffffffffu;  // in the place of an activity
 
 bool is_send(std::uint8_t code) { return code <= EXANET_TRACE_Rsend_init; }
 bool is_init(std::uint8_t code) {
@@ -280,7 +279,7 @@ void RankReplay::begin_probe() {
 
 // Asks again as long as there is no message where there was one.
 bool RankReplay::probe_answered() {
-  const Arrival::Kind answer = activities_.take_answer();
+  const Arrival::Kind answer = activities_.take_answer().kind;
   if (answer == Arrival::Kind::missed && call_.found) begin_probe();
   probing_ = answer != Arrival::Kind::probed && (call_.found || answer != Arrival::Kind::missed);
   return !probing_;

@@ -17,7 +17,6 @@
 namespace exanet {
 namespace {
 
-constexpr const char* kDeadlock = "deadlock: every rank waits and no message is under way";
 constexpr std::int64_t kSleepLimit =
     20'000'000;  // ns without a change before one more rank is let run: one of them may wait for it
 // How far a rank that runs alone may go before it asks again. Nobody else posts anything meanwhile, so nothing comes
@@ -445,23 +444,28 @@ void Coordinator::wake_first() {
 
 bool Coordinator::deadlocked() const {
   if (!engine_.idle()) return false;
+  return std::all_of(ranks_.begin(), ranks_.end(), waits_forever);
+}
+
+// For what nobody has sent: without an end, or in a call for more than so many windows, each twice as long as the one
+// before.
+bool Coordinator::has_waited(const Rank& r, std::uint32_t waits) {
+  const bool for_ever = r.asleep && r.wake_at == Time::never();
+  // Completions that have just come for a rank are about to be handed over.
+  return r.completions.empty() && (for_ever || r.blocking > waits);
+}
+
+bool Coordinator::waits_forever(const Rank& r) {
   // A window that has doubled this often is seconds long; nobody who polls so patiently does anything else.
   constexpr std::uint32_t kPatientWaits = 20;
-  return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& r) {
-    const bool for_ever = r.asleep && r.wake_at == Time::never();
-    // Completions that have just come for a rank are about to be handed over.
-    return r.held || (r.blocking > 0 && r.completions.empty() && (for_ever || r.blocking > kPatientWaits));
-  });
+  return r.held || (r.blocking > 0 && has_waited(r, kPatientWaits));
 }
 
 // For ranks, whatever else the network carries: all wait for each other, and have for some milliseconds.
 bool Coordinator::nothing_comes() const {
-  if (!engine_.idle()) return false;
   constexpr std::uint32_t kQuietWaits = 10;
-  return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& r) {
-    const bool for_ever = r.asleep && r.wake_at == Time::never();
-    return r.held || (r.completions.empty() && (for_ever || r.blocking > kQuietWaits));
-  });
+  return engine_.idle() && std::all_of(ranks_.begin(), ranks_.end(),
+                                       [](const Rank& r) { return r.held || has_waited(r, kQuietWaits); });
 }
 
 void Coordinator::finish_virtual() {

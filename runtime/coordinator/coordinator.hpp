@@ -84,6 +84,7 @@ class Coordinator final : private Host, private LiveHost {
  private:
   static constexpr std::uint64_t kLatestPs = std::uint64_t{1}
                                              << 62;  // 53 days: clocks end here, so that times can be added to them
+  static constexpr const char* kDeadlock = "deadlock: every rank waits and no message is under way";
   static constexpr Time kLatest = Time::ps(std::int64_t{kLatestPs});
   struct Stored {  // a completion on its way to a rank
     Stored() {}  // the record is written as far as it is used
@@ -132,6 +133,8 @@ class Coordinator final : private Host, private LiveHost {
   void report_progress_to_ranks();
   bool deadlocked() const;
   bool nothing_comes() const;
+  static bool waits_forever(const Rank& rank);
+  static bool has_waited(const Rank& rank, std::uint32_t waits);
   // free_time.cpp
   void run_free(std::uint32_t until_state);
   bool serve_free();
@@ -145,6 +148,7 @@ class Coordinator final : private Host, private LiveHost {
   // live_calls.cpp
   void returned(RankId rank, Time clock) override;
   void refused(RankId rank, const std::string& why) override;
+  void found_nothing() override;
   void start_live();
   void enter_calls();
   bool stop_if_live_failed();

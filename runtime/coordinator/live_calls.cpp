@@ -52,6 +52,13 @@ void Coordinator::refused(RankId rank, const std::string& why) {
   stop("rank " + std::to_string(rank) + " in " + live_->where(rank) + ": " + why);
 }
 
+// The others wait for ever, too, in a call that is simulated or in one of the library's.
+void Coordinator::found_nothing() {
+  for (RankId r = 0; r < ranks(); ++r)
+    if (!(ranks_[r].in_call ? live_->waits_forever(r) : waits_forever(ranks_[r]))) return;
+  stop(kDeadlock);
+}
+
 bool Coordinator::stop_if_live_failed() {
   if (!live_ || !live_->failure()) return false;
   const Library::Failure& failure = *live_->failure();

@@ -10,10 +10,7 @@
 
 #define KINDS (EXANET_TRACE_Ineighbor_allgather - EXANET_TRACE_Neighbor_allgather)
 #define AT(name) [EXANET_TRACE_##name - EXANET_TRACE_Neighbor_allgather]
-static const struct {
-  int8_t send_count, send_type, receive_count, receive_type, comm;
-  bool by_target, by_source, types; /* counts, and types, for each neighbour */
-} calls[KINDS] = {
+static const struct exanet_neighbour_call calls[KINDS] = {
     AT(Neighbor_allgather) = {1, 2, 4, 5, 6, false, false, false},
     AT(Neighbor_allgatherv) = {1, 2, 4, 6, 7, false, true, false},
     AT(Neighbor_alltoall) = {1, 2, 4, 5, 6, false, false, false},
@@ -21,19 +18,18 @@ static const struct {
     AT(Neighbor_alltoallw) = {1, 3, 5, 7, 8, true, true, true},
 };
 
-struct neighbours {
-  int sources, targets;
-  int *source, *target; /* ranks of the communicator, or none */
-};
+const struct exanet_neighbour_call *exanet_neighbour_call_of(uint8_t code) {
+  return &calls[(code - EXANET_TRACE_Neighbor_allgather) % KINDS];
+}
 
-static bool have(struct neighbours *n) {
+static bool have(struct exanet_neighbours *n) {
   const size_t least = 1;
   n->source = calloc((size_t)n->sources + least, sizeof *n->source);
   n->target = calloc((size_t)n->targets + least, sizeof *n->target);
   return n->source != NULL && n->target != NULL;
 }
 
-static bool ask(struct neighbours *n, const struct exanet_communicator *comm, long handle) {
+bool exanet_neighbours_ask(struct exanet_neighbours *n, const struct exanet_communicator *comm, long handle) {
   int kind = 0, dimensions = 0, weighted = 0;
   if (exanet_mpi.topo_test(handle, &kind) != 0) return false;
   if (kind == exanet_mpi.cartesian) {
@@ -87,15 +83,13 @@ static uint64_t peer_of(const void *of, uint64_t i) {
   return world < 0 ? 0 : (uint64_t)world + 2;
 }
 
-int exanet_neighbours_communicator_at(uint8_t code) {
-  return calls[(code - EXANET_TRACE_Neighbor_allgather) % KINDS].comm;
-}
+int exanet_neighbours_communicator_at(uint8_t code) { return exanet_neighbour_call_of(code)->comm; }
 
 void exanet_neighbours_put(uint8_t code, const struct exanet_communicator *comm, const long *a, bool large,
                            uint32_t request) {
   const int kind = (code - EXANET_TRACE_Neighbor_allgather) % KINDS;
-  struct neighbours n = {0};
-  if (!ask(&n, comm, a[calls[kind].comm])) n.sources = n.targets = 0;
+  struct exanet_neighbours n = {0};
+  if (!exanet_neighbours_ask(&n, comm, a[calls[kind].comm])) n.sources = n.targets = 0;
   const struct side from = {.comm = comm,
                             .ranks = n.source,
                             .arguments = a,

@@ -10,58 +10,100 @@
 #include "runtime/simulated/engine.h"
 #include "runtime/simulated/simulated.h"
 
-enum class_of_call {
-  REFUSED,
-  MESSAGE_SENT,
-  MESSAGE_RECEIVED,
-  EXCHANGE,
-  REQUESTS,
-  COLLECTIVE,
-  LISTS,
-  CREATES,
-  FREES,
-  LIBRARY
-};
+enum class_of_call { REFUSED, SIMULATED, CREATES, FREES };
 
 struct known {
   uint8_t class, code, made; /* made: the argument that is the address of the communicator */
+  long (*carry_out)(struct exanet_simulated *s, uint8_t code);
 };
-#define KNOWN(name, class_) [EXANET_MPI_##name] = {class_, EXANET_TRACE_##name, 0}
-#define MADE(name, at) [EXANET_MPI_##name] = {CREATES, EXANET_TRACE_##name, at}
-#define OWN(name) [EXANET_MPI_##name] = {LIBRARY, 0, 0}
+#define KNOWN(name, function) [EXANET_MPI_##name] = {SIMULATED, EXANET_TRACE_##name, 0, exanet_simulated_##function}
+#define COLLECTIVE(name) KNOWN(name, collective)
+#define MADE(name, at) [EXANET_MPI_##name] = {CREATES, EXANET_TRACE_##name, at, NULL}
+/* The code of a persistent collective is that of what its start begins. */
+#define PERSISTENT(name, begins, form) \
+  [EXANET_MPI_##name##_init] = {SIMULATED, EXANET_TRACE_##begins, 0, exanet_simulated_init},
 static const struct known known[EXANET_MPI_CALL_COUNT] = {
-    KNOWN(Send, MESSAGE_SENT),
-    KNOWN(Ssend, MESSAGE_SENT),
-    KNOWN(Rsend, MESSAGE_SENT),
-    KNOWN(Isend, MESSAGE_SENT),
-    KNOWN(Issend, MESSAGE_SENT),
-    KNOWN(Irsend, MESSAGE_SENT),
-    KNOWN(Recv, MESSAGE_RECEIVED),
-    KNOWN(Irecv, MESSAGE_RECEIVED),
-    KNOWN(Sendrecv, EXCHANGE),
-    KNOWN(Wait, REQUESTS),
-    KNOWN(Waitany, REQUESTS),
-    KNOWN(Waitsome, REQUESTS),
-    KNOWN(Waitall, REQUESTS),
-    KNOWN(Test, REQUESTS),
-    KNOWN(Testany, REQUESTS),
-    KNOWN(Testsome, REQUESTS),
-    KNOWN(Testall, REQUESTS),
-    KNOWN(Request_get_status, REQUESTS),
-    KNOWN(Request_free, REQUESTS),
-    KNOWN(Cancel, REQUESTS),
-    KNOWN(Barrier, COLLECTIVE),
-    KNOWN(Bcast, COLLECTIVE),
-    KNOWN(Gather, COLLECTIVE),
-    KNOWN(Scatter, COLLECTIVE),
-    KNOWN(Allgather, COLLECTIVE),
-    KNOWN(Alltoall, COLLECTIVE),
-    KNOWN(Gatherv, LISTS),
-    KNOWN(Scatterv, LISTS),
-    KNOWN(Allgatherv, LISTS),
-    KNOWN(Alltoallv, LISTS),
-    KNOWN(Reduce, COLLECTIVE),
-    KNOWN(Allreduce, COLLECTIVE),
+    KNOWN(Send, send),
+    KNOWN(Ssend, send),
+    KNOWN(Rsend, send),
+    KNOWN(Isend, send),
+    KNOWN(Issend, send),
+    KNOWN(Irsend, send),
+    KNOWN(Bsend, buffered),
+    KNOWN(Ibsend, buffered),
+    [EXANET_MPI_Buffer_detach] = {SIMULATED, 0, 0, exanet_simulated_detach},
+    KNOWN(Recv, receive),
+    KNOWN(Irecv, receive),
+    KNOWN(Sendrecv, exchange),
+    KNOWN(Sendrecv_replace, replace),
+    KNOWN(Probe, probe),
+    KNOWN(Iprobe, probe),
+    KNOWN(Mprobe, probe),
+    KNOWN(Improbe, probe),
+    KNOWN(Mrecv, probed),
+    KNOWN(Imrecv, probed),
+    KNOWN(Send_init, init),
+    KNOWN(Bsend_init, init),
+    KNOWN(Ssend_init, init),
+    KNOWN(Rsend_init, init),
+    KNOWN(Recv_init, init),
+    EXANET_TRACE_PERSISTENT(PERSISTENT) KNOWN(Start, start),
+    KNOWN(Startall, start),
+    KNOWN(Wait, requests),
+    KNOWN(Waitany, requests),
+    KNOWN(Waitsome, requests),
+    KNOWN(Waitall, requests),
+    KNOWN(Test, requests),
+    KNOWN(Testany, requests),
+    KNOWN(Testsome, requests),
+    KNOWN(Testall, requests),
+    KNOWN(Request_get_status, requests),
+    KNOWN(Request_free, requests),
+    KNOWN(Cancel, requests),
+    COLLECTIVE(Barrier),
+    COLLECTIVE(Bcast),
+    COLLECTIVE(Gather),
+    COLLECTIVE(Gatherv),
+    COLLECTIVE(Scatter),
+    COLLECTIVE(Scatterv),
+    COLLECTIVE(Allgather),
+    COLLECTIVE(Allgatherv),
+    COLLECTIVE(Alltoall),
+    COLLECTIVE(Alltoallv),
+    COLLECTIVE(Alltoallw),
+    COLLECTIVE(Reduce),
+    COLLECTIVE(Allreduce),
+    COLLECTIVE(Reduce_scatter),
+    COLLECTIVE(Reduce_scatter_block),
+    COLLECTIVE(Scan),
+    COLLECTIVE(Exscan),
+    COLLECTIVE(Ibarrier),
+    COLLECTIVE(Ibcast),
+    COLLECTIVE(Igather),
+    COLLECTIVE(Igatherv),
+    COLLECTIVE(Iscatter),
+    COLLECTIVE(Iscatterv),
+    COLLECTIVE(Iallgather),
+    COLLECTIVE(Iallgatherv),
+    COLLECTIVE(Ialltoall),
+    COLLECTIVE(Ialltoallv),
+    COLLECTIVE(Ialltoallw),
+    COLLECTIVE(Ireduce),
+    COLLECTIVE(Iallreduce),
+    COLLECTIVE(Ireduce_scatter),
+    COLLECTIVE(Ireduce_scatter_block),
+    COLLECTIVE(Iscan),
+    COLLECTIVE(Iexscan),
+    COLLECTIVE(Neighbor_allgather),
+    COLLECTIVE(Neighbor_allgatherv),
+    COLLECTIVE(Neighbor_alltoall),
+    COLLECTIVE(Neighbor_alltoallv),
+    COLLECTIVE(Neighbor_alltoallw),
+    COLLECTIVE(Ineighbor_allgather),
+    COLLECTIVE(Ineighbor_allgatherv),
+    COLLECTIVE(Ineighbor_alltoall),
+    COLLECTIVE(Ineighbor_alltoallv),
+    COLLECTIVE(Ineighbor_alltoallw),
     MADE(Comm_dup, 1),
     MADE(Comm_dup_with_info, 2),
     MADE(Comm_split, 3),
@@ -74,9 +116,8 @@ static const struct known known[EXANET_MPI_CALL_COUNT] = {
     MADE(Graph_create, 5),
     MADE(Dist_graph_create, 8),
     MADE(Dist_graph_create_adjacent, 9),
-    [EXANET_MPI_Comm_free] = {FREES, 0, 0},
-    [EXANET_MPI_Comm_disconnect] = {FREES, 0, 0},
-    OWN(Buffer_detach),
+    [EXANET_MPI_Comm_free] = {FREES, 0, 0, NULL},
+    [EXANET_MPI_Comm_disconnect] = {FREES, 0, 0, NULL},
 };
 
 static bool open_library(void *(*find)(const char *name)) {
@@ -90,6 +131,8 @@ static bool open_library(void *(*find)(const char *name)) {
                                          {"PMPI_Comm_set_errhandler", &exanet_own.set_errhandler},
                                          {"PMPI_Errhandler_free", &exanet_own.errhandler_free},
                                          {"PMPI_Comm_get_attr", &exanet_own.comm_get_attr},
+                                         {"PMPI_Buffer_attach", &exanet_own.buffer_attach},
+                                         {"PMPI_Buffer_detach", &exanet_own.buffer_detach},
                                          {0}};
   return exanet_mpi_functions(find, wanted) && exanet_communicators_open();
 }
@@ -120,13 +163,7 @@ long exanet_simulated_call(struct exanet_ni *ni, uint32_t call, exanet_mpi_funct
   const struct known *is = &known[call];
   check_thread(&s);
   switch ((enum class_of_call)is->class) {
-    case MESSAGE_SENT: return exanet_simulated_send(&s, is->code);
-    case MESSAGE_RECEIVED: return exanet_simulated_receive(&s, is->code);
-    case EXCHANGE: return exanet_simulated_exchange(&s, is->code);
-    case REQUESTS: return exanet_simulated_requests(&s, is->code);
-    case COLLECTIVE: return exanet_simulated_collective(&s, is->code);
-    case LISTS: return exanet_simulated_list(&s, is->code);
-    case LIBRARY: return exanet_simulated_real(&s);
+    case SIMULATED: return is->carry_out(&s, is->code);
     case CREATES: {
       const long result = exanet_simulated_real(&s);
       if ((int)result == 0) exanet_simulated_made(&s, exanet_handle_at(a[is->made], 0));

@@ -24,7 +24,8 @@ enum {
   EXANET_ERR_TRUNCATE = 14,
   EXANET_ERR_OTHER = 15,
   EXANET_ERR_IN_STATUS = 17,
-  EXANET_ERR_PENDING
+  EXANET_ERR_PENDING,
+  EXANET_ERR_REQUEST
 };
 
 /* The library's own, which count as no calls. */
@@ -39,6 +40,8 @@ struct exanet_simulated_library {
   int (*set_errhandler)(long comm, long handler);
   int (*errhandler_free)(void *handler);
   int (*comm_get_attr)(long comm, int key, void *value, int *found);
+  int (*buffer_attach)(void *buffer, int bytes);
+  int (*buffer_detach)(void *buffer, int *bytes);
 };
 extern struct exanet_simulated_library exanet_own;
 
@@ -91,23 +94,34 @@ struct exanet_truncated {
   uint64_t bytes, space;
 };
 int exanet_simulated_truncated(const struct exanet_simulated *s, const struct exanet_truncated *t, int code);
+int exanet_simulated_no_buffer(const struct exanet_simulated *s, uint64_t bytes, uint64_t space);
 bool exanet_simulated_tag_fits(int tag);
 bool exanet_simulated_op_fits(long type, long op);
+const char *exanet_simulated_op_name(long op);
 
-/* messages.c, collectives.c, lists.c: a call's result. */
+/* A call's result: messages.c, probes.c, buffered.c, requests.c, persistent.c, collectives.c. */
 long exanet_simulated_send(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_receive(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_exchange(struct exanet_simulated *s, uint8_t code);
+long exanet_simulated_replace(struct exanet_simulated *s, uint8_t code);
+long exanet_simulated_probe(struct exanet_simulated *s, uint8_t code);
+long exanet_simulated_probed(struct exanet_simulated *s, uint8_t code);
+long exanet_simulated_buffered(struct exanet_simulated *s, uint8_t code);
+long exanet_simulated_detach(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_requests(struct exanet_simulated *s, uint8_t code);
+long exanet_simulated_init(struct exanet_simulated *s, uint8_t code);
+long exanet_simulated_start(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_collective(struct exanet_simulated *s, uint8_t code);
-long exanet_simulated_list(struct exanet_simulated *s, uint8_t code);
+
 /* reductions.c: what rank `me` of `n` gets, by the algorithm, of the members' parts. False: its order is unknown. */
 struct exanet_reduction {
   const struct exanet_live_part *parts;
   const char *algorithm;
-  uint8_t code;
+  uint8_t code; /* of the blocking collective */
   uint32_t n, me, root;
-  long count, type, op;
+  long count; /* elements of the vector */
+  long first, taken; /* those of the result */
+  long type, op;
   uint64_t element_bytes;
   bool commutes, exact; /* exact: any order gives the same bits */
 };

@@ -28,13 +28,25 @@ int exanet_simulated_error(long comm, int code) {
   return code;
 }
 
+/* Whether an error ends the program. */
+static bool ends_program(long comm) {
+  const int handler = handler_of(comm);
+  drop(handler);
+  return (uint32_t)handler == ERRORS_ARE_FATAL || (uint32_t)handler == ERRORS_ABORT;
+}
+
+int exanet_simulated_no_buffer(const struct exanet_simulated *s, uint64_t bytes, uint64_t space) {
+  if (ends_program(s->comm))
+    fprintf(stderr, "exanet: rank %u in %s: the message takes %llu B of the attached buffer, which has %llu B left\n",
+            exanet_rank(s->ni), exanet_mpi_call_name(s->call), (unsigned long long)bytes, (unsigned long long)space);
+  return exanet_simulated_error(s->comm, EXANET_ERR_BUFFER);
+}
+
 int exanet_simulated_truncated(const struct exanet_simulated *s, const struct exanet_truncated *t, int code) {
-  const int handler = handler_of(t->comm);
-  if ((uint32_t)handler == ERRORS_ARE_FATAL || (uint32_t)handler == ERRORS_ABORT)
+  if (ends_program(t->comm))
     fprintf(stderr, "exanet: rank %u in %s: what rank %d sends has %llu B, and the buffer %llu B: message truncated\n",
             exanet_rank(s->ni), exanet_mpi_call_name(s->call), t->from, (unsigned long long)t->bytes,
             (unsigned long long)t->space);
-  drop(handler);
   return exanet_simulated_error(t->comm, code);
 }
 
@@ -48,20 +60,17 @@ bool exanet_simulated_tag_fits(int tag) {
   return tag <= most;
 }
 
-/* Without a communicator an error goes to the handler of MPI_COMM_SELF or MPI_COMM_WORLD. */
+/* Without a communicator an error goes to the handler of MPI_COMM_SELF where the program has set one, else to that of
+   MPI_COMM_WORLD. One that is set cannot be unset, so what may be the default is left. */
 static bool library_takes(long type, long op) {
   const long comms[] = {(long)exanet_mpi.world, (long)exanet_mpi.self};
-  int handlers[2];
+  int handlers[2] = {handler_of(comms[0]), handler_of(comms[1])};
+  const int count = (uint32_t)handlers[1] == ERRORS_ARE_FATAL ? 1 : 2;
   _Alignas(16) char in[128] = {0}, inout[128] = {0}; /* the longest built-in type has 32 bytes */
-  for (int i = 0; i < 2; i++) {
-    handlers[i] = handler_of(comms[i]);
-    exanet_own.set_errhandler(comms[i], (long)exanet_mpi.errors_return);
-  }
+  for (int i = 0; i < count; i++) exanet_own.set_errhandler(comms[i], (long)exanet_mpi.errors_return);
   const bool takes = exanet_own.reduce_local(in, inout, 1, type, op) == 0;
-  for (int i = 0; i < 2; i++) {
-    exanet_own.set_errhandler(comms[i], handlers[i]);
-    drop(handlers[i]);
-  }
+  for (int i = 0; i < count; i++) exanet_own.set_errhandler(comms[i], handlers[i]);
+  for (int i = 0; i < 2; i++) drop(handlers[i]);
   return takes;
 }
 
@@ -78,4 +87,13 @@ bool exanet_simulated_op_fits(long type, long op) {
     known[at].op = (uint32_t)op;
   }
   return known[at].takes;
+}
+
+const char *exanet_simulated_op_name(long op) {
+  static const char *const names[] = {"MPI_MAX",    "MPI_MIN",    "MPI_SUM",     "MPI_PROD", "MPI_LAND",
+                                      "MPI_BAND",   "MPI_LOR",    "MPI_BOR",     "MPI_LXOR", "MPI_BXOR",
+                                      "MPI_MINLOC", "MPI_MAXLOC", "MPI_REPLACE", "MPI_NO_OP"};
+  const uint32_t number = ((uint32_t)op & 0xff) - 1;
+  if ((uint32_t)op >> 30 != BUILT_IN) return "an operation of the program's own";
+  return number < sizeof names / sizeof names[0] ? names[number] : "an operation of MPI's";
 }

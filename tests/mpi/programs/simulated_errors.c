@@ -3,7 +3,8 @@
  *
  *   simulated_errors classes                           prints on each rank the classes of errors that calls return
  *   simulated_errors recv | waitall | gatherv          a message too long, and the handler that ends the program
- *   simulated_errors call | root | count | scatter     collectives that differ between ranks */
+ *   simulated_errors call | root | count | scatter | operation | list | blocks | short | request
+ *                                                      collectives that differ between ranks */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,6 +51,17 @@ static void classes(void) {
   print("pair", MPI_Allreduce(&pair, &least, 1, MPI_DOUBLE_INT, MPI_SUM, MPI_COMM_WORLD));
   print("good", MPI_Allreduce(data, data + 32, 3, MPI_INT, MPI_BAND, MPI_COMM_WORLD));
   print("good", MPI_Allreduce(&number, &sum, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+  MPI_Request none = MPI_REQUEST_NULL, sent;
+  print("start", MPI_Start(&none));
+  MPI_Isend(data, 0, MPI_INT, rank, 3, MPI_COMM_WORLD, &sent);
+  print("start", MPI_Start(&sent));
+  MPI_Recv(data, 0, MPI_INT, rank, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Wait(&sent, MPI_STATUS_IGNORE);
+  print("iallreduce", MPI_Iallreduce(&number, &sum, 1, MPI_DOUBLE, MPI_BAND, MPI_COMM_WORLD, &none));
+  print("ibcast", MPI_Ibcast(data, -1, MPI_INT, 0, MPI_COMM_WORLD, &none));
+  print("send_init", MPI_Send_init(data, 1, MPI_INT, size, 1, MPI_COMM_WORLD, &none));
+  print("exscan", MPI_Exscan(data, data, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  print("scan", MPI_Scan(data, data, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
   int *most, known;
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &known);
   MPI_Request request;
@@ -59,12 +71,32 @@ static void classes(void) {
                              MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
+/* One that is known to no other rank, or to rank 1 alone. */
+static void differ(const char *how) {
+  int counts[16], places[16];
+  MPI_Request request;
+  for (int i = 0; i < 16; i++) counts[i] = 2, places[i] = 2 * i;
+  if (strcmp(how, "operation") == 0)
+    MPI_Allreduce(data, data + 32, 2, MPI_INT, rank == 1 ? MPI_MAX : MPI_SUM, MPI_COMM_WORLD);
+  if (strcmp(how, "request") == 0) {
+    MPI_Ireduce(data, data + 32, 2, MPI_INT, MPI_SUM, rank == 1, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  counts[0] = rank == 1 ? 1 : 2;
+  if (strcmp(how, "list") == 0) MPI_Allgatherv(data, 2, MPI_INT, data + 32, counts, places, MPI_INT, MPI_COMM_WORLD);
+  if (strcmp(how, "blocks") == 0)
+    MPI_Alltoallv(data, counts, places, MPI_INT, data + 32, (int[]){2, 2}, places, MPI_INT, MPI_COMM_WORLD);
+  if (strcmp(how, "short") == 0)
+    MPI_Gatherv(data, rank == 1 ? 1 : 2, MPI_INT, data + 32, (int[]){2, 2}, places, MPI_INT, 0, MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const char *how = argc > 1 ? argv[1] : "";
   if (strcmp(how, "classes") == 0) classes();
+  differ(how);
   if (strcmp(how, "recv") == 0 && rank == 0) MPI_Send(data, 10, MPI_INT, 1, 7, MPI_COMM_WORLD);
   if (strcmp(how, "recv") == 0 && rank == 1) MPI_Recv(data, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (strcmp(how, "waitall") == 0 && rank == 0) MPI_Send(data, 10, MPI_INT, 1, 7, MPI_COMM_WORLD);

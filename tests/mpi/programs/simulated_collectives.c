@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Collectives that `exanet run --mpi-calls simulated` carries out beside the common ones (simulated_calls.c): scans,
+ * scattered reductions, types by rank, requests, neighbours. Each rank prints a sum of the bits that it gets, which the
+ * MPI library gets, too. Any number of ranks from 2 on.
+ *
+ *   simulated_collectives [scattered | requests | neighbours]     those alone, for a replay */
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 16, LONG = 9000 };
+static int rank, size;
+static double in[MOST * LONG], out[MOST * LONG];
+
+#define CHECK(what)                                                             \
+  do {                                                                          \
+    if (!(what)) {                                                              \
+      fprintf(stderr, "rank %d, line %d: not so: %s\n", rank, __LINE__, #what); \
+      MPI_Abort(MPI_COMM_WORLD, 3);                                             \
+    }                                                                           \
+  } while (0)
+
+static void fill(int seed) {
+  for (int i = 0; i < MOST * LONG; i++) {
+    in[i] = 1.0 / (rank * 37 + i + seed) + 1e9 * (rank % 3);
+    out[i] = -seed;
+  }
+}
+
+static void print(const char *name, int number) {
+  uint64_t sum = 0, bits;
+  for (int i = 0; i < MOST * LONG; i++) {
+    memcpy(&bits, &out[i], sizeof bits);
+    sum = sum * 1099511628211u + (bits ^ bits >> 29);
+  }
+  printf("%d %s %d %016llx\n", rank, name, number, (unsigned long long)sum);
+}
+
+/* Matrices of two rows by two, whose product does not commute. */
+static void multiply(void *first, void *both, int *count, MPI_Datatype *type) {
+  (void)type;
+  for (int i = 0; i < *count; i++) {
+    const int64_t *a = (const int64_t *)first + 4 * i;
+    int64_t *b = (int64_t *)both + 4 * i;
+    const int64_t c[] = {a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3], a[2] * b[0] + a[3] * b[2],
+                         a[2] * b[1] + a[3] * b[3]};
+    for (int k = 0; k < 4; k++) b[k] = c[k] % 1000003;
+  }
+}
+
+static int counts[MOST], places[MOST], byte_places[MOST];
+static MPI_Datatype types[MOST];
+
+static void set_counts(int n) {
+  for (int i = 0; i < size; i++) {
+    counts[i] = n == 0 ? 0 : (n + 3 * i) % LONG;
+    places[i] = i * LONG;
+    byte_places[i] = 8 * places[i];
+    types[i] = MPI_DOUBLE;
+  }
+}
+
+static void scattered(void) {
+  const int sizes[] = {0, 1, 17, 700, LONG - 100};
+  for (int i = 0; i < 5; i++) {
+    const int n = sizes[i];
+    set_counts(n);
+    fill(1), MPI_Scan(in, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD), print("scan", n);
+    fill(2), MPI_Exscan(in, out, n, MPI_DOUBLE, MPI_PROD, MPI_COMM_WORLD), print("exscan", n);
+    fill(3), memcpy(out, in, sizeof out);
+    MPI_Scan(MPI_IN_PLACE, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD), print("scan in place", n);
+    fill(4), memcpy(out, in, sizeof out);
+    MPI_Exscan(MPI_IN_PLACE, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD), print("exscan in place", n);
+    fill(5), MPI_Reduce_scatter(in, out, counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD), print("reduce_scatter", n);
+    fill(6), MPI_Reduce_scatter_block(in, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD), print("block", n);
+    fill(7), memcpy(out, in, sizeof out);
+    MPI_Reduce_scatter_block(MPI_IN_PLACE, out, n, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    if (n > 0) memset(out + n, 0, sizeof out - 8 * (size_t)n); /* MPI leaves it open */
+    print("block in place", n);
+    fill(8), MPI_Alltoallw(in, counts, byte_places, types, out, counts, byte_places, types, MPI_COMM_SELF);
+    print("own", n);
+  }
+}
+
+static void own_operation(void) {
+  MPI_Datatype matrix;
+  MPI_Op product;
+  MPI_Type_contiguous(4, MPI_INT64_T, &matrix);
+  MPI_Type_commit(&matrix);
+  MPI_Op_create(multiply, 0, &product);
+  int64_t *mine = (int64_t *)in;
+  fill(1);
+  for (int i = 0; i < 4 * MOST; i++) mine[i] = (rank + 1) * 7 + i;
+  MPI_Scan(mine, out, 2, matrix, product, MPI_COMM_WORLD), print("own scan", 2);
+  MPI_Exscan(mine, out, 2, matrix, product, MPI_COMM_WORLD), print("own exscan", 2);
+  MPI_Reduce_scatter_block(mine, out, 1, matrix, product, MPI_COMM_WORLD), print("own block", 1);
+  MPI_Op_free(&product);
+  MPI_Type_free(&matrix);
+}
+
+/* Rank i's columns of a matrix go to rank j as rows; some blocks are empty. */
+static void types_by_rank(void) {
+  MPI_Datatype column;
+  MPI_Type_vector(20, 1, 30, MPI_DOUBLE, &column);
+  MPI_Type_commit(&column);
+  int sent[MOST], received[MOST], from[MOST], to[MOST];
+  MPI_Datatype sends[MOST], receives[MOST];
+  MPI_Request request;
+  for (int i = 0; i < size; i++) {
+    sent[i] = (rank + i) % 3 != 0;
+    received[i] = sent[i] * 20;
+    from[i] = 8 * i;
+    to[i] = 8 * 40 * i;
+    sends[i] = column;
+    receives[i] = MPI_DOUBLE;
+  }
+  fill(1), MPI_Alltoallw(in, sent, from, sends, out, received, to, receives, MPI_COMM_WORLD), print("alltoallw", 1);
+  fill(2), MPI_Ialltoallw(out, received, to, receives, in, sent, from, sends, MPI_COMM_WORLD, &request);
+  MPI_Type_free(&column);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  memcpy(out, in, sizeof out), print("ialltoallw", 1);
+  set_counts(50);
+  for (int i = 0; i < size; i++) counts[i] = 50;
+  fill(3), memcpy(out, in, sizeof out);
+  MPI_Alltoallw(MPI_IN_PLACE, NULL, NULL, NULL, out, counts, byte_places, types, MPI_COMM_WORLD);
+  print("alltoallw in place", 50);
+}
+
+static void end(MPI_Request *request, const char *name, int n) {
+  MPI_Status status;
+  MPI_Wait(request, &status);
+  CHECK(*request == MPI_REQUEST_NULL);
+  print(name, n);
+}
+#define WAIT(name, call) fill(9), call, end(&r, name, n)
+
+static void requests(void) {
+  const int sizes[] = {0, 1, 300, 2000};
+  const MPI_Comm w = MPI_COMM_WORLD;
+  const MPI_Datatype d = MPI_DOUBLE;
+  MPI_Request r;
+  for (int i = 0; i < 4; i++) {
+    const int n = sizes[i], root = i % size;
+    set_counts(n);
+    for (int k = 0; k < size; k++) counts[k] = n;
+    WAIT("ibarrier", MPI_Ibarrier(w, &r));
+    WAIT("ibcast", MPI_Ibcast(rank == root ? in : out, n, d, root, w, &r));
+    WAIT("igather", MPI_Igather(in, n, d, out, n, d, root, w, &r));
+    WAIT("iscatter", MPI_Iscatter(in, n, d, out, n, d, root, w, &r));
+    WAIT("iallgather", MPI_Iallgather(in, n, d, out, n, d, w, &r));
+    WAIT("ialltoall", MPI_Ialltoall(in, n, d, out, n, d, w, &r));
+    WAIT("igatherv", MPI_Igatherv(in, n, d, out, counts, places, d, root, w, &r));
+    WAIT("iscatterv", MPI_Iscatterv(in, counts, places, d, out, n, d, root, w, &r));
+    WAIT("iallgatherv", MPI_Iallgatherv(in, n, d, out, counts, places, d, w, &r));
+    WAIT("ialltoallv", MPI_Ialltoallv(in, counts, places, d, out, counts, places, d, w, &r));
+    WAIT("ireduce", MPI_Ireduce(in, out, n, d, MPI_SUM, root, w, &r));
+    WAIT("iallreduce", MPI_Iallreduce(in, out, n, d, MPI_SUM, w, &r));
+    WAIT("iallreduce in place", MPI_Iallreduce(MPI_IN_PLACE, out, n, d, MPI_SUM, w, &r));
+    WAIT("ireduce_scatter", MPI_Ireduce_scatter(in, out, counts, d, MPI_SUM, w, &r));
+    WAIT("ireduce_scatter_block", MPI_Ireduce_scatter_block(in, out, n, d, MPI_SUM, w, &r));
+    WAIT("iscan", MPI_Iscan(in, out, n, d, MPI_SUM, w, &r));
+    WAIT("iexscan", MPI_Iexscan(in, out, n, d, MPI_PROD, w, &r));
+  }
+}
+
+/* Several under way, beside messages, in each kind of wait; statuses asked for; a type that is freed meanwhile. */
+static void at_once(void) {
+  const int right = (rank + 1) % size, left = (rank + size - 1) % size;
+  MPI_Request all[5];
+  MPI_Datatype column;
+  int flag = 0, index, from = -1, token = rank, done[4];
+  double sum = 0, mine = rank + 0.1, most = 0;
+  MPI_Type_vector(20, 1, 30, MPI_DOUBLE, &column);
+  MPI_Type_commit(&column);
+  fill(1);
+  MPI_Ibcast(rank == 1 ? in : out, 1, column, 1, MPI_COMM_WORLD, &all[0]);
+  MPI_Type_free(&column);
+  MPI_Irecv(&from, 1, MPI_INT, left, 1, MPI_COMM_WORLD, &all[1]);
+  MPI_Iallreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &all[2]);
+  MPI_Isend(&token, 1, MPI_INT, right, 1, MPI_COMM_WORLD, &all[3]);
+  MPI_Ibarrier(MPI_COMM_WORLD, &all[4]);
+  while (!flag) MPI_Request_get_status(all[2], &flag, MPI_STATUS_IGNORE);
+  CHECK(sum > 0 && all[2] != MPI_REQUEST_NULL);
+  MPI_Waitall(5, all, MPI_STATUSES_IGNORE);
+  CHECK(from == left);
+  if (rank == 1) memset(out, 0, sizeof out);
+  out[1] = sum, print("at once", 0);
+  MPI_Iallgather(&mine, 1, MPI_DOUBLE, out, 1, MPI_DOUBLE, MPI_COMM_WORLD, &all[0]);
+  all[1] = MPI_REQUEST_NULL;
+  MPI_Iallreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD, &all[2]);
+  MPI_Waitany(3, all, &index, MPI_STATUS_IGNORE);
+  CHECK(index == 0 || index == 2);
+  for (flag = 0; !flag;) MPI_Testany(3, all, &index, &flag, MPI_STATUS_IGNORE);
+  CHECK(index == 0 || index == 2);
+  MPI_Ibarrier(MPI_COMM_WORLD, &all[0]);
+  for (int i = 0; i < 1;) MPI_Testsome(3, all, &i, done, MPI_STATUSES_IGNORE);
+  CHECK(done[0] == 0 && most == size - 1 + 0.1);
+  print("any", 0);
+}
+
+static void of_neighbours(MPI_Comm comm, const char *name) {
+  const int n = 40, wide = 100;
+  const MPI_Datatype d = MPI_DOUBLE;
+  int sent[MOST], received[MOST], at[MOST];
+  MPI_Aint places_w[MOST];
+  MPI_Datatype kinds[MOST];
+  MPI_Request r;
+  for (int i = 0; i < MOST; i++) {
+    sent[i] = received[i] = n - 7; /* each sends the same to all of them */
+    at[i] = i * wide;
+    places_w[i] = 8 * at[i];
+    kinds[i] = d;
+  }
+  fill(1), MPI_Neighbor_allgather(in, n, d, out, n, d, comm), print(name, 1);
+  fill(2), MPI_Neighbor_allgatherv(in, n - 7, d, out, received, at, d, comm), print(name, 2);
+  fill(3), MPI_Neighbor_alltoall(in, n, d, out, n, d, comm), print(name, 3);
+  fill(4), MPI_Neighbor_alltoallv(in, sent, at, d, out, received, at, d, comm), print(name, 4);
+  fill(5), MPI_Neighbor_alltoallw(in, sent, places_w, kinds, out, received, places_w, kinds, comm), print(name, 5);
+  fill(6), MPI_Ineighbor_allgather(in, n, d, out, n, d, comm, &r), MPI_Wait(&r, MPI_STATUS_IGNORE), print(name, 6);
+  fill(7), MPI_Ineighbor_alltoall(in, n, d, out, n, d, comm, &r), MPI_Wait(&r, MPI_STATUS_IGNORE), print(name, 7);
+  fill(8), MPI_Ineighbor_alltoallw(in, sent, places_w, kinds, out, received, places_w, kinds, comm, &r);
+  MPI_Wait(&r, MPI_STATUS_IGNORE), print(name, 8);
+}
+
+/* Counts of 64 bits, also in lists. */
+static void large_counts(void) {
+  MPI_Count many[MOST];
+  MPI_Aint at[MOST];
+  MPI_Datatype kinds[MOST];
+  MPI_Request r;
+  MPI_Comm ring;
+  const int n = 2, round = 1;
+  for (int i = 0; i < MOST; i++) many[i] = n, at[i] = 8 * n * i, kinds[i] = MPI_DOUBLE;
+  fill(1), MPI_Reduce_scatter_c(in, out, many, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD), print("large", 1);
+  fill(2), MPI_Alltoallw_c(in, many, at, kinds, out, many, at, kinds, MPI_COMM_WORLD), print("large", 2);
+  WAIT("large ibcast", MPI_Ibcast_c(rank == 0 ? in : out, n, MPI_DOUBLE, 0, MPI_COMM_WORLD, &r));
+  fill(3), MPI_Alltoallw_init_c(in, many, at, kinds, out, many, at, kinds, MPI_COMM_WORLD, MPI_INFO_NULL, &r);
+  MPI_Start(&r), MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_Request_free(&r), print("large", 3);
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &round, 0, &ring);
+  fill(4), MPI_Neighbor_alltoallw_c(in, many, at, kinds, out, many, at, kinds, ring), print("large", 4);
+  MPI_Comm_free(&ring);
+}
+
+static void neighbours(void) {
+  const int one[] = {size}, two[] = {2, size / 2}, round[] = {1, 1}, straight[] = {0, 0};
+  MPI_Comm comm;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, one, round, 0, &comm);
+  of_neighbours(comm, "ring"), MPI_Comm_free(&comm);
+  MPI_Cart_create(MPI_COMM_WORLD, 1, one, straight, 0, &comm);
+  of_neighbours(comm, "line"), MPI_Comm_free(&comm);
+  if (size % 2 == 0) {
+    MPI_Cart_create(MPI_COMM_WORLD, 2, two, round, 0, &comm);
+    of_neighbours(comm, "torus"), MPI_Comm_free(&comm);
+  }
+  /* From each to the next two and itself. */
+  int to[] = {(rank + 1) % size, (rank + 2) % size, rank},
+      from[] = {(rank + size - 1) % size, (rank + 2 * size - 2) % size, rank};
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 3, from, MPI_UNWEIGHTED, 3, to, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                                 &comm);
+  of_neighbours(comm, "graph"), MPI_Comm_free(&comm);
+}
+
+int main(int argc, char **argv) {
+  const char *what = argc > 1 ? argv[1] : "";
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (!*what || !strcmp(what, "scattered")) scattered(), types_by_rank();
+  if (!*what || !strcmp(what, "requests")) requests();
+  if (!*what || !strcmp(what, "neighbours")) neighbours();
+  if (!*what) own_operation(), at_once(), large_counts();
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) printf("time %.12e\n", MPI_Wtime());
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exanet run --mpi-calls simulated`: probes, persistent and buffered messages, collectives with requests, scattered
+ones and those among neighbours, with the answers of the program's MPI library and the times of a replay."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from exanet import api
+from exanet.mpi import elf
+
+from .conftest import PROGRAMS, Runner, Stack
+from .test_mpi_simulated import CALLS, options
+
+PARTS = [
+    ("simulated_messages", "exchanges"),
+    ("simulated_messages", "buffered"),
+    ("simulated_messages", "probes"),
+    ("simulated_collectives", "scattered"),
+    ("simulated_collectives", "requests"),
+]
+
+
+@pytest.fixture(scope="module")
+def programs(mpich: Stack, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("more")
+    names = ("simulated_messages", "simulated_collectives", "persistent")
+    for name in names:
+        subprocess.run([mpich.compiler, "-O2", "-Wall", "-o", folder / name, PROGRAMS / f"{name}.c"], check=True)
+    return {name: folder / name for name in names}
+
+
+def answers(output: str) -> list[str]:
+    return sorted(line for line in output.splitlines() if not line.startswith("time"))
+
+
+@pytest.mark.parametrize(("name", "ranks", "lines"), [("simulated_messages", 3, 5 * 3), ("simulated_collectives", 2, 153 * 2)])
+@pytest.mark.parametrize("more", [0, 5])
+def test_answers_are_the_librarys(
+    exanet_run: Runner, mpich: Stack, programs: dict[str, Path], name: str, ranks: int, lines: int, more: int
+) -> None:
+    """Two or three ranks, where neighbours are met twice, and seven or eight."""
+    library, simulated = (exanet_run(mpich, ranks + more, [programs[name]], options=options(calls)) for calls in CALLS)
+    assert len(answers(library.output)) >= lines
+    assert answers(simulated.output) == answers(library.output)
+
+
+@pytest.mark.parametrize(("name", "part"), PARTS)
+def test_times_are_a_replays(exanet_run: Runner, mpich: Stack, programs: dict[str, Path], tmp_path: Path, name: str, part: str) -> None:
+    exanet_run(mpich, 4, [programs[name], part], options=("--compute", "off", "--record", str(tmp_path / "trace")))
+    simulated = exanet_run(mpich, 4, [programs[name], part], options=options("simulated"))
+    replayed = api.replay([tmp_path / "trace"], "exanest")
+    for column in ("virtual_ps", "messages", "packets"):
+        assert simulated.summary[column] == replayed.summary[column]
+
+
+def test_persistent_collectives(exanet_run: Runner, mpich: Stack, programs: dict[str, Path]) -> None:
+    """The program checks what arrives."""
+    done = exanet_run(mpich, 4, [programs["persistent"]], options=options("simulated"))
+    assert done.output == exanet_run(mpich, 4, [programs["persistent"]]).output
+
+
+def test_a_probe_for_what_nobody_sends_is_a_deadlock(exanet_run: Runner, mpich: Stack, programs: dict[str, Path]) -> None:
+    done = exanet_run(mpich, 3, [programs["simulated_messages"], "nobody"], options=options("simulated"), code=1)
+    assert "deadlock: every rank waits" in done.errors
+    assert "MPI_Probe" in done.errors
+
+
+def test_objects_of_python(exanet_run: Runner, mpich: Stack) -> None:
+    if not elf.read(Path(mpich.python).resolve()).movable:
+        pytest.skip(f"{mpich.python} is not position-independent")
+    done = exanet_run(mpich, 4, [mpich.python, PROGRAMS / "simulated_objects.py"], options=options("simulated"))
+    assert done.output == "objects as they are\n"
