@@ -19,14 +19,13 @@ from typing import Any
 
 import polars as pl
 
-from exanet import _core, background, faults, programs
+from exanet import _core, background, background_traffic, faults, programs
 from exanet import level as levels
 from exanet.callable import as_function
 from exanet.errors import InputError
 from exanet.machine import Machine, load
 from exanet.programs import Program
 from exanet.results import throughput
-from exanet.sim import background_traffic
 from exanet.sim.jobs import check_job
 from exanet.trace import folder, rules
 
@@ -47,7 +46,7 @@ class Options:
     rules: str | None = None  # one of exanet.trace.rules.NAMES; None: those of the MPI that recorded a trace
     collective: str | None = None  # `collectives` as text, NAME=ALGORITHM,...
     faults: str | None = None  # a file of what fails (exanet.faults)
-    background: str | None = None  # what others send meanwhile (exanet.sim.background_traffic)
+    background: str | None = None  # what others send meanwhile (exanet.background_traffic)
 
 
 def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:

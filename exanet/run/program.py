@@ -20,8 +20,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from exanet import background_traffic, lightly, machine, progress
 from exanet import level as levels
-from exanet import lightly, machine, progress
 from exanet._core import Simulator, collective_algorithms, failed_endpoints, offloadable, program_broadcasts, reduction_branches
 from exanet.directory import result_directory
 from exanet.errors import InputError
@@ -29,7 +29,6 @@ from exanet.gateware import fabric
 from exanet.mpi import detect, python, settings
 from exanet.quantity import counted
 from exanet.run import launch, packed, placement, supervise
-from exanet.sim import background_traffic
 
 MPI_CALLS = ("library", "simulated")
 """What carries out a program's MPI calls."""
@@ -59,7 +58,7 @@ class Options:
     faults: str | None = None  # a file of what fails (exanet.faults)
     bcast: str | None = None  # one of _core.program_broadcasts(); None: as the MPI library does it
     mpi_calls: str = "library"  # one of MPI_CALLS
-    background: str | None = None  # what others send meanwhile (exanet.sim.background_traffic)
+    background: str | None = None  # what others send meanwhile (exanet.background_traffic)
 
 
 def run(options: Options) -> int:

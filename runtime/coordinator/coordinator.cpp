@@ -464,8 +464,8 @@ bool Coordinator::waits_forever(const Rank& r) {
 // For ranks, whatever else the network carries: all wait for each other, and have for some milliseconds.
 bool Coordinator::nothing_comes() const {
   constexpr std::uint32_t kQuietWaits = 10;
-  return engine_.idle() && std::all_of(ranks_.begin(), ranks_.end(),
-                                       [](const Rank& r) { return r.held || has_waited(r, kQuietWaits); });
+  return engine_.idle() &&
+         std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& r) { return r.held || has_waited(r, kQuietWaits); });
 }
 
 void Coordinator::finish_virtual() {

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import exanet
+from exanet import background_traffic
 from exanet.errors import InputError
-from exanet.sim import background_traffic
 
 JOB = "stencil-2d:ranks=16,bytes=4KiB,rounds=20"
 

@@ -52,6 +52,7 @@ ORDER = (
         "karma",
         "trace",
         "sim",
+        "background_traffic",
         "run",
         "record",
         "programs",

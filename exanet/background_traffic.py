@@ -15,7 +15,6 @@ from exanet import units
 from exanet.bounds import time_within
 from exanet.errors import InputError
 from exanet.quantity import bytes_text, count_text, counted, time_text
-from exanet.sim import matrix
 from exanet.units import UnitError
 
 _KEYS = ("load", "bytes", "sizes", "seed", "start", "end")
@@ -30,6 +29,8 @@ def resolved(text: str | None, machine: dict[str, Any]) -> dict[str, Any]:
     InputError."""
     if not text:
         return {}
+    from exanet.sim import matrix
+
     traffic = parse(text)
     return {"background": traffic | {"pattern": matrix.in_full(traffic["pattern"], machine)}}
 
@@ -50,7 +51,7 @@ def parse(text: str) -> dict[str, Any]:
         if key in given:
             raise InputError(f"{what}: '{key}' is given twice; keep one")
         given[key] = value
-    if matrix.lists_flows(traffic):
+    if traffic.startswith("flows:"):
         if chosen := [key for key in _OF_PATTERNS if key in given]:
             raise InputError(f"{what}: a list of flows says when each begins and how long it is; leave out {', '.join(chosen)}")
     elif "load" not in given:
