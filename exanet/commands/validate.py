@@ -19,13 +19,13 @@ def command(
     long: Annotated[bool, typer.Option("--long", help="Also measure rows that take minutes: large networks.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 also if a row is off, by any reading, or was skipped.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    listed: Annotated[bool, typer.Option("--list", help="List the rows, those of --long included, and measure nothing.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List all rows, how each is measured or why not, and measure nothing.")] = False,
 ) -> None:
     """Measure published figures again, on simulated machines and in the gateware.
 
     A prediction passes if it is within 5 %; otherwise it is off, and its cause is given. Rows without their tool are
-    skipped. Where a source can be read in two ways, both readings are printed. The exit code is 1 if a row fails, 2 if
-    nothing could be measured, 0 otherwise.
+    skipped; those that nothing here determines are not reproduced, and say why. Where a source can be read in two ways,
+    both readings are printed. The exit code is 1 if a row fails, 2 if nothing could be measured, 0 otherwise.
     """
     from rich.console import Console
 

@@ -62,3 +62,36 @@ def _halo(stream: Stream, grid: Sequence[int], rank: int, compute_ps: int) -> No
                 compute_ps = 0
         stride *= side
     stream.wait(*used)
+
+
+NEURONS, INPUTS = 100_000, 100
+SPIKES = 10_000  # chosen: between two exchanges, some 70 a second of each neuron
+SPIKE_BYTES = 8  # of an entry of NEST's blocks
+STEPS = 15  # of a neuron between two exchanges
+NEURON_STEP_PS, ARRIVAL_PS = 87_000, 128_000  # as NEST 3.10 took on a host (docs/traces/studies.md)
+GROWN = 1.5  # NEST's blocks grow to so many times what was needed
+
+
+def spike_block_bytes(ranks: int) -> int:
+    """The block that NEST sends to each other rank: what the pair of ranks with the most spikes needs, grown.
+
+    A spike goes to each rank that has one of its neuron's outputs. Pairs differ as Poisson's distribution does; the
+    most of n pairs is about the square root of 2 ln n deviations above the mean.
+    """
+    reached = 1 - (1 - 1 / ranks) ** INPUTS
+    mean = SPIKES / ranks * reached
+    most = mean + math.sqrt(2 * math.log(ranks * ranks) * mean)
+    return SPIKE_BYTES * math.ceil(GROWN * most)
+
+
+def spiking(folder: Path, ranks: int, exchanges: int) -> Path:
+    """A network of spiking neurons, spread evenly: between exchanges each rank advances its neurons and delivers the
+    spikes that came."""
+    block = spike_block_bytes(ranks)
+    compute_ps = (NEURONS * STEPS * NEURON_STEP_PS + SPIKES * INPUTS * ARRIVAL_PS) // ranks
+    with Writer(folder, ranks, {"program": [f"spikes exchanged {exchanges} times"]}) as streams:
+        for stream in streams:
+            for _ in range(exchanges):
+                stream.collective("Alltoall", block, block, compute_ps=compute_ps)
+            stream.end()
+    return folder

@@ -12,11 +12,14 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from exanet.errors import InputError
+from exanet.gateware import build
 from exanet.machine import Machine, load
+from exanet.machine.located import Located
 
 _PROGRAMS = Path(__file__).with_name("programs")
 _LIMIT_S = 300
@@ -36,11 +39,20 @@ class Runner:
         self._answers: dict[tuple[str, ...], dict[str, Any] | RunFailed] = {}
         self._machines: dict[str, Machine] = {}
 
-    def machine(self, name: str) -> Machine:
-        """A machine's description."""
+    def machine(self, name: str, changes: Mapping[str, Located] | None = None) -> Machine:
+        """A machine's description; one with `changes` is read anew."""
+        if changes:
+            return load(name, changes)
         if name not in self._machines:
             self._machines[name] = load(name)
         return self._machines[name]
+
+    def gateware(self) -> Path:
+        """The folder that the gateware's sources are in. Raises RunFailed where this installation has none."""
+        try:
+            return build.sources() / "gateware"
+        except InputError as error:
+            raise RunFailed(str(error)) from None
 
     def run(
         self, program: str, machine: str, nodes: Sequence[int], *arguments: object, mpi: str = "mpich", changes: str = "", offload: str = ""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any, get_args
 
 from rich.markup import escape
@@ -17,10 +18,10 @@ from exanet.validate.runner import RunFailed, Runner
 
 
 def status_of(rows: list[dict[str, Any]], strict: bool = False) -> int:
-    """The exit status: 1 if a row failed (`strict`: or is off by any reading, or was skipped), 2 if all were
-    skipped, else 0."""
+    """The exit status: 1 if a row failed (`strict`: or is off by any reading, or was skipped), 2 if nothing could be
+    measured, else 0."""
     verdicts = {row["verdict"] for row in rows}
-    if verdicts == {"skipped"}:
+    if verdicts <= {"skipped", "not reproduced"}:
         return 2
     readings = {reading["verdict"] for row in rows for reading in row["readings"]}
     return 1 if "failed" in verdicts or (strict and (verdicts & {"off", "skipped"} or "off" in readings)) else 0
@@ -37,9 +38,9 @@ def select(only: str | None, long: bool = False) -> dict[str, Experiment]:
         if name not in known:
             meant = nearest(name.upper(), known)
             hint = f"did you mean '{meant}'? " if meant else ""
-            problems.append(f"--only {name}: there is no such row; {hint}Rows: {', '.join(known)}")
+            problems.append(f"--only {name}: there is no such row; {hint}all rows: exanet validate --list")
     if not wanted:
-        problems.append(f"--only: give ids of rows, e.g. --only P03,P05; rows: {', '.join(known)}")
+        problems.append("--only: give ids of rows, e.g. --only P03,P05; all rows: exanet validate --list")
     if problems:
         raise InputError(problems)
     return {name: known[name] for name in known if name in wanted}
@@ -53,6 +54,8 @@ def show_list(rows: dict[str, Experiment], as_json: bool) -> None:
             "quantity": published()[row.id]["quantity"],
             "source": published()[row.id]["source"],
             "kind": row.kind,
+            "how": how(row),
+            "allowed": row.allowed,
             "long": row.long,
             "needs": [optional.TOOLS[tool].name for tool in row.needs],
         }
@@ -63,10 +66,24 @@ def show_list(rows: dict[str, Experiment], as_json: bool) -> None:
         return
     shown = terminal.table("id", "quantity", "source", "kind", "", "needs", left=6)
     for fact in facts:
-        what = (fact["id"], fact["quantity"], fact["source"], fact["kind"])
+        what = (fact["id"], fact["quantity"], fact["source"], "not reproduced" if fact["kind"] == "none" else fact["kind"])
         shown.add_row(*what, "--long" if fact["long"] else "", ", ".join(fact["needs"]))
-    terminal.console().print(shown)
-    terminal.console().print(f"\n{len(facts)} rows. Measure some of them with --only, e.g. exanet validate --only {facts[0]['id']}.")
+    console = terminal.console()
+    console.print(shown)
+    console.print()
+    for fact in facts:
+        console.print(f"[bold]{fact['id']}[/bold] {escape(fact['how'])}")
+    measured = [fact["id"] for fact in facts if fact["kind"] != "none"]
+    hint = f" Measure some of them with --only, e.g. exanet validate --only {measured[0]}." if measured else ""
+    console.print(f"\n{counted(len(facts), 'row')}, {len(measured)} of them measured.{hint}")
+
+
+def how(row: Experiment) -> str:
+    """In which way a row is measured, by the text of its experiment, else of its module; or why it is not."""
+    if row.kind == "none":
+        return f"Not reproduced: {published()[row.id]['not_reproduced']}"
+    text = row.measure.__doc__ or sys.modules[row.measure.__module__].__doc__ or ""
+    return " ".join(text.split("\n\n")[0].split())
 
 
 def measure(row: Experiment, runner: Runner) -> dict[str, Any]:
@@ -91,13 +108,16 @@ def measure(row: Experiment, runner: Runner) -> dict[str, Any]:
         "data": None,
         "readings": [],
     }
+    if row.kind == "none":
+        return {**out, "verdict": "not reproduced", "remark": fact["not_reproduced"]}
     if missing := optional.missing(row.needs):
         return {**out, "verdict": "skipped", "remark": "; ".join(missing)}
     try:
         found = row.measure(runner)
     except RunFailed as failure:
         return {**out, "verdict": "failed", "remark": str(failure)}
-    error = None if row.kind in ("shape", "beside") else row.error(found.value, float(fact["value"]))
+    compared = row.kind not in ("shape", "beside") and not isinstance(fact["value"], str)
+    error = row.error(found.value, fact["value"]) if compared else None
     verdict = row.verdict(found, fact["value"])
     cause = row.off.cause if row.off and verdict == "off" else None
     if row.off and verdict == "failed":
@@ -115,7 +135,7 @@ def measure(row: Experiment, runner: Runner) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_COLOURS = {"passed": "green", "off": "yellow", "failed": "red", "skipped": "dim", "beside": "dim"}
+_COLOURS = {"passed": "green", "off": "yellow", "failed": "red", "skipped": "dim", "beside": "dim", "not reproduced": "dim"}
 
 
 def show(rows: list[dict[str, Any]]) -> None:
@@ -125,11 +145,11 @@ def show(rows: list[dict[str, Any]]) -> None:
         column.justify = "left"
     for row in rows:
         verdict = f"[{_COLOURS[row['verdict']]}]{'' if row['verdict'] == 'beside' else row['verdict']}[/]"
-        table.add_row(row["id"], row["quantity"], _published(row), _ours(row), _error(row), _allowed(row), row["kind"], verdict)
+        table.add_row(row["id"], row["quantity"], _published(row), _ours(row), _error(row), _allowed(row), _kind(row), verdict)
         for one in row["readings"]:
             verdict = f"[{_COLOURS[one['verdict']]}]{one['verdict']}[/]"
-            figures = (f"{one['published']:.4g} {row['unit']}", f"{one['ours']:.4g} {row['unit']}", _error(one))
-            table.add_row("", f"  or: {one['text']}", *figures, _allowed(row), "", verdict)
+            shown = (_number(one["published"], row["unit"]), _number(one["ours"], row["unit"]), _error(one))
+            table.add_row("", f"  or: {one['text']}", *shown, _allowed(row), "", verdict)
     console = terminal.console()
     console.print(table)
     console.print()
@@ -154,13 +174,31 @@ def summary(rows: list[dict[str, Any]]) -> str:
 
 
 def _published(row: dict[str, Any]) -> str:
-    return f"{'~' if row['approximate'] else ''}{row['published']} {row['unit']}".strip()
+    return f"{'~' if row['approximate'] else ''}{_number(row['published'], row['unit'])}"
+
+
+def _number(value: Any, unit: str) -> str:
+    """A figure, or several, with their unit. Several of one unit have it once."""
+    several = isinstance(value, (list, tuple))
+    shown = ", ".join(_plain(one) for one in value) if several else _plain(value)
+    units = unit.split(", ")
+    if several and len(units) == len(value):
+        return ", ".join(f"{_plain(one)} {name}" for one, name in zip(value, units, strict=True))
+    return f"{shown} {unit}".strip()
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:.0f}" if value >= 10_000 else f"{value:.4g}"
+
+
+def _kind(row: dict[str, Any]) -> str:
+    return "" if row["kind"] == "none" else row["kind"]
 
 
 def _ours(row: dict[str, Any]) -> str:
     if row["ours"] is None:
-        return "" if row["verdict"] == "skipped" else "no result"
-    return row["shown"] or f"{row['ours']:.4g} {row['unit']}"
+        return "" if row["verdict"] in ("skipped", "not reproduced") else "no result"
+    return row["shown"] or _number(row["ours"], row["unit"])
 
 
 def _error(row: dict[str, Any]) -> str:

@@ -21,15 +21,13 @@ from exanet.karma import experiments as karma
 from exanet.karma.board import CYCLE_NS
 from exanet.optional import VERILATED
 from exanet.validate.experiments.bare_packets import ONE_HOP, TWO_HOPS, one_way_ns
-from exanet.validate.registry import Measured, Off, Reading, Tolerance, experiment
+from exanet.validate.registry import Measured, Off, Reading, experiment
 from exanet.validate.runner import RunFailed, Runner
 
 PUBLISHED_BYTES = 512
 STORE_NS, LOAD_NS = 3 * 4 * CYCLE_NS, 3 * 20 * CYCLE_NS
 """Cycles of the processor to write and to read a small packet of three words at the intra-tile port: 4 and 20 cycles
 a word (KARMA'17, section 4.2, K07 and K06)."""
-_WIDTHS = Tolerance(0.001, "it follows from widths and clock alone, but for the ends of a counted stream")
-_WORD_A_PACKET = Tolerance(0.02, "ours is the limit of 64 words in 70; their link idles about one word a packet more")
 _NO_INTERFACE = Off(
     -0.164,
     "the Verilated IP ends at the ports of its router: packetizer and mailbox, which the published path has, are missing. By the constants "
@@ -141,7 +139,7 @@ def _percent(row: karma.Row) -> float:
     return float(row["efficiency_percent"])
 
 
-@experiment("K09", kind="constructed", tolerance=_WIDTHS, needs=VERILATED)
+@experiment("K09", kind="structural", needs=VERILATED)
 def router_peak(runner: Runner) -> Measured:
     return Measured(_router()["1 sender"]["raw_gbps"], "header and footer included: a word in every cycle")
 
@@ -152,7 +150,7 @@ def router_one_sender(runner: Runner) -> Measured:
     return Measured(ours, "no dead cycle between packets: at the limit of 32 words in 34; theirs lost 8 cycles a packet", holds=ours >= 76)
 
 
-@experiment("K11", kind="constructed", tolerance=_WIDTHS, needs=VERILATED)
+@experiment("K11", kind="structural", needs=VERILATED)
 def router_overhead(runner: Runner) -> Measured:
     return Measured(100 * (100 / _percent(_router()["1 sender"]) - 1), "cycles a packet beyond its 32 words of payload, in a full stream")
 
@@ -164,12 +162,12 @@ def router_two_senders(runner: Runner) -> Measured:
     return Measured(ours, f"at the limit; three senders with a port each reach {alone:.2f} % each", holds=ours >= 89.5)
 
 
-@experiment("K13", kind="constructed", tolerance=_WIDTHS, needs=VERILATED)
+@experiment("K13", kind="structural", needs=VERILATED)
 def line(runner: Runner) -> Measured:
     return Measured(_run(karma.line_rate), "64 bits in every cycle of a full stream")
 
 
-@experiment("K14", kind="constructed", tolerance=_WORD_A_PACKET, needs=VERILATED)
+@experiment("K14", kind="structural", needs=VERILATED)
 def link(runner: Runner) -> Measured:
     rates = {f"{flows}, pause every {pause}" if pause else flows: _percent(row) for (flows, pause), row in _link().items()}
     paused = _percent(_link()["one way", karma.PAUSE_WORDS])
@@ -179,6 +177,70 @@ def link(runner: Runner) -> Measured:
         f"with credits, at the limit of 64 words in 70; both ways full {both:.2f} % each; with the pauses of a 64b/66b gearbox "
         f"on a line of 10.0 Gb/s {paused:.2f} %",
         data={"percent": rates},
+    )
+
+
+# -- derived from the above --------------------------------------------------------------------------------------------
+
+_PAYLOAD_WORDS, _AROUND = PUBLISHED_BYTES // 16, 2
+"""Router words of a packet's payload, and of its header and footer."""
+
+
+def _dead_cycles(flows: str) -> float:
+    """Cycles of a full stream in which no word of a packet passes, for each packet."""
+    return round(_PAYLOAD_WORDS / (_percent(_router()[flows]) / 100) - _PAYLOAD_WORDS - _AROUND, 6)
+
+
+def _a_packet(flows: str) -> float:
+    """Cycles of the link for each packet of a full stream."""
+    return 2 * _PAYLOAD_WORDS / (_percent(_link()[flows, 0]) / 100)
+
+
+@experiment("K04", kind="structural", needs=VERILATED)
+def framing(runner: Runner) -> Measured:
+    """Cycles of a full link for each packet, less those of header, payload and footer."""
+    cycles, link_words = _a_packet("one way"), runner.machine("trenz-2x2").resolve()["links"][0]["framing_words"]
+    if link_words != round(cycles - 2 * (_PAYLOAD_WORDS + _AROUND)):
+        raise RunFailed(f"the gateware's link takes {cycles:.2f} cycles a packet, the machine trenz-2x2 has {link_words} words of framing")
+    return Measured(cycles - 2 * (_PAYLOAD_WORDS + _AROUND), f"{cycles:.2f} cycles a packet in a full stream, 68 of them its words")
+
+
+@experiment("D03", kind="bound", needs=VERILATED)
+def dead_cycles_alone(runner: Runner) -> Measured:
+    """Cycles of a full router for each packet, less its words."""
+    ours = _dead_cycles("1 sender")
+    return Measured(ours, "cycles a packet beyond its 34 words, in a full stream (K10)", holds=ours <= 8.1)
+
+
+@experiment("D04", kind="bound", needs=VERILATED)
+def dead_cycles_of_two(runner: Runner) -> Measured:
+    """As D03, of two senders to one port."""
+    ours = _dead_cycles("2 senders to one port")
+    return Measured(ours, "cycles a packet beyond its 34 words, in a full stream (K12)", holds=ours <= 1.75)
+
+
+@experiment("D09", kind="bound", needs=VERILATED)
+def idle_words(runner: Runner) -> Measured:
+    """What the packets' framing leaves, less what a full link carries, with credits both ways."""
+    words = 2 * (_PAYLOAD_WORDS + _AROUND) + runner.machine("trenz-2x2").resolve()["links"][0]["framing_words"]
+    ceiling = 100 * 2 * _PAYLOAD_WORDS / words
+    ours, both = (ceiling - _percent(_link()[flows, 0]) for flows in ("one way", "both ways"))
+    return Measured(
+        ours,
+        f"{ceiling:.2f} % less what a full stream takes (K14); with both ways full {both:.2f} points",
+        holds=ours <= 1.43,
+        readings=(Reading("with both ways full", both, 1.43),),
+    )
+
+
+@experiment("D11", kind="predicted", needs=VERILATED)
+def hop_cycles(runner: Runner) -> Measured:
+    """E04 in cycles of the gateware."""
+    ours = _hop(karma.LINE_CYCLES) / CYCLE_NS
+    return Measured(
+        ours,
+        f"router and link {ours - karma.LINE_CYCLES:.0f} cycles, transceiver {karma.LINE_CYCLES}",
+        readings=(Reading("K05 as one way", ours, 71.9), Reading("K05 as there and back", ours, 35.9)),
     )
 
 

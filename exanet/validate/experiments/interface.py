@@ -19,11 +19,9 @@ from exanet.karma.interface import LINE_CYCLES, MEMORY_CYCLES
 from exanet.karma.stages import Row
 from exanet.optional import VERILATED
 from exanet.validate.interface import interface_cycles, since_store
-from exanet.validate.registry import Measured, Off, Reading, Tolerance, experiment
+from exanet.validate.registry import Measured, Off, Reading, experiment
 from exanet.validate.runner import RunFailed, Runner
 
-_LAYOUT = Tolerance(0.0, "the widths of three fields of a header")
-_FIXED = Tolerance(0.001, "the figure fixes constants of the machine, which are whole cycles")
 _SMALL_WRITES = Off(
     0.815,
     "a write of 64 B is four words of payload, a header and a footer: 6 cycles at the port even without an idle cycle. Four cycles a "
@@ -86,7 +84,7 @@ def _one_way_ns(runner: Runner, program: str, machine: str, payload: int) -> flo
     return float(answer["one_way_ns"][str(payload)])
 
 
-@experiment("R35", kind="calibrated", tolerance=_FIXED, needs=VERILATED)
+@experiment("R35", kind="calibrated", needs=VERILATED)
 def user_level(runner: Runner) -> Measured:
     message = _message(16)
     cycles = since_store(message, "in its mailbox")
@@ -202,7 +200,7 @@ def atomic_message(runner: Runner) -> Measured:
     return Measured(bits, "64 B by plain stores are one packet and one burst into memory", holds=whole and bits >= 256)
 
 
-@experiment("E10", kind="constructed", tolerance=_LAYOUT, needs=VERILATED)
+@experiment("E10", kind="structural", needs=VERILATED)
 def global_address(runner: Runner) -> Measured:
     found = _run(sizes.global_address)
     if not found["carried"]:
