@@ -41,6 +41,7 @@ class _Commands(MutableMapping[str, Any]):
         "faults",
         "sweep",
         "validate",
+        "reproduce",
         "sim.group",
         "trace.group",
     )
@@ -95,7 +96,7 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-_WITH_TABLES = ("run", "record", "replay", "compare", "trace", "sim", "sweep", "validate", "karma")
+_WITH_TABLES = ("run", "record", "replay", "compare", "trace", "sim", "sweep", "validate", "reproduce", "karma")
 
 
 @app.callback()

@@ -20,6 +20,7 @@ MARKS = {
     "sim": ("points.parquet", "jobs.parquet"),
     "sweep": ("runs.parquet", "journal.jsonl"),
     "compare": ("compared.parquet",),
+    "reproduce": ("reproduced.parquet",),
 }
 """By which of its files the results of each command are known."""
 

@@ -118,7 +118,12 @@ _OTHER_TABLES = ("points", "sources", "pairs", "classes", "sizes", "flows", "lin
 _COMPARED = ("compared", "settings", "differences")
 """Those of `exanet compare`."""
 
-FILES = frozenset(("report.html", "run.json", "summary.json", *(f"{name}.parquet" for name in (*TABLES, *_OTHER_TABLES, *_COMPARED))))
+_REPRODUCED = ("reproduced", "curves")
+"""Those of `exanet reproduce`."""
+
+_ALL_TABLES = (*TABLES, *_OTHER_TABLES, *_COMPARED, *_REPRODUCED)
+
+FILES = frozenset(("report.html", "run.json", "summary.json", *(f"{name}.parquet" for name in _ALL_TABLES)))
 """Every file that any command publishes."""
 
 

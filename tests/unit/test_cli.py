@@ -35,7 +35,10 @@ def test_help_of_run_ends_with_examples() -> None:
     assert "  Examples:" in lines and all(line.startswith("    exanet run -m ") for line in lines[lines.index("  Examples:") + 1 :])
 
 
-@pytest.mark.parametrize(("words", "completed"), [("exanet re", {"record", "replay"}), ("exanet run --fabric-", {"--fabric-threads"})])
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [("exanet re", {"record", "replay", "reproduce"}), ("exanet run --fabric-", {"--fabric-threads"})],
+)
 def test_the_shell_completes(words: str, completed: set[str]) -> None:
     done = exanet(COMP_WORDS=words, COMP_CWORD=str(len(words.split()) - 1), _EXANET_COMPLETE="complete_bash")
     assert set(done.stdout.split()) == completed

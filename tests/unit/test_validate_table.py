@@ -61,7 +61,8 @@ def test_rows_are_chosen_by_id_in_the_table_s_order() -> None:
 
 
 def test_what_takes_minutes_is_measured_when_it_is_asked_for() -> None:
-    assert {"E32", "E37", "R22", "R42", "R53", "R54", "R55", "R58", "R59", "R60"} == set(table.select(None, True)) - set(table.select(None))
+    long = {"E32", "E37", "K17", "K18", "K19", "K20", "R22", "R42", "R53", "R54", "R55", "R58", "R59", "R60"}
+    assert long == set(table.select(None, True)) - set(table.select(None))
     assert list(table.select("R54")) == ["R54"]
 
 

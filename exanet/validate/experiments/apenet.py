@@ -20,7 +20,7 @@ _LANE_DESIGNED_GBPS, _LANE_GBPS = 8.5, 7.0  # A01, A02
 _CODING = 10 / 8  # 8b/10b: bits on the lanes for each bit of a link word
 
 
-def _full_link(runner: Runner, payload: int) -> dict[str, Any]:
+def loaded_link(runner: Runner, payload: int) -> dict[str, Any]:
     """What a full link carries, and what its lanes do for that."""
     found = full_link(runner, "apenet", payload)
     return found | {"raw_gbps": found["gbps"] * _CODING}
@@ -28,7 +28,7 @@ def _full_link(runner: Runner, payload: int) -> dict[str, Any]:
 
 @experiment("A01", kind="beside")
 def lanes_as_designed(runner: Runner) -> Measured:
-    found = _full_link(runner, _PACKET_BYTES)
+    found = loaded_link(runner, _PACKET_BYTES)
     return Measured(
         found["raw_gbps"],
         f"{found['links']} links a node; the board's lanes are made for 8.5 Gb/s, the machine has the 7.0 at which they ran (A02)",
@@ -39,7 +39,7 @@ def lanes_as_designed(runner: Runner) -> Measured:
 
 @experiment("A02", kind="calibrated")
 def lanes_as_run(runner: Runner) -> Measured:
-    found = _full_link(runner, _PACKET_BYTES)
+    found = loaded_link(runner, _PACKET_BYTES)
     return Measured(
         found["raw_gbps"],
         f"words on a full link with their 8b/10b code: {_LANES} lanes of {found['raw_gbps'] / _LANES:.2f} Gb/s. This figure fixes the "
@@ -50,7 +50,7 @@ def lanes_as_run(runner: Runner) -> Measured:
 
 @experiment("A05", kind="predicted")
 def sustained(runner: Runner) -> Measured:
-    found, smaller = _full_link(runner, _PACKET_BYTES), _full_link(runner, _PACKET_BYTES // 2)
+    found, smaller = loaded_link(runner, _PACKET_BYTES), loaded_link(runner, _PACKET_BYTES // 2)
     share, slower = found["payload_gbytes_per_s"] * 8 / found["raw_gbps"], smaller["payload_gbytes_per_s"]
     return Measured(
         found["payload_gbytes_per_s"],
@@ -67,7 +67,7 @@ def sustained(runner: Runner) -> Measured:
 @experiment("D15", kind="predicted")
 def efficiency(runner: Runner) -> Measured:
     """Payload of a full link, in percent of what its lanes carry."""
-    found, smaller = _full_link(runner, _PACKET_BYTES), _full_link(runner, _PACKET_BYTES // 2)
+    found, smaller = loaded_link(runner, _PACKET_BYTES), loaded_link(runner, _PACKET_BYTES // 2)
     ours, small = (100 * one["payload_gbytes_per_s"] * 8 / one["raw_gbps"] for one in (found, smaller))
     return Measured(
         ours,

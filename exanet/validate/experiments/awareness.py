@@ -22,14 +22,14 @@ def awareness_time(runner: Runner) -> Measured:
     rows = [row for row in awareness(line_cycles=LINE_CYCLES) if row["kind"] == "host" and row["faults"] == 1]
     shares = {row["watchdog_ns"]: [row[f"global_{which}_ns"] / row["watchdog_ns"] for which in ("least", "mean", "most")] for row in rows}
     long = [share for period, share in shares.items() if period >= _DOMINATED_NS]
-    told = all(row["unaware"] == row["misjudged"] == 0 for row in rows)
+    all_know = all(row["unaware"] == row["misjudged"] == 0 for row in rows)
     least, most = min(share[0] for share in long), max(share[2] for share in long)
     return Measured(
         long[-1][1],
         f"host faults, periods of {_DOMINATED_NS / 1e3:g} us to {max(shares) / 1e6:g} ms: all know after {least:.2f} to {most:.2f} "
         f"periods, where {_PERIODS[0]:g} to {_PERIODS[1] + _BEYOND:g} were asked for; with a period of 1 us {shares[1e3][1]:.1f}, as the "
         "network's cycles then count",
-        holds=told and least >= _PERIODS[0] and most <= _PERIODS[1] + _BEYOND,
+        holds=all_know and least >= _PERIODS[0] and most <= _PERIODS[1] + _BEYOND,
         text=f"{least:.2f} to {most:.2f} periods",
         data={str(period): share for period, share in shares.items()},
     )

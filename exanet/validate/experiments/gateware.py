@@ -277,21 +277,21 @@ def _taken(part: str, times: int = 1) -> Measured:
     )
 
 
-@experiment("K17", kind="bound", needs=("yosys",))
+@experiment("K17", kind="bound", needs=("yosys",), long=True)
 def whole_ip(runner: Runner) -> Measured:
     return _taken("ip")
 
 
-@experiment("K18", kind="bound", needs=("yosys",))
+@experiment("K18", kind="bound", needs=("yosys",), long=True)
 def router_resources(runner: Runner) -> Measured:
     return _taken("router")
 
 
-@experiment("K19", kind="bound", needs=("yosys",))
+@experiment("K19", kind="bound", needs=("yosys",), long=True)
 def link_resources(runner: Runner) -> Measured:
     return _taken("link", 2)
 
 
-@experiment("K20", kind="bound", needs=("yosys",))
+@experiment("K20", kind="bound", needs=("yosys",), long=True)
 def register_resources(runner: Runner) -> Measured:
     return _taken("registers")

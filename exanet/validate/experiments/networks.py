@@ -74,7 +74,7 @@ def _small(topology: str, channels: int) -> Any:
 
 
 @functools.cache
-def _neighbours(runner: Runner) -> dict[str, dict[str, float]]:
+def neighbours(runner: Runner) -> dict[str, dict[str, float]]:
     """The stencil on each network, its ranks in the order of the endpoints: time, hops and delay of a packet."""
     found = {}
     for name, (topologies, channels) in _EQUAL_SIZE.items():
@@ -92,7 +92,7 @@ def _ratios(figures: dict[str, float]) -> str:
 
 def _order(runner: Runner, figure: str, remark: str) -> Measured:
     """Whether a figure grows in the order of INSEE's times; its ratios to the torus' in that order."""
-    figures = {name: done[figure] for name, done in _neighbours(runner).items()}
+    figures = {name: done[figure] for name, done in neighbours(runner).items()}
     rising = list(figures.values()) == sorted(figures.values())
     return Measured(figures["dragonfly"] / figures["torus"], remark, holds=rising, text=_ratios(figures), data=figures)
 
@@ -109,7 +109,7 @@ def neighbour_times(runner: Runner) -> Measured:
 
 @experiment("E34", kind="beside")
 def neighbour_distances(runner: Runner) -> Measured:
-    hops = {name: done["mean_hops"] for name, done in _neighbours(runner).items()}
+    hops = {name: done["mean_hops"] for name, done in neighbours(runner).items()}
     return Measured(
         hops["torus"],
         "links passed, those to and from switches included. Sizes were chosen by these: with 64 ranks three of four come near; on a torus "
