@@ -145,10 +145,10 @@ def show(rows: list[dict[str, Any]]) -> None:
         column.justify = "left"
     for row in rows:
         verdict = f"[{_COLOURS[row['verdict']]}]{'' if row['verdict'] == 'beside' else row['verdict']}[/]"
-        table.add_row(row["id"], row["quantity"], _published(row), _ours(row), _error(row), _allowed(row), _kind(row), verdict)
+        table.add_row(row["id"], row["quantity"], published_text(row), ours_text(row), error_text(row), _allowed(row), _kind(row), verdict)
         for one in row["readings"]:
             verdict = f"[{_COLOURS[one['verdict']]}]{one['verdict']}[/]"
-            shown = (_number(one["published"], row["unit"]), _number(one["ours"], row["unit"]), _error(one))
+            shown = (number(one["published"], row["unit"]), number(one["ours"], row["unit"]), error_text(one))
             table.add_row("", f"  or: {one['text']}", *shown, _allowed(row), "", verdict)
     console = terminal.console()
     console.print(table)
@@ -173,11 +173,11 @@ def summary(rows: list[dict[str, Any]]) -> str:
     return f"{counted(len(rows), 'row')}: {', '.join(statuses)}.{readings}"
 
 
-def _published(row: dict[str, Any]) -> str:
-    return f"{'~' if row['approximate'] else ''}{_number(row['published'], row['unit'])}"
+def published_text(row: dict[str, Any]) -> str:
+    return f"{'~' if row['approximate'] else ''}{number(row['published'], row['unit'])}"
 
 
-def _number(value: Any, unit: str) -> str:
+def number(value: Any, unit: str) -> str:
     """A figure, or several, with their unit. Several of one unit have it once."""
     several = isinstance(value, (list, tuple))
     shown = ", ".join(_plain(one) for one in value) if several else _plain(value)
@@ -195,14 +195,17 @@ def _kind(row: dict[str, Any]) -> str:
     return "" if row["kind"] == "none" else row["kind"]
 
 
-def _ours(row: dict[str, Any]) -> str:
+def ours_text(row: dict[str, Any]) -> str:
     if row["ours"] is None:
         return "" if row["verdict"] in ("skipped", "not reproduced") else "no result"
-    return row["shown"] or _number(row["ours"], row["unit"])
+    return row["shown"] or number(row["ours"], row["unit"])
 
 
-def _error(row: dict[str, Any]) -> str:
-    return "" if row["error"] is None else f"{row['error'] * 100:+.1f} %"
+def error_text(row: dict[str, Any]) -> str:
+    """How far ours is from the published figure; more than ten times as much is said so."""
+    if row["error"] is None:
+        return ""
+    return f"{row['error'] + 1:.0f} times" if row["error"] >= 10 else f"{row['error'] * 100:+.1f} %"
 
 
 def _allowed(row: dict[str, Any]) -> str:
