@@ -25,7 +25,7 @@ HEAD = """\
 # Published figures, measured
 
 `exanet validate --long` on {date}, commit {commit}, {host}. {summary} [Calibration](calibration.md) explains kinds and
-verdicts; `exanet validate --only ID` measures a row again and says what it rests on.
+verdicts; `exanet validate --only ID` measures a row again, with what was done for it.
 
 {counts}
 """
