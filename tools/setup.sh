@@ -72,7 +72,7 @@ PY
 groups() {
   case $purpose in
     run | bench) echo mpi ;;
-    test) echo mpi test otf2 gateware jobqueue formal synth place lint ;;
+    test) echo mpi test otf2 plots gateware jobqueue formal synth place lint ;;
     lint) echo gateware lint ;;
     gateware) echo gateware ;;
     formal) echo formal ;;
