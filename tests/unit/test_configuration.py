@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from exanet import _core, machine
+from exanet import _core, background_traffic, machine
 from exanet.machine.resolve import described_path, resolved_key
 from exanet.machine.schema import Link, NetworkInterface, Router, Switch
 
@@ -41,6 +41,7 @@ def everything() -> dict[str, Any]:
     event |= {"rate": 0.5, "corrupted_packets": 0.25, "duplicated_packets": 0.25, "reordered_packets": 0.25, "delay_ps": 1}
     drawn = {"links": True, "between_ps": 1, "repair_ps": 1, "seed": 1, "until_ps": 1}
     resolved["faults"] = {"events": [event], "drawn": [drawn], "reaction_ps": 0}
+    resolved |= background_traffic.resolved("uniform,load=0.1", resolved)
     for key, described in KEYS.items():
         *section, name = key.split(".")
         if section[0] in ("router", "ni"):
@@ -199,8 +200,8 @@ def test_every_key_leads_back_to_a_key_of_the_file() -> None:
             assert described_path(key) == ("topology", "file")
         elif key == "topology.link_kinds":
             assert described_path(key) == ("links",)
-        elif key.startswith("faults."):
-            assert described_path(key) == (), "it comes from a file of faults"
+        elif key.startswith(("faults.", "background.")):
+            assert described_path(key) == (), "it comes from a file of faults, or from --background"
         elif key == "links.*.name":
             assert described_path(key) == ("links", "*")
         elif key.rpartition(".")[2] in _DERIVED:
