@@ -42,7 +42,7 @@ static struct exanet_live_part *parts_for(uint32_t count) {
 }
 
 static long begin_by_kind(struct exanet_operation *o) {
-  if (is_neighbours(o->code)) return exanet_begin_neighbours(o);
+  if (o->at == NULL) return exanet_begin_neighbours(o);
   if (o->at->op >= 0) return exanet_begin_reduction(o);
   if (o->at->send_list != 0 || o->at->receive_list != 0) return exanet_begin_lists(o);
   if (o->code != EXANET_TRACE_Barrier) return exanet_begin_move(o);

@@ -17,7 +17,7 @@ SPREAD = ("--compute", "off", "--map", "round-robin")
 
 
 def test_a_program_is_right_and_slower_and_the_same_again(exanet_run: Runner, stack: Stack) -> None:
-    words = [stack.python, PROGRAMS / "fft.py", "64", "1"]
+    words = [stack.python, PROGRAMS / "fft.py", "32", "1"]
     alone, *beside = (exanet_run(stack, 4, words, options=(*SPREAD, *more)).summary for more in ((), *[("--background", TRAFFIC)] * 2))
     assert beside[0] == beside[1]
     assert beside[0]["messages"] == alone["messages"] and beside[0]["virtual_ps"] > alone["virtual_ps"]
@@ -25,7 +25,7 @@ def test_a_program_is_right_and_slower_and_the_same_again(exanet_run: Runner, st
 
 
 def test_a_replay_meets_the_same_traffic(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
-    words = [mpich.python, PROGRAMS / "fft.py", "64", "1"]
+    words = [mpich.python, PROGRAMS / "fft.py", "32", "1"]
     exanet_run(mpich, 4, words, options=(*SPREAD, "--record", str(tmp_path / "trace")))
     live = exanet_run(mpich, 4, words, options=(*SPREAD, "--background", TRAFFIC)).summary
     replayed = exanet.replay(tmp_path / "trace", "exanest", mapping="round-robin", background=TRAFFIC).summary
@@ -38,6 +38,6 @@ def test_a_deadlock_shows_where_others_still_send(exanet_run: Runner, stack: Sta
 
 
 def test_verilated_nodes_carry_the_program_alone(exanet_run: Runner, mpich: Stack) -> None:
-    words = [mpich.python, PROGRAMS / "fft.py", "64", "1"]
+    words = [mpich.python, PROGRAMS / "fft.py", "32", "1"]
     refused = exanet_run(mpich, 2, words, options=(*SPREAD, "--fabric", "gateware", "--background", TRAFFIC), code=2)
     assert "--background: Verilated nodes carry the program alone" in refused.errors
