@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from exanet import units
+from exanet import keys, units
 from exanet.bounds import time_within
 from exanet.errors import InputError
 from exanet.quantity import bytes_text, count_text, counted, time_text
@@ -43,14 +43,7 @@ def parse(text: str) -> dict[str, Any]:
         raise InputError(f"{what}: there is no traffic in front; {_FORM}")
     if "," in traffic and not traffic.startswith(("matrix:", "flows:")):
         raise InputError(f"{what}: '{traffic.partition(',')[2]}' is not understood; {_FORM}")
-    given: dict[str, str] = {}
-    for part in parts:
-        key, _, value = part.partition("=")
-        if key not in _KEYS:
-            raise InputError(f"{what}: there is no key '{key}'; {_FORM}")
-        if key in given:
-            raise InputError(f"{what}: '{key}' is given twice; keep one")
-        given[key] = value
+    given = keys.read(what, parts, _KEYS, _FORM)
     if traffic.startswith("flows:"):
         if chosen := [key for key in _OF_PATTERNS if key in given]:
             raise InputError(f"{what}: a list of flows says when each begins and how long it is; leave out {', '.join(chosen)}")
@@ -89,25 +82,29 @@ def note(text: str | None, found: Mapping[str, Any]) -> str | None:
 
 
 def _value(what: str, key: str, text: str) -> Any:
-    if key == "sizes":
-        return text
     try:
         if key == "bytes":
             return units.parse(text, units.BYTES)
         if key in ("start", "end"):
-            time = units.parse(text, units.TIME)
-            time_within(what, time)
-            return time
-        if key == "load":
-            load = float(text)
-            if not 0 < load <= 1000:
-                raise ValueError(f"'{text}' is no load; give a number above 0, where 1 fills a link")
-            return load
-        if not text.isdecimal() or not int(text) < 1 << 64:
-            raise ValueError(f"'{text}' is not a whole number from 0 to 2^64 - 1")
-        return int(text)
+            time_ps = units.parse(text, units.TIME)
+            time_within(what, time_ps)
+            return time_ps
     except UnitError as error:
         raise InputError(f"{what}: {error}") from None
-    except ValueError as error:
-        reason = str(error) if "'" in str(error) and "convert" not in str(error) else f"'{text}' is not a number"
-        raise InputError(f"{what}: {reason}") from None
+    if key == "load":
+        return _load(what, text)
+    if key == "seed":
+        if not text.isdecimal() or not int(text) < 1 << 64:
+            raise InputError(f"{what}: '{text}' is not a whole number from 0 to 2^64 - 1")
+        return int(text)
+    return text
+
+
+def _load(what: str, text: str) -> float:
+    try:
+        load = float(text)
+    except ValueError:
+        load = 0.0
+    if not 0 < load <= 1000:
+        raise InputError(f"{what}: '{text}' is no load; give a number above 0 and up to 1000, where 1 fills a link")
+    return load

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from exanet import _core, units
+from exanet import _core, keys, units
 from exanet.bounds import time_within
 from exanet.errors import InputError
 from exanet.machine import Machine
@@ -51,8 +51,8 @@ class Program:
         trace, rest = _split(text)
         if not rest:
             return cls(text, trace=trace)
-        keys = _keys(text, rest, ("start", "map", "compute", *rules.algorithms()), _TRACE_FORM)
-        return replace(cls(text, trace=trace), **_common(text, keys))
+        found = keys.read(text, rest.split(","), ("start", "map", "compute", *rules.algorithms()), _TRACE_FORM)
+        return replace(cls(text, trace=trace), **_common(text, found))
 
     @classmethod
     def synthetic(cls, text: str) -> Program:
@@ -64,17 +64,17 @@ class Program:
             if part.partition("=")[0] not in (*known, "ranks", "bytes", "rounds", "pause", "priority"):
                 raise InputError(f"--job {text}: '{part}' is not understood; {_JOB_FORM}")
         ours = [part for part in parts if part.partition("=")[0] in known]
-        keys = _keys(f"--job {text}", ",".join(ours), known, "") if ours else {}
+        found = keys.read(f"--job {text}", ours, known, _JOB_FORM)
         others = ",".join(part for part in parts if part not in ours)
         job = Job.parse(f"{name}:{others}" if others else name)
-        if name in rules.algorithms() and name not in _core.program_names() and "algorithm" not in keys:
+        if name in rules.algorithms() and name not in _core.program_names() and "algorithm" not in found:
             raise InputError(
                 f"--job {text}: a job that calls a collective takes an algorithm; give {name}:algorithm={rules.algorithms()[name][0]}"
             )
         if job.priority:
             raise InputError(f"--job {text}: a replay's interfaces send all data in one class; leave out the priority")
-        made = replace(cls(text, job=job), **_common(f"--job {text}", keys))
-        return replace(made, collectives=_of_job(f"--job {text}", name, keys["algorithm"])) if "algorithm" in keys else made
+        made = replace(cls(text, job=job), **_common(f"--job {text}", found))
+        return replace(made, collectives=_of_job(f"--job {text}", name, found["algorithm"])) if "algorithm" in found else made
 
 
 def _split(text: str) -> tuple[Path, str]:
@@ -98,35 +98,23 @@ def _of_job(what: str, name: str, algorithm: str) -> dict[str, str]:
     return {name: algorithm}
 
 
-def _keys(text: str, rest: str, known: Sequence[str], form: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for part in rest.split(","):
-        key, equals, value = part.partition("=")
-        if not equals or key not in known:
-            raise InputError(f"{text}: '{part}' is not understood; {form}")
-        if key in found:
-            raise InputError(f"{text}: '{key}' is given twice; keep one")
-        found[key] = value
-    return found
-
-
-def _common(text: str, keys: Mapping[str, str]) -> dict[str, Any]:
+def _common(text: str, given: Mapping[str, str]) -> dict[str, Any]:
     made: dict[str, Any] = {}
-    if "start" in keys:
+    if "start" in given:
         try:
-            made["start_ps"] = units.parse(keys["start"], units.TIME)
+            made["start_ps"] = units.parse(given["start"], units.TIME)
         except UnitError as error:
             raise InputError(f"{text}: start: {error}") from None
         time_within(f"{text}: start", made["start_ps"])
-    if "map" in keys:
-        made["mapping"] = keys["map"]
-    if "compute" in keys:
+    if "map" in given:
+        made["mapping"] = given["map"]
+    if "compute" in given:
         try:
-            made["compute"] = float(keys["compute"])
+            made["compute"] = float(given["compute"])
         except ValueError:
             made["compute"] = -1.0
-        check_compute(f"{text}: compute={keys['compute']}", made["compute"])
-    chosen = {key: value for key, value in keys.items() if key in rules.algorithms()}
+        check_compute(f"{text}: compute={given['compute']}", made["compute"])
+    chosen = {key: value for key, value in given.items() if key in rules.algorithms()}
     for collective, algorithm in chosen.items():
         rules.check_algorithm(text, collective, algorithm)
     return made | ({"collectives": chosen} if chosen else {})

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from exanet.compare.runs import link_name
-from exanet.compare.sides import asked
+from exanet.compare.sides import asked, listed
 from exanet.quantity import bytes_text, counted, time_text
 from exanet.results import Run
 
@@ -35,8 +35,9 @@ _SLOWER_LINK = 1.05
 _SAME_PACKETS = 0.05
 """By how much the mean packets of a link may differ; of smaller ones each byte takes longer on any link."""
 
-_OPTIONS = ("offload", "collectives", "mpi_calls", "level", "fabric", "compute", "mpi", "ranks", "seed", "exanet_version")
-"""Options that may make a difference, first those of collectives; placement and faults have suspects of their own."""
+_OPTIONS = ("background", "offload", "collectives", "mpi_calls", "level", "fabric", "compute", "mpi", "ranks", "seed", "exanet_version")
+"""Options that may make a difference, first other traffic and those of collectives. Placement and faults have suspects
+of their own."""
 
 Suspect = tuple[float, str]
 """The share of the difference that it may explain, and the sentence's end."""
@@ -72,7 +73,7 @@ def _late_ranks(slow: Run, fast: Run, longer_ps: float) -> Iterator[Suspect]:
     names = [str(rank) for rank in late.filter(pl.col("late") >= max(most / 2, 1))["rank"]]
     if names and len(names) <= len(late) / 2:
         verb, they = ("is", "it computes") if len(names) == 1 else ("are", "they compute up to")
-        who = f"rank{'' if len(names) == 1 else 's'} {_listed(names)}"
+        who = f"rank{'' if len(names) == 1 else 's'} {listed(names, MOST_NAMED)}"
         yield min(most / longer_ps, 1.0), f"{who} {verb} late: {they} {time_text(most)} longer, and the others wait{_measured(slow)}"
     if usual > 0:
         yield usual / longer_ps, f"ranks compute {time_text(usual)} longer in the median{_measured(slow)}"
@@ -134,7 +135,8 @@ def _losses(slow: Run, fast: Run) -> Iterator[Suspect]:
     lost, failed = (slow.summary.get(name, 0) - fast.summary.get(name, 0) for name in ("lost_packets", "failed_operations"))
     if lost > 0 or failed > 0:
         what = [] if slow.faults is None else [str(name) for name in slow.faults["what"].unique(maintain_order=True)]
-        yield 0.9, f"{counted(lost, 'packet')} more lost and {counted(failed, 'operation')} failed{f' ({_listed(what)})' if what else ''}"
+        by = f" ({listed(what, MOST_NAMED)})" if what else ""
+        yield 0.9, f"{counted(lost, 'packet')} more lost and {counted(failed, 'operation')} failed{by}"
 
 
 def _placement(slow: Run, fast: Run) -> Iterator[Suspect]:
@@ -173,14 +175,17 @@ def _machine(slow: Run, fast: Run) -> Iterator[Suspect]:
         names = [f"{keys['name']} ({keys['topology.kind']})" for keys in (own, other)]
         yield 0.7, f"the topology is another, {names[0]} instead of {names[1]}: {_hops(slow, fast)}"
     elif differ and not any(key.startswith("faults") for key in differ):
-        yield 0.5, f"the machine differs: {_listed(_instead(differ, own, other))}"
+        yield 0.5, f"the machine differs: {listed(_instead(differ, own, other), MOST_NAMED)}"
 
 
 def _request(slow: Run, fast: Run) -> Iterator[Suspect]:
     """Other options of the run."""
     own, other = (_asked(run, "run.") for run in (slow, fast))
     if differ := [key for key in _OPTIONS if own.get(key) != other.get(key)]:
-        yield 0.75 if differ[0] in _OPTIONS[:3] else 0.45, f"the run was asked for differently: {_listed(_instead(differ, own, other))}"
+        yield (
+            0.75 if differ[0] in _OPTIONS[:4] else 0.45,
+            f"the run was asked for differently: {listed(_instead(differ, own, other), MOST_NAMED)}",
+        )
 
 
 def _asked(run: Run, part: str) -> dict[str, str]:
@@ -198,8 +203,3 @@ def _hops(slow: Run, fast: Run) -> str:
 
 def _links_passed(run: Run) -> float:
     return float(run.summary["packet_hops"] / max(run.summary["packets"], 1))
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more

@@ -21,7 +21,7 @@ import polars as pl
 
 from exanet import results
 from exanet.compare import runs, simulations, sweeps
-from exanet.compare.sides import NAMES, Side
+from exanet.compare.sides import NAMES, Side, listed
 from exanet.compare.sweeps import SEARCHED
 from exanet.errors import InputError
 from exanet.quantity import counted
@@ -135,12 +135,7 @@ def _items(side: Side) -> list[str]:
 
 
 def _points_of(sides: Sequence[Side]) -> str:
-    return " and ".join(_listed(_items(side)) for side in sides[:2])
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return "; ".join(names[:MOST_NAMED]) + more if names else "none"
+    return " and ".join(listed(_items(side), MOST_NAMED, "; ") for side in sides[:2])
 
 
 def _notes(kind: str, sides: Sequence[Side]) -> list[str]:
@@ -150,9 +145,11 @@ def _notes(kind: str, sides: Sequence[Side]) -> list[str]:
     for side in sides[1:]:
         for here, there in ((first, side), (side, first)):
             if lone := [item for item in _items(here) if item not in {*_items(there), *there.failed}]:
-                said.append(f"Only {here.folder} has {_point(kind)} {_listed(lone)}.")
+                said.append(f"Only {here.folder} has {_point(kind)} {listed(lone, MOST_NAMED, '; ')}.")
         if failed := sorted(side.failed - first.failed):
-            said.append(f"{side.folder}: {counted(len(failed), 'point')} failed that did not in {first.folder}: {_listed(failed)}.")
+            said.append(
+                f"{side.folder}: {counted(len(failed), 'point')} failed that did not in {first.folder}: {listed(failed, MOST_NAMED, '; ')}."
+            )
     return list(dict.fromkeys(said))
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,12 @@ class Side:
     figures: pl.DataFrame
     results: Run | Results
     failed: frozenset[str] = frozenset()
+
+
+def listed(names: Sequence[str], most: int, between: str = ", ") -> str:
+    """The first names, and how many there are more."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return between.join(names[:most]) + more if names else "none"
 
 
 def frame(rows: list[Row]) -> pl.DataFrame:

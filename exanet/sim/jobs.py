@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from exanet import _core, background, units
+from exanet import _core, background, keys, units
 from exanet import level as levels
 from exanet.bounds import LARGEST_MESSAGE, check_seed, time_within, within
 from exanet.errors import InputError
@@ -45,19 +45,16 @@ class Job:
     def parse(cls, text: str) -> Job:
         """From `NAME:KEY=VALUE,...`. Raises InputError, saying what to write."""
         program, _, rest = text.partition(":")
+        parts = rest.split(",") if rest else []
+        if any(part.startswith("algorithm=") for part in parts):
+            raise InputError(
+                f"--job {text}: collectives by an algorithm run under `exanet replay -m MACHINE --job {text}`; leave it out here"
+            )
+        given = keys.read(f"--job {text}", parts, ("ranks", "bytes", "rounds", "pause", "priority"), _FORM)
+        if "bytes" in given and program in _OWN_SIZES:
+            raise InputError(f"--job {text}: {program} has {_OWN_SIZES[program]}; leave bytes out")
         found: dict[str, int] = {}
-        for part in rest.split(",") if rest else ():
-            key, equals, value = part.partition("=")
-            if key == "algorithm":
-                raise InputError(
-                    f"--job {text}: collectives by an algorithm run under `exanet replay -m MACHINE --job {text}`; leave it out here"
-                )
-            if not equals or key not in ("ranks", "bytes", "rounds", "pause", "priority"):
-                raise InputError(f"--job {text}: '{part}' is not understood; {_FORM}")
-            if key in found:
-                raise InputError(f"--job {text}: '{key}' is given twice; keep one")
-            if key == "bytes" and program in _OWN_SIZES:
-                raise InputError(f"--job {text}: {program} has {_OWN_SIZES[program]}; leave bytes out")
+        for key, value in given.items():
             try:
                 found[key] = _value(key, value)
             except (UnitError, ValueError) as error:

@@ -63,9 +63,9 @@ def test_a_list_of_flows_takes_the_time_that_it_takes_alone(tmp_path: Path) -> N
     "text, said",
     [
         ("uniform", "say how much each endpoint sends"),
-        ("uniform,lod=0.1", "there is no key 'lod'"),
+        ("uniform,lod=0.1", "'lod=0.1' is not understood"),
         ("uniform,load=0.1,load=0.2", "'load' is given twice"),
-        ("uniform,load=none", "load: 'none' is not a number"),
+        ("uniform,load=none", "load: 'none' is no load"),
         ("uniform,load=0", "load: '0' is no load"),
         ("uniform,load=0.1,bytes=4", "bytes: 4 has no unit"),
         ("uniform,load=0.1,bytes=4KiB,sizes=hadoop", "leave one of them out"),
@@ -101,3 +101,10 @@ def test_traffic_ends_when_it_says() -> None:
     whole = replayed("uniform,load=0.2,bytes=4KiB")
     assert 0 < until.summary["background"]["messages"] < whole.summary["background"]["messages"]
     assert until.summary["virtual_ps"] < whole.summary["virtual_ps"]
+
+
+def test_a_comparison_names_the_traffic() -> None:
+    from exanet.compare import causes
+
+    slow, fast = replayed("uniform,load=0.2,bytes=4KiB"), replayed(None)
+    assert "background uniform,load=0.2,bytes=4KiB instead of none" in causes.causes(slow, fast)[0]

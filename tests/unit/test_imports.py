@@ -28,6 +28,7 @@ ORDER = (
     *(
         "callable",
         "errors",
+        "keys",
         "encoding",
         "renamed",
         "lightly",

@@ -11,15 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int rank, size;
-
-#define CHECK(what)                                                             \
-  do {                                                                          \
-    if (!(what)) {                                                              \
-      fprintf(stderr, "rank %d, line %d: not so: %s\n", rank, __LINE__, #what); \
-      MPI_Abort(MPI_COMM_WORLD, 3);                                             \
-    }                                                                           \
-  } while (0)
+#include "simulated.h"
 
 static void check_status(const MPI_Status *status, int source, int tag, MPI_Datatype type, int count) {
   int counted = -1;
@@ -121,18 +113,6 @@ static void types(void) {
   MPI_Error_class(MPI_Send(matrix, 1, MPI_DOUBLE, size, 2, MPI_COMM_WORLD), &class);
   CHECK(class == MPI_ERR_RANK);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
-}
-
-/* Matrices of two rows by two, whose product does not commute. */
-static void multiply(void *in, void *inout, int *count, MPI_Datatype *type) {
-  (void)type;
-  for (int i = 0; i < *count; i++) {
-    const int64_t *a = (const int64_t *)in + 4 * i;
-    int64_t *b = (int64_t *)inout + 4 * i;
-    const int64_t c[] = {a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3], a[2] * b[0] + a[3] * b[2],
-                         a[2] * b[1] + a[3] * b[3]};
-    for (int k = 0; k < 4; k++) b[k] = c[k] % 1000003;
-  }
 }
 
 static void print_bits(const char *name, const double *values, int count) {

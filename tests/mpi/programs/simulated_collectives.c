@@ -10,17 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 16, LONG = 9000 };
-static int rank, size;
-static double in[MOST * LONG], out[MOST * LONG];
+#include "simulated.h"
 
-#define CHECK(what)                                                             \
-  do {                                                                          \
-    if (!(what)) {                                                              \
-      fprintf(stderr, "rank %d, line %d: not so: %s\n", rank, __LINE__, #what); \
-      MPI_Abort(MPI_COMM_WORLD, 3);                                             \
-    }                                                                           \
-  } while (0)
+enum { MOST = 16, LONG = 9000 };
+static double in[MOST * LONG], out[MOST * LONG];
 
 static void fill(int seed) {
   for (int i = 0; i < MOST * LONG; i++) {
@@ -36,18 +29,6 @@ static void print(const char *name, int number) {
     sum = sum * 1099511628211u + (bits ^ bits >> 29);
   }
   printf("%d %s %d %016llx\n", rank, name, number, (unsigned long long)sum);
-}
-
-/* Matrices of two rows by two, whose product does not commute. */
-static void multiply(void *first, void *both, int *count, MPI_Datatype *type) {
-  (void)type;
-  for (int i = 0; i < *count; i++) {
-    const int64_t *a = (const int64_t *)first + 4 * i;
-    int64_t *b = (int64_t *)both + 4 * i;
-    const int64_t c[] = {a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3], a[2] * b[0] + a[3] * b[2],
-                         a[2] * b[1] + a[3] * b[3]};
-    for (int k = 0; k < 4; k++) b[k] = c[k] % 1000003;
-  }
 }
 
 static int counts[MOST], places[MOST], byte_places[MOST];

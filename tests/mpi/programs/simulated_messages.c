@@ -10,17 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "simulated.h"
+
 enum { LONG = 50000 };
-static int rank, size, right, left;
+static int right, left;
 static int out[LONG], in[LONG];
 
-#define CHECK(what)                                                             \
-  do {                                                                          \
-    if (!(what)) {                                                              \
-      fprintf(stderr, "rank %d, line %d: not so: %s\n", rank, __LINE__, #what); \
-      MPI_Abort(MPI_COMM_WORLD, 3);                                             \
-    }                                                                           \
-  } while (0)
 #define CHECK_STATUS(status, source, tag, count) check_status(__LINE__, status, source, tag, count)
 
 static void check_status(int line, const MPI_Status *status, int source, int tag, int count) {
