@@ -10,6 +10,7 @@ import polars as pl
 
 from exanet.compare.causes import causes
 from exanet.compare.figures import HIGHER_IS_BETTER, Comparison, at_point, worsenings
+from exanet.compare.sides import listed
 from exanet.quantity import counted, time_text
 from exanet.results import Run
 
@@ -42,8 +43,7 @@ def _asked(comparison: Comparison, row: dict[str, Any]) -> Iterator[str]:
         if first != own:
             found.append(f"{str(key).partition('.')[2]} {own} instead of {first}")
     if found:
-        more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-        yield f"{row['folder']} was asked for differently: {', '.join(found[:MOST_NAMED])}{more}."
+        yield f"{row['folder']} was asked for differently: {listed(found, MOST_NAMED)}."
 
 
 def signed(text: Callable[[float], str]) -> Callable[[float], str]:
