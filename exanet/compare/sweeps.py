@@ -33,7 +33,7 @@ def kind_of(found: Results) -> str:
 
 
 def read(folders: Sequence[str], swept: Sequence[Results]) -> list[Side]:
-    """One side a sweep. Raises InputError where points of several would have the same name."""
+    """One side a sweep. Raises InputError where a sweep lacks a parameter that varies in another."""
     values = [{name: _values(_asked(found.runs)[name]) for name in _parameters(found.runs)} for found in swept]
     names = list(dict.fromkeys(name for of_sweep in values for name in of_sweep))
     varying = [name for name in names if any(len(of_sweep.get(name, ())) > 1 for of_sweep in values)]
