@@ -25,13 +25,17 @@ std::size_t Timeline::at(Time t) {
   return i;
 }
 
-void Timeline::add_wait(RankId rank, Time from, Time to) {
-  if (to <= from) return;
+void Timeline::add_wait(RankId rank, Time from, Time to, Time waited) {
+  if (waited <= Time() || to <= from) return;
+  waited_ += waited;
   at(to);  // folds first, so that the bins below stay valid
   std::uint64_t* row = waits_.data() + rank * kBins;
   for (std::size_t i = at(from); from < to; ++i) {
     const Time end = min(to, bin_ * static_cast<std::int64_t>(i + 1));
-    row[i] += static_cast<std::uint64_t>((end - from).ps());
+    const __int128 in_bin = static_cast<__int128>(waited.ps()) * (end - from).ps() / (to - from).ps();
+    const Time part = Time::ps(static_cast<std::int64_t>(in_bin));
+    row[i] += static_cast<std::uint64_t>(part.ps());
+    waited = waited - part;
     from = end;
   }
 }
