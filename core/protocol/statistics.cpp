@@ -61,8 +61,9 @@ void Statistics::add(const MessageRecord& m) {
   ++received[m.dst].messages;
   received[m.dst].bytes += m.bytes;
   if (m.protocol >= Protocol::put) {
-    ++rma[m.src].messages;
-    rma[m.src].bytes += m.bytes;
+    Count& begun = rma[m.protocol == Protocol::get ? m.dst : m.src];
+    ++begun.messages;
+    begun.bytes += m.bytes;
   }
   Count& size = sizes[m.bytes <= 1 ? 0 : std::bit_width(m.bytes - 1)];
   ++size.messages;

@@ -62,14 +62,14 @@ struct Statistics {
   void add(const MessageRecord& m);
 
   std::size_t n;
-  // By source, of each destination that there was, in their order: messages and puts from the source, gets and atomics
-  // from the initiator.
+  // By source, of each destination that there was, in their order: atomics from the initiator, all else from where the
+  // data come from.
   std::vector<std::vector<Sent>> sent;
   std::vector<Count> received;
   std::array<Count, 64> sizes{};  // bucket i: 2^(i-1) < size <= 2^i; bucket 0: 0 and 1
   Histogram packet_latency, message_latency;
   Timeline timeline;
-  std::vector<Count> rma;
+  std::vector<Count> rma;  // by initiator
   std::vector<MessageRecord> messages;
   Count total, dropped;
 
