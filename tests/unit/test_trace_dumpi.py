@@ -150,7 +150,7 @@ COLLECTIVES = [
     ("Alltoallv", [i(2) + ints(1, 2) + ints(0, 1) + w(INT) + ints(1, 2) + ints(0, 1) + w(INT) + w(WORLD)] * 2, [12], [12]),
     ("Alltoallw", [i(2) + ints(1, 2) + ints(0, 1) + i(2) + w(INT) + w(DOUBLE) + ints(1, 2) + ints(0, 1) + i(2) + w(INT) + w(DOUBLE)
                    + w(WORLD)] * 2, [20], [20]),
-    ("Reduce_scatter", [i(2) + ints(3, 4) + w(INT) + b(3) + w(WORLD)] * 2, [], [28]),
+    ("Reduce_scatter", [i(2) + ints(3, 4) + w(INT) + b(3) + w(WORLD)] * 2, [28], [12]),
 ]  # fmt: skip
 
 
