@@ -35,7 +35,8 @@ _KNOWN = (
 _NAMES = frozenset(_KNOWN.split())
 _HEAD_BYTES = 4096
 _ANY_SOURCE, _ANY_TAG, _NO_PEER = -555, -444, -666  # of its SMPI
-_MOST_TAG = (1 << 31) - 2
+_UNDEFINED = -333  # what it writes for any source of an exchange
+_MOST_TAG = (1 << 31) - 1
 _MOST_BYTES = 1 << 40
 _MOST_FLOPS = 1e21
 

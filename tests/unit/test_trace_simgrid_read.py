@@ -15,8 +15,8 @@ from exanet.trace import convert, folder
 from exanet.trace.write import Writer
 
 RANKS = [
-    "0 init\n0 compute 3000\n0 isend 1 7 100 0\n0 irecv 1 8 50 1\n0 waitall\n0 allreduce 4 10 0\n0 finalize\n",
-    "1 init\n1 irecv 0 7 100 0\n1 wait 0 1 7\n1 sleep 2e-6\n1 send 0 8 50 1\n1 allreduce 4 10 0\n1 finalize\n",
+    "0 init\n0 compute 3000\n0 isend 1 7 100 0\n0 irecv 1 2147483647 50 1\n0 waitall\n0 allreduce 4 10 0\n0 finalize\n",
+    "1 init\n1 irecv 0 7 100 0\n1 wait 0 1 7\n1 sleep 2e-6\n1 send 0 2147483647 50 1\n1 allreduce 4 10 0\n1 finalize\n",
 ]
 
 
