@@ -107,6 +107,22 @@ def test_sizes_without_a_type_are_bytes_or_doubles_by_init(tmp_path: Path) -> No
         ("0 put 1 0 8", "the action is unknown"),
         ("1 send 0 0 8", "an action of rank 1 in the file of rank 0"),
         ("nonsense", "is no action"),
+def test_an_exchange_is_a_message_to_each_side_by_tag_0(tmp_path: Path) -> None:
+    """-333 is what SimGrid writes for any source, -666 is no rank."""
+    source = files(
+        tmp_path / "ti",
+        [
+            "0 init\n0 sendRecv 4 1 5 1 1 0\n0 sendRecv 1 1 7 -666 1 1\n0 finalize\n",
+            "1 init\n1 sendRecv 5 0 4 -333 0 1\n1 recv 0 0 1 1\n1 finalize\n",
+        ],
+    )
+    columns = ("call", "peer", "tag", "bytes", "receive_peer", "receive_tag", "receive_bytes")
+    found = [tuple(each[column] for column in columns) for each in calls(source, tmp_path / "trace")]
+    assert found[:2] == [("MPI_Sendrecv", 1, 0, 16, 1, 0, 40), ("MPI_Sendrecv", 1, 0, 4, -2, 0, 28)]
+    assert found[3] == ("MPI_Sendrecv", 0, 0, 40, -1, 0, 16)
+    assert taken_ps(tmp_path / "trace") > 0
+
+
         ("0 wait 1 0", "write SOURCE DESTINATION TAG"),
     ],
 )
@@ -122,6 +138,8 @@ def test_a_missing_file_and_a_rank_without_actions_are_said(tmp_path: Path) -> N
     (tmp_path / "ti/smpi_simgrid.txt_files/1_rank-1.txt").write_text("")
     with pytest.raises(InputError, match=r"1_rank-1\.txt: rank 1 has no actions"):
         convert.convert(source, tmp_path / "trace", {})
+        ("0 sendRecv 4 1 4", "it has 3 sizes; write SENT DESTINATION RECEIVED SOURCE"),
+        ("0 sendRecv 4 -555 4 1", "rank -555 is not from 0 to 1"),
     (tmp_path / "ti/smpi_simgrid.txt_files/1_rank-1.txt").unlink()
     with pytest.raises(InputError, match=r"smpi_simgrid\.txt:2:1: error: no file '.*1_rank-1\.txt' beside the list"):
         convert.convert(source, tmp_path / "trace", {})
