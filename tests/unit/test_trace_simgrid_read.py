@@ -84,10 +84,43 @@ def test_collectives_have_their_sizes_and_are_replayed(
     assert taken_ps(tmp_path / "trace") > 0
 
 
+@pytest.mark.parametrize(
+    ("here", "there", "what"),
+    [
+        ("allreduce 1 0 0", "allreduce 2 0 0", "MPI_Allreduce, has size 8 B at rank 0, but 16 B at rank 1"),
+        ("bcast 100 0 1", "bcast 500 0 1", "MPI_Bcast, has size 400 B at rank 0, but 2000 B at rank 1"),
+        ("gather 10 10 1 1 1", "gather 30 30 1 1 1", "MPI_Gather, has size 40 B at rank 0, but 120 B at rank 1"),
+        ("scatter 9 10 1 1 1", "scatter 30 30 1 1 1", "MPI_Scatter, has size 40 B at rank 0, but 120 B at rank 1"),
+        ("reducescatter 3 4 0 0", "reducescatter 3 5 0 0", "MPI_Reduce_scatter, has size 56 B at rank 0, but 64 B at rank 1"),
+        ("reduce 5 0 1 1", "reduce 5 0 0 1", "MPI_Reduce, has root 1 at rank 0, but 0 at rank 1"),
+    ],
+)
+def test_collectives_that_differ_between_ranks_are_refused(here: str, there: str, what: str, tmp_path: Path) -> None:
+    source = files(tmp_path / "ti", [f"{rank} init\n{rank} {action}\n{rank} finalize\n" for rank, action in enumerate((here, there))])
+    with pytest.raises(InputError, match=f"collective 1 on communicator 0, {what}"):
+        convert.convert(source, tmp_path / "trace", {})
+
+
 def test_sizes_without_a_type_are_bytes_or_doubles_by_init(tmp_path: Path) -> None:
     for rest, size in (("", 10), (" 1", 80)):
         source = files(tmp_path / f"ti{size}", [f"0 init{rest}\n0 send 1 0 10\n", f"1 init{rest}\n1 recv 0 0 10\n"])
         assert calls(source, tmp_path / f"trace{size}")[0]["bytes"] == size
+
+
+def test_an_exchange_is_a_message_to_each_side_by_tag_0(tmp_path: Path) -> None:
+    """-333 is what SimGrid writes for any source, -666 is no rank."""
+    source = files(
+        tmp_path / "ti",
+        [
+            "0 init\n0 sendRecv 4 1 5 1 1 0\n0 sendRecv 1 1 7 -666 1 1\n0 finalize\n",
+            "1 init\n1 sendRecv 5 0 4 -333 0 1\n1 recv 0 0 1 1\n1 finalize\n",
+        ],
+    )
+    columns = ("call", "peer", "tag", "bytes", "receive_peer", "receive_tag", "receive_bytes")
+    found = [tuple(each[column] for column in columns) for each in calls(source, tmp_path / "trace")]
+    assert found[:2] == [("MPI_Sendrecv", 1, 0, 16, 1, 0, 40), ("MPI_Sendrecv", 1, 0, 4, -2, 0, 28)]
+    assert found[3] == ("MPI_Sendrecv", 0, 0, 40, -1, 0, 16)
+    assert taken_ps(tmp_path / "trace") > 0
 
 
 @pytest.mark.parametrize(
@@ -105,24 +138,10 @@ def test_sizes_without_a_type_are_bytes_or_doubles_by_init(tmp_path: Path) -> No
         ("0 gatherv 8 8", r"it has 2 sizes; write SENT 2 SIZES"),
         ("0 comm_split", "have no mark in this format"),
         ("0 put 1 0 8", "the action is unknown"),
+        ("0 sendRecv 4 1 4", "it has 3 sizes; write SENT DESTINATION RECEIVED SOURCE"),
+        ("0 sendRecv 4 -555 4 1", "rank -555 is not from 0 to 1"),
         ("1 send 0 0 8", "an action of rank 1 in the file of rank 0"),
         ("nonsense", "is no action"),
-def test_an_exchange_is_a_message_to_each_side_by_tag_0(tmp_path: Path) -> None:
-    """-333 is what SimGrid writes for any source, -666 is no rank."""
-    source = files(
-        tmp_path / "ti",
-        [
-            "0 init\n0 sendRecv 4 1 5 1 1 0\n0 sendRecv 1 1 7 -666 1 1\n0 finalize\n",
-            "1 init\n1 sendRecv 5 0 4 -333 0 1\n1 recv 0 0 1 1\n1 finalize\n",
-        ],
-    )
-    columns = ("call", "peer", "tag", "bytes", "receive_peer", "receive_tag", "receive_bytes")
-    found = [tuple(each[column] for column in columns) for each in calls(source, tmp_path / "trace")]
-    assert found[:2] == [("MPI_Sendrecv", 1, 0, 16, 1, 0, 40), ("MPI_Sendrecv", 1, 0, 4, -2, 0, 28)]
-    assert found[3] == ("MPI_Sendrecv", 0, 0, 40, -1, 0, 16)
-    assert taken_ps(tmp_path / "trace") > 0
-
-
         ("0 wait 1 0", "write SOURCE DESTINATION TAG"),
     ],
 )
@@ -138,8 +157,6 @@ def test_a_missing_file_and_a_rank_without_actions_are_said(tmp_path: Path) -> N
     (tmp_path / "ti/smpi_simgrid.txt_files/1_rank-1.txt").write_text("")
     with pytest.raises(InputError, match=r"1_rank-1\.txt: rank 1 has no actions"):
         convert.convert(source, tmp_path / "trace", {})
-        ("0 sendRecv 4 1 4", "it has 3 sizes; write SENT DESTINATION RECEIVED SOURCE"),
-        ("0 sendRecv 4 -555 4 1", "rank -555 is not from 0 to 1"),
     (tmp_path / "ti/smpi_simgrid.txt_files/1_rank-1.txt").unlink()
     with pytest.raises(InputError, match=r"smpi_simgrid\.txt:2:1: error: no file '.*1_rank-1\.txt' beside the list"):
         convert.convert(source, tmp_path / "trace", {})
