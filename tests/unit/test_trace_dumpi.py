@@ -187,6 +187,15 @@ def test_requests_are_those_that_a_call_completes(tmp_path: Path) -> None:
     exanet.replay(tmp_path / "trace", "torus-2x2x2")
 
 
+@pytest.mark.parametrize("request_number", [3, 2])
+def test_requests_that_no_call_in_the_file_has_begun_are_refused(request_number: int, tmp_path: Path) -> None:
+    """Of collectives, which libdumpi leaves out; or whose message is over."""
+    file = begun().call("Isend", i(1), w(INT), i(0), i(5), w(WORLD), i(2)).call("Wait", i(2), STATUS)
+    file.call("Waitall", i(1), ints(request_number), NO_STATUS).call("Finalize")
+    with pytest.raises(InputError, match=f"MPI_Waitall: request {request_number}, which no call in the file has begun; libdumpi"):
+        convert.convert(trace(tmp_path / "given", file), tmp_path / "trace", {})
+
+
 def test_communicators_of_splits_groups_and_grids_have_their_members(tmp_path: Path) -> None:
     """The first message in each goes from its rank 0 to its rank 1."""
     files = []
