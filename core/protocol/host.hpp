@@ -23,7 +23,7 @@ using Payload =
 enum class Protocol : std::uint8_t { eager, rendezvous, put, get, atomic };
 
 struct MessageRecord {
-  RankId src, dst;
+  RankId src, dst;  // of the data; of an atomic, initiator and target
   std::uint64_t bytes, tag;
   Protocol protocol;
   Time posted, delivered;

@@ -42,7 +42,9 @@ class OneSidedMachine : public OperationMachine<Op> {
   }
 
   void record(const Op& op, std::uint64_t bytes, Protocol protocol, Time now) {
-    context_.host.record(MessageRecord{op.rank, target(op), bytes, 0, protocol, op.d.time, now});
+    const bool fetched = protocol == Protocol::get;
+    const RankId from = fetched ? target(op) : op.rank, to = fetched ? op.rank : target(op);
+    context_.host.record(MessageRecord{from, to, bytes, 0, protocol, op.d.time, now});
   }
 
   // Completes at the initiator and ends there.

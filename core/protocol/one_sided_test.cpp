@@ -74,6 +74,7 @@ TEST_CASE("a get: request, memory, data back, completion") {
               ni.memory_write + ni.dma_completion);
     CHECK(ranks.same(0, A, 1, B, len));
     CHECK(ranks.done[1].empty());
+    CHECK((ranks.records.size() == 1 && ranks.records[0].src == 1 && ranks.records[0].dst == 0));
     CHECK(ranks.engine.operations() == 0);
   }
 }

@@ -25,13 +25,17 @@ std::size_t Timeline::at(Time t) {
   return i;
 }
 
-void Timeline::add_wait(RankId rank, Time from, Time to) {
-  if (to <= from) return;
+void Timeline::add_wait(RankId rank, Time from, Time to, Time waited) {
+  if (waited <= Time() || to <= from) return;
+  waited_ += waited;
   at(to);  // folds first, so that the bins below stay valid
   std::uint64_t* row = waits_.data() + rank * kBins;
   for (std::size_t i = at(from); from < to; ++i) {
     const Time end = min(to, bin_ * static_cast<std::int64_t>(i + 1));
-    row[i] += static_cast<std::uint64_t>((end - from).ps());
+    const __int128 in_bin = static_cast<__int128>(waited.ps()) * (end - from).ps() / (to - from).ps();
+    const Time part = Time::ps(static_cast<std::int64_t>(in_bin));
+    row[i] += static_cast<std::uint64_t>(part.ps());
+    waited = waited - part;
     from = end;
   }
 }
@@ -57,8 +61,9 @@ void Statistics::add(const MessageRecord& m) {
   ++received[m.dst].messages;
   received[m.dst].bytes += m.bytes;
   if (m.protocol >= Protocol::put) {
-    ++rma[m.src].messages;
-    rma[m.src].bytes += m.bytes;
+    Count& begun = rma[m.protocol == Protocol::get ? m.dst : m.src];
+    ++begun.messages;
+    begun.bytes += m.bytes;
   }
   Count& size = sizes[m.bytes <= 1 ? 0 : std::bit_width(m.bytes - 1)];
   ++size.messages;

@@ -21,8 +21,11 @@ class Timeline {
   static constexpr std::size_t kBins = 1024;
   explicit Timeline(std::size_t ranks) : ranks_(ranks), waits_(ranks * kBins), sent_(ranks * kBins) {}
 
-  void add_wait(RankId rank, Time from, Time to);
+  void add_wait(RankId rank, Time from, Time to) { add_wait(rank, from, to, to - from); }
+  // Between these times the rank has waited for so long, nobody knows when: evenly.
+  void add_wait(RankId rank, Time from, Time to, Time waited);
   void add_sent(RankId rank, Time at, std::uint64_t bytes);
+  Time waited() const { return waited_; }  // by all ranks
   Time bin() const { return bin_; }
   std::size_t bins_used() const { return used_; }
   const std::vector<std::uint64_t>& waits_ps() const { return waits_; }
@@ -33,6 +36,7 @@ class Timeline {
     v("ranks", t.ranks_);
     v("used", t.used_);
     v("bin_ps", t.bin_);
+    v("waited_ps", t.waited_);
     v("waits", t.waits_);
     v("sent", t.sent_);
   }
@@ -41,7 +45,7 @@ class Timeline {
   std::size_t at(Time t);
   void fold();
   std::size_t ranks_, used_ = 0;
-  Time bin_ = Time::ns(100);
+  Time bin_ = Time::ns(100), waited_;
   std::vector<std::uint64_t> waits_, sent_;  // [rank][bin]
 };
 
@@ -58,14 +62,14 @@ struct Statistics {
   void add(const MessageRecord& m);
 
   std::size_t n;
-  // By source, of each destination that there was, in their order: messages and puts from the source, gets and atomics
-  // from the initiator.
+  // By source, of each destination that there was, in their order: atomics from the initiator, all else from where the
+  // data come from.
   std::vector<std::vector<Sent>> sent;
   std::vector<Count> received;
   std::array<Count, 64> sizes{};  // bucket i: 2^(i-1) < size <= 2^i; bucket 0: 0 and 1
   Histogram packet_latency, message_latency;
   Timeline timeline;
-  std::vector<Count> rma;
+  std::vector<Count> rma;  // by initiator
   std::vector<MessageRecord> messages;
   Count total, dropped;
 

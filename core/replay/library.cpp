@@ -29,6 +29,7 @@ Library::Library(const Setup& s)
       ranks_(s.placement.size()),
       contents_(s.interface.eager_max_bytes),
       statistics_(s.placement.size()),
+      timeline_(statistics_.timeline),
       own_(std::make_unique<MessageEngine>(s.queue, s.topology, s.network, s.interface, s.placement,
                                            static_cast<Host&>(*this),
                                            s.flow_level ? flow_interface() : nic_kind("exanet"))),
@@ -48,6 +49,7 @@ Library::Library(const Beside& s, LibraryUser& user)
       ranks_(s.ranks),
       contents_(s.interface.eager_max_bytes),
       statistics_(0),
+      timeline_(s.timeline),
       engine_(s.engine),
       memory_(&s.memory),
       endpoint_(s.endpoint) {
@@ -309,8 +311,9 @@ void Library::wake(RankId rank, std::uint32_t generation, Time now) {
   Rank& r = ranks_[rank];
   if (!r.asleep || r.generation != generation || r.wake_at > now) return;
   r.asleep = false;
-  if (memory_ == nullptr) statistics_.timeline.add_wait(rank, r.clock, r.wake_at);
-  r.clock = max(r.wake_at, engine_.busy_until(rank));
+  const Time goes_on = max(r.wake_at, engine_.busy_until(rank));
+  timeline_.add_wait(rank, r.clock, goes_on);
+  r.clock = goes_on;
   engine_.awake(rank);
   go_on(rank);
 }

@@ -60,6 +60,7 @@ class Library final : private Host {
     const NiConfig& interface;
     std::size_t ranks;
     Host& memory;
+    Timeline& timeline;  // gets the ranks' waits
     std::uint16_t endpoint = 0;
   };
   Library(const Beside& setup, LibraryUser& user);
@@ -165,6 +166,7 @@ class Library final : private Host {
   std::vector<Rank> ranks_;
   std::vector<std::byte> contents_;
   Statistics statistics_;
+  Timeline& timeline_;
   std::unique_ptr<MessageEngine> own_;
   MessageEngine& engine_;
   Host* memory_ = nullptr;  // of live ranks

@@ -91,6 +91,7 @@ class LiveRanks final : private LibraryUser {
 
   void enter(RankId rank, exanet_live_call& call);
   void post(RankId rank, exanet_live_call& first);  // and those behind it
+  Time clock(RankId rank) const { return library_.clock(rank); }  // in its call
   Time library_time(RankId rank) const { return library_.library_time(rank); }
   void deliver(RankId rank, const Completion& completion, Payload payload) {
     library_.deliver(rank, completion, payload);

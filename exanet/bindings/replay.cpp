@@ -185,6 +185,35 @@ class TraceTables {
     return static_cast<std::int64_t>(all);
   }
 
+  // Of a collective: what the rank gives and gets, and its root, -1 without one. A record may have sizes that mean
+  // nothing at the rank, as the program gave them.
+  struct Part {
+    std::int64_t given = 0, got = 0, root = -1;
+  };
+
+  Part part(RankId rank, const TraceRecord& r) {
+    Part p{static_cast<std::int64_t>(r.send_bytes) + sum(r.first),
+           static_cast<std::int64_t>(r.receive_bytes) + sum(r.second)};
+    const Communicator* comm = communicators_.find(rank, r.comm);
+    if (comm == nullptr) return p;
+    const bool is_root = comm->me == r.root;
+    switch (r.code >= EXANET_TRACE_Ibarrier ? r.code - EXANET_TRACE_NONBLOCKING : r.code) {
+      case EXANET_TRACE_Bcast:
+      case EXANET_TRACE_Reduce: p.root = r.root; break;
+      case EXANET_TRACE_Scatter:
+      case EXANET_TRACE_Scatterv: p = {is_root ? p.given : 0, p.got, r.root}; break;
+      case EXANET_TRACE_Gather:
+      case EXANET_TRACE_Gatherv: p = {p.given, is_root ? p.got : 0, r.root}; break;
+      case EXANET_TRACE_Reduce_scatter_block: p.given = static_cast<std::int64_t>(r.receive_bytes * comm->ranks); break;
+      case EXANET_TRACE_Reduce_scatter:
+        p.given = p.got;
+        if (comm->me < r.second.size()) p.got = static_cast<std::int64_t>(r.second[comm->me]);
+        break;
+      default: break;
+    }
+    return p;
+  }
+
   std::int64_t communicator(RankId rank, std::uint32_t number) {
     const Communicator* known = communicators_.find(rank, number);
     return known == nullptr ? -1 : static_cast<std::int64_t>(known->context);
@@ -205,6 +234,7 @@ class TraceTables {
     const TraceMessage& received = r.form == EXANET_TRACE_EXCHANGE ? r.received
                                    : messages && &sent == &none    ? r.message
                                                                    : none;
+    const Part of_collective = collective ? part(rank, r) : Part{};
     Columns& c = columns_;
     c.call.push_back(r.code);
     c.begin.push_back(begin.ps());
@@ -215,16 +245,16 @@ class TraceTables {
     c.peer.push_back(puts || synchronises ? peer_of(r.message) : peer_of(sent));
     c.tag.push_back(tag_of(sent));
     c.bytes.push_back(neighbours   ? sum(r.second)
-                      : collective ? static_cast<std::int64_t>(r.send_bytes) + sum(r.first)
+                      : collective ? of_collective.given
                       : accesses   ? static_cast<std::int64_t>(r.send_bytes)
                                    : static_cast<std::int64_t>(sent.bytes));
     c.receive_peer.push_back(gets ? peer_of(r.message) : peer_of(received));
     c.receive_tag.push_back(tag_of(received));
     c.receive_bytes.push_back(neighbours   ? sum(r.first)
-                              : collective ? static_cast<std::int64_t>(r.receive_bytes) + sum(r.second)
+                              : collective ? of_collective.got
                               : accesses   ? static_cast<std::int64_t>(r.receive_bytes)
                                            : static_cast<std::int64_t>(received.bytes));
-    c.root.push_back(collective ? static_cast<std::int64_t>(r.root) : -1);
+    c.root.push_back(of_collective.root);
     c.requests.push_back(r.form == EXANET_TRACE_REQUESTS
                              ? static_cast<std::int64_t>(r.first.size())
                              : (messages || collective || neighbours || accesses) && r.request != 0);

@@ -26,6 +26,8 @@ nb::dict ranks(const RunStatistics& run) {
   d["rank"] = array(all);
   d["node"] = column(run.ranks, [](const RankTimes& r) { return r.node; });
   d["virtual_ps"] = column(run.ranks, [](const RankTimes& r) { return r.virtual_ps; });
+  if (std::any_of(run.ranks.begin(), run.ranks.end(), [](const RankTimes& r) { return r.start_ps > 0; }))
+    d["start_ps"] = column(run.ranks, [](const RankTimes& r) { return r.start_ps; });
   d["compute_ps"] = column(run.ranks, [](const RankTimes& r) { return r.compute_ps; });
   d["library_ps"] = column(run.ranks, [](const RankTimes& r) { return r.library_ps; });
   d["last_call_ps"] = column(run.ranks, [](const RankTimes& r) { return r.last_call_ps; });

@@ -353,9 +353,14 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
     }
 
 
+def lasted_ps(ranks: pl.DataFrame) -> pl.Expr:
+    """How long each rank took, from its program's start, which a replay may put off."""
+    return pl.col("virtual_ps") - pl.col("start_ps") if "start_ps" in ranks.columns else pl.col("virtual_ps")
+
+
 def _share(ranks: pl.DataFrame, column: str) -> float:
     # As numbers that do not wrap: a rank's time alone may be half of what 64 bits hold.
-    whole = float(ranks["virtual_ps"].cast(pl.Float64).sum())
+    whole = float(ranks.select(lasted_ps(ranks).cast(pl.Float64).sum()).item())
     return 100.0 * float(ranks[column].cast(pl.Float64).sum()) / whole if whole else 0.0
 
 

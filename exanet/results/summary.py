@@ -14,6 +14,7 @@ from rich.table import Table
 from exanet import results as run_results
 from exanet.quantity import bytes_text, count_text, counted, time_text
 from exanet.results import energy
+from exanet.results.folder import lasted_ps
 
 EVERY_RANK_UP_TO = 16
 """With more ranks the table shows least, median and most, and names the rank."""
@@ -162,7 +163,7 @@ def _programs(tables: Mapping[str, pl.DataFrame]) -> Table:
 
 
 def _ranks(ranks: pl.DataFrame) -> Table:
-    share = {name: (pl.col(f"{name}_ps") * 100.0 / pl.col("virtual_ps")).fill_nan(0.0) for name in ("compute", "wait", "library")}
+    share = {name: (pl.col(f"{name}_ps") * 100.0 / lasted_ps(ranks)).fill_nan(0.0) for name in ("compute", "wait", "library")}
     rows = ranks.with_columns(**share)
     shown: dict[str, Callable[[Any], str]] = {
         "compute": _percent, "wait": _percent, "library": _percent, "messages_sent": count_text, "bytes_sent": bytes_text,

@@ -390,7 +390,12 @@ def load(folder: str | os.PathLike[str]) -> Trace:
         trace = Trace(folder, About.model_validate(content))
     except FileNotFoundError:
         advice = f"make one with exanet run --record {folder}, or exanet record"
+        if folder.is_dir():
+            advice = "name the folder of a trace; exanet trace convert makes one of another tool's"
         raise InputError(f"{folder}: not a trace, trace.json is missing; {advice}") from None
+    except NotADirectoryError:
+        advice = f"convert it first: exanet trace convert {folder} TRACE"
+        raise InputError(f"{folder}: it is a file, and a trace is a folder; {advice}") from None
     except OSError as error:
         raise InputError(f"{folder}: {error.strerror}") from None
     except (ValidationError, ValueError, AttributeError) as error:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces in formats that are not read: recognised by their names and first bytes, so that a message can name them
-and say what to do."""
+"""Traces in formats that are not read, and compressed ones: recognised by their names and first bytes, so that a
+message can name them and say what to do."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 _ADVICE = "convert it to GOAL, or write its calls as text (docs/traces/formats.md)"
 _HEAD_BYTES = 4096
+_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 
 
 def refusal(source: Path) -> str:
@@ -19,6 +20,9 @@ def refusal(source: Path) -> str:
     for file in _files(source):
         with file.open("rb") as opened:
             head = opened.read(_HEAD_BYTES)
+        packed = [by for mark, by in _PACKED.items() if head.startswith(mark)]
+        if packed and file == source:
+            return f"{source}: it is compressed ({packed[0]}); unpack it first"
         if name := _format(file, head):
             return f"{source}: it is {name}, which is not read; {_ADVICE}"
     return ""
@@ -37,6 +41,10 @@ def _format(file: Path, head: bytes) -> str:
         return "a trace of Paraver's (.prv)"
     if file.suffix == ".et" or _is_chakra(head):
         return "an execution trace of Chakra's (MLCommons)"
+    if re.match(rb'\s*\{[^{\[]{0,200}"traceEvents"', head):
+        return "a trace of Perfetto's or Chrome's (trace events)"
+    if head.startswith(b"%EventDef "):
+        return "a trace of Paje's"
     return ""
 
 

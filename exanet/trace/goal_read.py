@@ -30,7 +30,7 @@ _REQUIRES = re.compile(r"(?P<later>\w+)\s+(?P<how>i?requires)\s+(?P<earlier>\w+)
 _PROCESSORS = "processors beyond the first: a rank's operations take turns on one"
 _LONGEST_NS = 10**12
 _NAMED = 8  # ranks without a section that a message names
-_MOST_TAG = (1 << 31) - 2
+_MOST_TAG = (1 << 31) - 1
 _MOST_BYTES = 1 << 40
 
 

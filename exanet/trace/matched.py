@@ -4,9 +4,10 @@ collectives.
 
 Problem: a trace that another tool has written may lack a rank's calls, or have wrong ones, and a replay of it would
 come to a halt in the middle. Model: what is certain is compared, by counts: of a pair of ranks, messages by tag that
-are received, and those that are sent; of a communicator, each rank's collectives in their order. Limits: a receive
-without blocking counts where all requests of its rank come to an end; persistent sends count as any number; members
-of a communicator that call nothing on it are not missed, except in MPI_COMM_WORLD.
+are received, and those that are sent; of a communicator, each rank's collectives in their order, by root and size.
+Limits: sizes by rank, and those of messages, are not compared; a receive without blocking counts where all requests of
+its rank come to an end; persistent sends count as any number; members of a communicator that call nothing on it are not
+missed, except in MPI_COMM_WORLD.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from exanet.trace.layout import CALLS
 from exanet.trace.records import COLLECTIVES, EXCHANGES, INITS, MESSAGES, NEIGHBOURS, RECEIVES
 from exanet.trace.write import CODES
 
-_COLUMNS = ("rank", "call", "communicator", "peer", "tag", "receive_peer", "receive_tag", "root", "requests")
+_COLUMNS = ("rank", "call", "communicator", "peer", "tag", "receive_peer", "receive_tag", "root", "requests", "bytes", "receive_bytes")
 _KEYS = (("src", "dst", "communicator", "tag"), ("src", "dst"), ("dst",))
 _ADVICE = "the file is incomplete or damaged; write it again"
 
@@ -37,7 +38,16 @@ _BEGIN_ONE = _named(CODES["Irecv"], CODES["Imrecv"])
 _PREPARE = [name for name in _named(*INITS) if name != "MPI_Recv_init"]
 _END = [f"MPI_{name}" for name in CALLS["requests"] if name.startswith(("Wait", "Test"))]
 _OF_ALL = _named(*COLLECTIVES, *NEIGHBOURS)
-_ROOTED = [name for name in _OF_ALL if name.removeprefix("MPI_I").removeprefix("MPI_").lower() in ("bcast", "gather", "scatter", "reduce")]
+
+
+def _either(*names: str) -> list[str]:
+    """Calls that block and those that do not."""
+    return [*_named(*(CODES[name] for name in names)), *_named(*(CODES[f"I{name.lower()}"] for name in names))]
+
+
+# Collectives of which all ranks give, or get, the same.
+_GIVEN = _either("Bcast", "Scatter", "Reduce", "Allreduce", "Scan", "Exscan", "Reduce_scatter", "Reduce_scatter_block")
+_GOT = _either("Gather", "Allgather", "Allgatherv", "Alltoall")
 
 
 def check(trace: Trace, source: Path) -> None:
@@ -84,7 +94,7 @@ def _messages(calls: pl.DataFrame) -> str:
 def _collectives(calls: pl.DataFrame, ranks: int) -> str:
     """What is wrong with the collectives; "" if nothing is."""
     made = calls.filter(pl.col("call").is_in(_OF_ALL) & ((pl.col("communicator") == 0) | (pl.col("communicator") > 1))).select(
-        "rank", "call", "communicator", pl.when(pl.col("call").is_in(_ROOTED)).then("root").otherwise(-1).alias("root")
+        "rank", "call", "communicator", "root", _size().alias("size")
     )
     made = made.with_columns(turn=pl.int_range(pl.len()).over("communicator", "rank"))
     members = made.group_by("communicator").agg(pl.col("rank").n_unique().alias("members"))
@@ -95,15 +105,15 @@ def _collectives(calls: pl.DataFrame, ranks: int) -> str:
             pl.len().alias("callers"),
             pl.col("call").n_unique().alias("kinds"),
             pl.col("root").n_unique().alias("roots"),
-            pl.col("root").min(),
+            pl.col("size").n_unique().alias("sizes"),
         )
         .join(members, on="communicator")
-        .filter((pl.col("kinds") > 1) | (pl.col("callers") < pl.col("members")) | ((pl.col("roots") > 1) & (pl.col("root") >= 0)))
+        .filter((pl.max_horizontal("kinds", "roots", "sizes") > 1) | (pl.col("callers") < pl.col("members")))
         .sort("communicator", "turn")
     )
     if not len(wrong):
         return ""
-    number, turn, callers, kinds, _, _, wanted = wrong.row(0)
+    number, turn, callers, kinds, roots, _, wanted = wrong.row(0)
     which = f"collective {turn + 1} on communicator {number}"
     met = made.filter((pl.col("communicator") == number) & (pl.col("turn") == turn)).sort("rank")
     first = met.row(0, named=True)
@@ -112,5 +122,16 @@ def _collectives(calls: pl.DataFrame, ranks: int) -> str:
         return f"{which} is {first['call']} of rank {first['rank']}, but {other['call']} of rank {other['rank']}"
     if callers < wanted:
         return f"{which}, {first['call']}, is called by {callers} of {wanted} ranks, first by rank {first['rank']}"
-    other = met.filter(pl.col("root") != first["root"]).row(0, named=True)
-    return f"{which}, {first['call']}, has root {first['root']} at rank {first['rank']}, but {other['root']} at rank {other['rank']}"
+    column, unit = ("root", "") if roots > 1 else ("size", " B")
+    other = met.filter(pl.col(column) != first[column]).row(0, named=True)
+    here, there = (f"{row[column]}{unit} at rank {row['rank']}" for row in (first, other))
+    return f"{which}, {first['call']}, has {column} {here}, but {there}"
+
+
+def _size() -> pl.Expr:
+    """Bytes of which all ranks of a collective have the same, 0 of other collectives: at the root of a gather or
+    scatter what the others give or get, which may have none itself."""
+    given, got, call = pl.col("bytes"), pl.col("receive_bytes"), pl.col("call")
+    of_given = pl.when(given > 0).then(given).otherwise(got)
+    of_got = pl.when(got > 0).then(got).otherwise(given)
+    return pl.when(call.is_in(_GIVEN)).then(of_given).when(call.is_in(_GOT)).then(of_got).otherwise(0)

@@ -29,13 +29,14 @@ from exanet.trace.write import Stream, Writer
 
 _ACTION = re.compile(rb"\s*(?:p|rank-)?\d+\s+[A-Za-z_]+(?:\s|$)")
 _KNOWN = (
-    "init finalize compute sleep location send isend recv irecv test wait waitall barrier bcast reduce allreduce alltoall alltoallv gather "
-    "gatherv allgather allgatherv scatter scatterv reducescatter scan exscan comm_size comm_dup comm_split"
+    "init finalize compute sleep location send isend recv irecv sendrecv test wait waitall barrier bcast reduce allreduce alltoall "
+    "alltoallv gather gatherv allgather allgatherv scatter scatterv reducescatter scan exscan comm_size comm_dup comm_split"
 )
 _NAMES = frozenset(_KNOWN.split())
 _HEAD_BYTES = 4096
 _ANY_SOURCE, _ANY_TAG, _NO_PEER = -555, -444, -666  # of its SMPI
-_MOST_TAG = (1 << 31) - 2
+_UNDEFINED = -333  # what it writes for any source of an exchange
+_MOST_TAG = (1 << 31) - 1
 _MOST_BYTES = 1 << 40
 _MOST_FLOPS = 1e21
 
@@ -190,7 +191,7 @@ class _Actor:
     def take(self, name: str, words: Sequence[str]) -> None:
         """One action. Raises ValueError."""
         if name not in _NAMES:
-            raise ValueError("the action is unknown, and cannot be replayed; take it out, or record the program with exanet record")
+            raise ValueError("the action is unknown here; record the program with exanet record instead")
         if self.ended:
             raise ValueError("it stands behind the rank's finalize")
         self.begun = True
@@ -206,6 +207,8 @@ class _Actor:
             raise ValueError("collectives of a part of ranks have no mark in this format; record it with exanet record")
         elif name in ("send", "isend", "recv", "irecv"):
             self.message(name, words)
+        elif name == "sendrecv":
+            self.exchange(words)
         elif name in ("wait", "test"):
             self.wait(name, words)
         elif name == "waitall":
@@ -238,7 +241,7 @@ class _Actor:
         if not 3 <= len(words) <= 4:
             raise ValueError("write PEER TAG SIZE [DATATYPE]; traces of SimGrid before 3.20 have no tag, record them anew")
         sends = name.endswith("send")
-        peer = _whole(words[0], 0, self.ranks - 1, "rank", (_NO_PEER,) if sends else (_NO_PEER, _ANY_SOURCE))
+        peer = self.peer(words[0], *(() if sends else (_ANY_SOURCE,)))
         tag = _whole(words[1], 0, _MOST_TAG, "tag", () if sends else (_ANY_TAG,))
         count = "0" if not sends and words[2].startswith("-") else words[2]  # a receive of unknown size
         size = self.size(count, words[3] if len(words) > 3 else None)
@@ -246,8 +249,21 @@ class _Actor:
         if name in ("isend", "irecv"):
             self.made = request = self.made + 1 if self.requests else 1
             self.requests[request] = (self.rank, peer, tag) if sends else (peer, self.rank, tag)
-        there = {_ANY_SOURCE: -1, _NO_PEER: -2}.get(peer, peer)
-        self.stream.message(name.capitalize(), there, size, tag=-1 if tag == _ANY_TAG else tag, request=request, compute_ps=self.spent())
+        tag = -1 if tag == _ANY_TAG else tag
+        self.stream.message(name.capitalize(), _there(peer), size, tag=tag, request=request, compute_ps=self.spent())
+
+    def exchange(self, words: Sequence[str]) -> None:
+        """SimGrid replays it by tag 0. Raises ValueError."""
+        rest = _arguments(words, 4, 2, "SENT DESTINATION RECEIVED SOURCE [DATATYPE DATATYPE]")
+        kind, other = rest(4), rest(5)
+        to, source = self.peer(words[1]), self.peer(words[3], _ANY_SOURCE, _UNDEFINED)
+        sent, received = self.size(words[0], kind), self.size(words[2], other or kind)
+        ends = [(_there(peer) + 2, 1, size) for peer, size in ((to, sent), (source, received))]
+        self.stream.call("Sendrecv", WORLD, *ends[0], *ends[1], compute_ps=self.spent())
+
+    def peer(self, word: str, *others: int) -> int:
+        """Raises ValueError."""
+        return _whole(word, 0, self.ranks - 1, "rank", (_NO_PEER, *others))
 
     def wait(self, name: str, words: Sequence[str]) -> None:
         if len(words) != 3:
@@ -370,6 +386,11 @@ class _Actor:
         at = 0 if root is None else _whole(root, 0, self.ranks - 1, "root")
         lists = [number for each in by_rank for number in (len(each), *each)]
         self.stream.call(name, WORLD, at, 0, 3, element, sent, received, *lists, compute_ps=self.spent())
+
+
+def _there(peer: int) -> int:
+    """As a stream has it."""
+    return {_ANY_SOURCE: -1, _UNDEFINED: -1, _NO_PEER: -2}.get(peer, peer)
 
 
 def _one(words: Sequence[str]) -> str:

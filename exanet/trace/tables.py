@@ -87,7 +87,7 @@ def _arguments(row: Mapping[str, Any]) -> str:
             parts.append(f"{word} {who}, tag {'any' if row[tag] < 0 else row[tag]}, {row[size]} B")
         elif row[size] > 0:
             parts.append(f"{'sends' if word == 'to' else 'receives'} {row[size]} B")
-    if row["root"] >= 0 and row["call"].removeprefix("MPI_").removeprefix("I").lower().startswith(("bcast", "gather", "scatter", "reduce")):
+    if row["root"] >= 0:
         parts.append(f"root {row['root']}")
     if row["requests"] > 0:
         parts.append(f"{row['requests']} requests" if row["requests"] > 1 else "1 request")

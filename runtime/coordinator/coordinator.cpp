@@ -135,14 +135,13 @@ void Coordinator::run() {
   for (RankId r = 0; r < ranks(); ++r) {
     // A run cut short: the ranks' own last words count. A rank that still runs writes its clock when it next sleeps,
     // which is never.
-    ranks_[r].clock = max(ranks_[r].clock, Time::ps(static_cast<std::int64_t>(region_.rank(r).clock_ps)));
+    if (region_.rank(r).clock_ps <= kLatestPs) take_clock(r);
     give_turn(region_.rank(r));
   }
 }
 
 RunRecord Coordinator::record() {
   RunRecord record(ranks());
-  record.statistics = std::move(statistics_);
   record.network =
       network_at_end_ ? std::move(*network_at_end_) : network_statistics(*topology_, engine_.nic().network());
   for (RankId r = 0; r < ranks(); ++r) record.clocks[r] = ranks_[r].clock;
@@ -161,6 +160,7 @@ RunRecord Coordinator::record() {
   record.wakes = rounds_.wakes;
   record.empty_wakes = rounds_.empty_wakes;
   record.blocked_sends = engine_.blocked_sends();
+  record.statistics = std::move(statistics_);
   return record;
 }
 
@@ -326,7 +326,7 @@ void Coordinator::fell_asleep(RankId r) {
          " ps, which is before its last or beyond all");
     return;
   }
-  rank.clock = Time::ps(static_cast<std::int64_t>(slot.clock_ps));
+  take_clock(r);
   rank.asleep = true;
   rank.held = slot.state == EXN_AT_FINISH;
   rank.blocking = slot.blocking;
@@ -345,6 +345,17 @@ void Coordinator::fell_asleep(RankId r) {
   if (!rank.completions.empty()) set_wake(r, rank.completions.front().time);
 }
 
+// What the rank's clock has moved by since it was let run, and was not work, it has waited in polls that asked nobody.
+void Coordinator::take_clock(RankId r) {
+  Rank& rank = ranks_[r];
+  const exn_rank& slot = region_.rank(r);
+  const Time clock = max(rank.clock, Time::ps(static_cast<std::int64_t>(slot.clock_ps)));
+  const Time worked = Time::ps(static_cast<std::int64_t>(slot.compute_ps + slot.library_ps));
+  statistics_.timeline.add_wait(r, rank.clock, clock, (clock - rank.clock) - (worked - rank.worked));
+  rank.clock = clock;
+  rank.worked = worked;
+}
+
 void Coordinator::set_wake(RankId r, Time at) {
   Rank& rank = ranks_[r];
   at = max(at, rank.clock);
@@ -361,9 +372,9 @@ void Coordinator::wake_event(RankId r, std::uint32_t generation, Time now) {
 void Coordinator::make_due(RankId r, Time at) {
   Rank& rank = ranks_[r];
   rank.asleep = false;
-  statistics_.timeline.add_wait(r, rank.clock, at);
-  waited_ = waited_ + (at - rank.clock);
-  rank.clock = max(at, engine_.busy_until(r));
+  const Time goes_on = max(at, engine_.busy_until(r));
+  statistics_.timeline.add_wait(r, rank.clock, goes_on);
+  rank.clock = goes_on;
   engine_.awake(r);
   due_.push_back(r);
   window_end_ = min(window_end_, rank.clock + charge_first(r) + lookahead_);
@@ -371,9 +382,12 @@ void Coordinator::make_due(RankId r, Time at) {
 
 // Until `now`, waits that last included.
 FaultInterval Coordinator::fault_totals(Time now) {
-  Time waited = waited_;
-  for (const Rank& rank : ranks_)
-    if (rank.asleep && !rank.ended && now > rank.clock) waited = waited + (now - rank.clock);
+  Time waited = statistics_.timeline.waited();
+  for (RankId r = 0; r < ranks(); ++r) {
+    const Rank& rank = ranks_[r];
+    const Time from = rank.in_call ? live_->clock(r) : rank.clock;
+    if (rank.asleep && !rank.ended && now > from) waited += now - from;
+  }
   return {now, engine_.nic().network().lost(), engine_.nic().reliability().retransmissions, failed_, waited};
 }
 

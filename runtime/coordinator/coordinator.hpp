@@ -100,6 +100,7 @@ class Coordinator final : private Host, private LiveHost {
     Time library_before;  // what the library had taken of its time when that began
     std::uint32_t blocking = 0;  // 1 + empty waits before this one
     Time clock, wake_at;
+    Time worked;  // until it last fell asleep: computed, and in the library
     std::uint32_t generation = 0;  // of sleeps: shows that a wake-up event is stale
     CompletionQueue<Stored> completions;
   };
@@ -120,6 +121,7 @@ class Coordinator final : private Host, private LiveHost {
   void collect();
   void reckon();
   void fell_asleep(RankId rank);
+  void take_clock(RankId rank);
   void wake_event(RankId rank, std::uint32_t generation, Time now);
   void set_wake(RankId rank, Time at);
   void make_due(RankId rank, Time at);
@@ -175,7 +177,6 @@ class Coordinator final : private Host, private LiveHost {
   std::optional<FaultDriver> faults_;
   std::optional<BackgroundTraffic> background_;
   std::optional<NetworkStatistics> network_at_end_;  // of the programs, where it carries other traffic, too
-  Time waited_;  // of all ranks, asleep until they were woken
   std::uint64_t failed_ = 0;  // operations that the network has failed
   Statistics statistics_;
   std::vector<Rank> ranks_;

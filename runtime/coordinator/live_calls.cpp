@@ -20,7 +20,8 @@ void Coordinator::start_live() {
     return stop("--mpi-calls simulated: ranks and simulator do not share an address space" +
                 (why.empty() ? "" : ": " + why));
   }
-  live_.emplace(Library::Beside{events_, engine_, fabric_, ni_, ranks_.size(), *this}, static_cast<LiveHost&>(*this));
+  live_.emplace(Library::Beside{events_, engine_, fabric_, ni_, ranks_.size(), *this, statistics_.timeline},
+                static_cast<LiveHost&>(*this));
 }
 
 void Coordinator::enter_calls() {
@@ -30,9 +31,7 @@ void Coordinator::enter_calls() {
   for (const RankId r : calling_) {
     if (stopping()) break;
     exn_rank& slot = region_.rank(r);
-    const Time before = live_->library_time(r);
     if (exanet_live_call* posted = taken(slot.live_posted)) live_->post(r, *posted);
-    slot.library_ps += static_cast<std::uint64_t>((live_->library_time(r) - before).ps());
     if (exanet_live_call* call = taken(slot.live_call)) {
       ranks_[r].library_before = live_->library_time(r);
       live_->enter(r, *call);
@@ -43,8 +42,11 @@ void Coordinator::enter_calls() {
 
 void Coordinator::returned(RankId rank, Time clock) {
   Rank& r = ranks_[rank];
+  const Time worked = live_->library_time(rank) - r.library_before;
+  region_.rank(rank).library_ps += static_cast<std::uint64_t>(worked.ps());
+  r.worked += worked;
   r.in_call = false;
-  region_.rank(rank).library_ps += static_cast<std::uint64_t>((live_->library_time(rank) - r.library_before).ps());
+  r.clock = clock;
   make_due(rank, clock);
 }
 

@@ -41,7 +41,7 @@ bool exanet_live_post(struct exanet_ni *ni, const struct exanet_live_call *call,
   *kept = *call;
   kept->time_ps = ni->clock_ps;
   kept->next = NULL;
-  if (sends) exn_move(ni, region->send_cpu_ps + region->store_word_ps * ((stored + word - 1) / word));
+  if (sends) exn_charge(ni, region->send_cpu_ps + region->store_word_ps * ((stored + word - 1) / word));
   if (copied > 0) {
     kept->sent.address = (uint64_t)(uintptr_t)memcpy(posted.contents + posted.used,
                                                      (const void *)(uintptr_t)call->sent.address, call->sent.bytes);

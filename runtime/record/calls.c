@@ -93,7 +93,7 @@ static uint64_t peer_field(const struct exanet_communicator *comm, long rank) {
   return world < 0 ? 0 : (uint64_t)world + 2;
 }
 
-static uint64_t tag_field(long tag) { return (int)tag == exanet_mpi.any_tag ? 0 : (uint64_t)((int)tag + 1); }
+static uint64_t tag_field(long tag) { return (int)tag == exanet_mpi.any_tag ? 0 : (uint64_t)((int64_t)(int)tag + 1); }
 
 static uint64_t bytes_field(const struct exanet_recorded_call *call, int count, int type) {
   const long n = call->large ? call->arguments[count] : (int)call->arguments[count];

@@ -211,6 +211,23 @@ def test_a_program_in_fortran(openmpi4: Stack, start: Start, launcher: Callable[
     assert calls["bytes"].to_list() == [4, 4, 0] * 2
 
 
+def test_the_largest_tag_is_recorded(openmpi4: Stack, start: Start, launcher: Callable[..., list[str]], tmp_path: Path) -> None:
+    """Open MPI's is that of an int."""
+    (tmp_path / "tag.c").write_text("""#include <mpi.h>
+int main(int argc, char **argv) {
+  int rank, found, *most, in, out = 1;
+  MPI_Init(&argc, &argv); MPI_Comm_rank(MPI_COMM_WORLD, &rank); MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &found);
+  MPI_Sendrecv(&out, 1, MPI_INT, 1 - rank, *most, &in, 1, MPI_INT, 1 - rank, *most, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Finalize();
+}
+""")
+    subprocess.run([openmpi4.compiler, "-o", "tag", "tag.c"], check=True, cwd=tmp_path)
+    done = start("record", "-o", tmp_path / "trace", "--", *launcher(openmpi4), tmp_path / "tag", stack=openmpi4).ended()
+    assert done.code == 0, done.errors
+    calls = folder.load(tmp_path / "trace").calls().filter(pl.col("call") == "MPI_Sendrecv")
+    assert calls.select("tag", "receive_tag").rows() == [(2147483647, 2147483647)] * 2
+
+
 def test_lists_of_large_counts_are_recorded(mpich: Stack, start: Start, launcher: Callable[..., list[str]], tmp_path: Path) -> None:
     program = tmp_path / "large.c"
     program.write_text("""#include <mpi.h>

@@ -16,6 +16,7 @@ import pytest
 from browser import charts, in_browser, needs_browser
 from typer.testing import CliRunner
 
+import exanet
 from exanet import cli, replay
 from exanet.errors import InputError
 from exanet.results import throughput
@@ -76,6 +77,11 @@ def test_a_start_moves_a_program_and_alone_is_what_it_takes_by_itself(trace: Pat
     rows, _ = run([trace, f"{trace}:start=1ms"], mapping="round-robin", alone=True)
     assert [row["start_ps"] for row in rows] == [0, 10**9]
     assert rows[0]["took_ps"] == rows[0]["alone_ps"] == by_itself
+    later = exanet.replay(f"{trace}:start=1ms", "exanest", mapping="round-robin")
+    assert (
+        later.ranks.select(pl.sum_horizontal("start_ps", "compute_ps", "wait_ps", "library_ps") == pl.col("virtual_ps")).to_series().all()
+    )
+    assert sum(later.summary[f"{part}_percent"] for part in ("compute", "wait", "library")) == pytest.approx(100)
     assert rows[1]["took_ps"] == rows[1]["alone_ps"]
     (tmp_path / "nodes").write_text("0\n1\n2\n3\n")
     together, _ = run([f"{trace}:map={tmp_path / 'nodes'}"] * 2, alone=True)

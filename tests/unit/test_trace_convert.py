@@ -4,6 +4,7 @@ reported by its line."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import resource
 import shlex
@@ -376,6 +377,15 @@ def test_a_schedule_may_have_more_ranks_than_open_files(tmp_path: Path) -> None:
     assert (calls["call"] == "compute").sum() == 300 and (calls["call"] == "MPI_Finalize").sum() == 300
 
 
+def test_a_schedule_may_have_the_largest_tag(tmp_path: Path) -> None:
+    messages = ("send 5b to 1", "recv 5b from 0")
+    blocks = (f"rank {rank} {{\nl1: {message} tag 2147483647\n}}\n" for rank, message in enumerate(messages))
+    (tmp_path / "two.goal").write_text("num_ranks 2\n" + "".join(blocks))
+    convert.convert(tmp_path / "two.goal", tmp_path / "trace", {})
+    assert folder.load(tmp_path / "trace").calls()["tag"].max() == 2147483647
+    assert summary(tmp_path / "trace")["messages"] == 1
+
+
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
@@ -388,11 +398,11 @@ def test_a_schedule_may_have_more_ranks_than_open_files(tmp_path: Path) -> None:
         ("num_ranks 1\nrank 0 {\nl1: calc 5\nl1: calc 5\n}\n", 4, "the label l1 is taken"),
         ("num_ranks 1\nrank 0 {\nl1: calc 5\nl1 requires l2\n}\n", 4, "has the label l2"),
         ("num_ranks 1\nrank 0 {\nl1: send 5b to -1\n}\n", 3, "rank -1 is not one of"),
-        ("num_ranks 1\nrank 0 {\nl1: send 5b to 0 tag -1\n}\n", 3, "tag -1 is not one of 0 to 2147483646"),
+        ("num_ranks 1\nrank 0 {\nl1: send 5b to 0 tag -1\n}\n", 3, "tag -1 is not one of 0 to 2147483647"),
         ("num_ranks 1\nnum_ranks 1\n", 2, "write one num_ranks"),
         ("num_ranks 1\nrank 0 {\nl1: calc 99999999999999\n}\n", 3, "the longest takes"),
-        ("num_ranks 1\nrank 0 {\nl1: send 5b to 0 tag 4294967295\n}\n", 3, "tag 4294967295 is not one of 0 to 2147483646"),
-        ("num_ranks 1\nrank 0 {\nl1: recv 5b from 0 tag 2147483647\n}\n", 3, "tag 2147483647 is not one of 0 to 2147483646, nor -1"),
+        ("num_ranks 1\nrank 0 {\nl1: send 5b to 0 tag 4294967295\n}\n", 3, "tag 4294967295 is not one of 0 to 2147483647"),
+        ("num_ranks 1\nrank 0 {\nl1: recv 5b from 0 tag 2147483648\n}\n", 3, "tag 2147483648 is not one of 0 to 2147483647, nor -1"),
         ("num_ranks 1\nrank 0 {\nl1: send 9223372036854775808b to 0\n}\n", 3, "a message of 9223372036854775808 B; the largest has"),
         ("num_ranks 1\nrank 0 {\nl1: send 5b from 0\n}\n", 3, "send ... from: write send Nb to RANK"),
         ("num_ranks 1\nrank 0 {\nl1: recv 5b to 0\n}\n", 3, "recv ... to: write send Nb to RANK"),
@@ -509,7 +519,7 @@ WRONG = {
     "rank 0: operation 3 is none of its 3": changed("<I", 191, 3),
     "rank 0: rank 3 is not one of 0 to 2": changed("<I", 118, 3),
     "rank 0: a message of 1099511627777 B; the largest has 1099511627776 B": changed("<Q", 122, (1 << 40) + 1),
-    "rank 0: tag -1 is not one of 0 to 2147483646": changed("<I", 130, (1 << 32) - 1),
+    "rank 0: tag -1 is not one of 0 to 2147483647": changed("<I", 130, (1 << 32) - 1),
 }
 
 
@@ -570,6 +580,8 @@ def test_what_goal_cannot_say_is_refused(tmp_path: Path) -> None:
         ("a.prv", b"#Paraver (12/11/2026 at 10:00):100_ns:1(2):1:2(1:1,1:1)\n", "a trace of Paraver's"),
         ("chakra.0.et", b"\x08\x01", "an execution trace of Chakra's"),
         ("chakra.json", b'{"schema": "1.1.1-chakra.0.0.4", "nodes": []}', "an execution trace of Chakra's"),
+        ("perfetto.json", b'{"displayTimeUnit": "ns", "traceEvents": [\n]}', "a trace of Perfetto's"),
+        ("a.paje", b"%EventDef PajeDefineContainerType 0\n", "a trace of Paje's"),
     ],
 )
 def test_formats_that_are_not_read_are_named(name: str, content: bytes, what: str, tmp_path: Path) -> None:
@@ -579,6 +591,18 @@ def test_formats_that_are_not_read_are_named(name: str, content: bytes, what: st
         with pytest.raises(InputError, match=f"it is {what}.*, which is not read; convert it to GOAL"):
             convert.convert(source, tmp_path / "trace", {})
     assert not (tmp_path / "trace").exists()
+
+
+def test_what_is_compressed_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.goal.gz").write_bytes(gzip.compress(b"num_ranks 1\n"))
+    with pytest.raises(InputError, match=r"a.goal.gz: it is compressed \(gzip\); unpack it first"):
+        convert.convert(tmp_path / "a.goal.gz", tmp_path / "trace", {})
+
+
+def test_a_file_where_a_trace_is_expected_is_to_be_converted(tmp_path: Path) -> None:
+    (tmp_path / "a.goal").write_text("num_ranks 1\n")
+    with pytest.raises(InputError, match=r"a.goal: it is a file, and a trace is a folder; convert it first: exanet trace convert "):
+        folder.load(tmp_path / "a.goal")
 
 
 def test_perfetto_has_a_slice_a_call_and_an_arrow_a_message(tmp_path: Path) -> None:

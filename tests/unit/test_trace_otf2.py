@@ -17,6 +17,9 @@ from exanet.trace import convert, folder
 from exanet.trace.otf2 import sizes
 from exanet.trace.write import Stream, Writer
 
+LARGEST_TAG = 2**31 - 1
+"""MPI_TAG_UB of Open MPI."""
+
 
 def every_call(stream: Stream, rank: int, ranks: int) -> None:
     """Each kind of call whose parts OTF2 can hold."""
@@ -36,9 +39,9 @@ def every_call(stream: Stream, rank: int, ranks: int) -> None:
         stream.call("Sendrecv", 3, half[(me + 1) % count] + 2, 8, 40, half[me - 1] + 2, 8, 40, compute_ps=3)
     stream.call("Iprobe", 1, 1, 0, 0)
     stream.message(*(("Ssend", after, 77) if rank % 2 == 0 else ("Recv", before, 77)))
-    stream.message("Isend", after, 8, tag=5)  # over at once
-    stream.call("Probe", 1, before + 2, 6, 1)
-    stream.message("Recv", before, 8, tag=5)
+    stream.message("Isend", after, 8, tag=LARGEST_TAG)  # over at once
+    stream.call("Probe", 1, before + 2, LARGEST_TAG + 1, 1)
+    stream.message("Recv", before, 8, tag=LARGEST_TAG)
     for root in (0, count - 1):
         is_root = 8 * (me == root)
         stream.call("Barrier", 3, 0, 0, 0, 0, 0, 0, 0, 0)

@@ -47,7 +47,7 @@ def test_an_archive_of_scorep_becomes_the_calls_of_its_program(tmp_path: Path) -
         ("MPI_Gatherv", 0, 10 * ns, -2, 30, -2, 0, 0),
         ("MPI_Scatterv", 0, 10 * ns, -2, 0, -2, 30, 0),
         ("MPI_Allgatherv", 0, 10 * ns, -2, 30, -2, 100, 0),
-        ("MPI_Reduce_scatter", 0, 10 * ns, -2, 0, -2, 100, 0),
+        ("MPI_Reduce_scatter", 0, 10 * ns, -2, 100, -2, 30, 0),
         ("MPI_Alltoallv", 0, 10 * ns, -2, 80, -2, 60, 0),
         ("MPI_Bcast", 0, 10 * ns, -2, 500, -2, 0, 0),
         ("MPI_Finalize", 0, 10 * ns, -2, 0, -2, 0, 0),

@@ -15,8 +15,8 @@ from exanet.trace import convert, folder
 from exanet.trace.write import Writer
 
 RANKS = [
-    "0 init\n0 compute 3000\n0 isend 1 7 100 0\n0 irecv 1 8 50 1\n0 waitall\n0 allreduce 4 10 0\n0 finalize\n",
-    "1 init\n1 irecv 0 7 100 0\n1 wait 0 1 7\n1 sleep 2e-6\n1 send 0 8 50 1\n1 allreduce 4 10 0\n1 finalize\n",
+    "0 init\n0 compute 3000\n0 isend 1 7 100 0\n0 irecv 1 2147483647 50 1\n0 waitall\n0 allreduce 4 10 0\n0 finalize\n",
+    "1 init\n1 irecv 0 7 100 0\n1 wait 0 1 7\n1 sleep 2e-6\n1 send 0 2147483647 50 1\n1 allreduce 4 10 0\n1 finalize\n",
 ]
 
 
@@ -63,13 +63,14 @@ def test_a_list_a_folder_and_one_file_become_the_same_calls(tmp_path: Path) -> N
         ("reduce 10 0 1 1", "Reduce", [40], []),
         ("allReduce 10 0 1", "Allreduce", [40], []),
         ("allToAll 3 3 1 1", "Alltoall", [12], [12]),
-        ("gather 5 5 1 0 0", "Gather", [40], [40]),
+        ("gather 5 5 1 0 0", "Gather", [40], []),
         ("allgather 5 5 0 0", "Allgather", [40], [40]),
-        ("scatter 5 5 1 0 0", "Scatter", [40], [40]),
+        ("gather 5 5 0 0 0", "Gather", [40], [40]),
+        ("scatter 5 5 1 0 0", "Scatter", [], [40]),
         ("gatherv 5 5 6 0 0 0", "Gatherv", [40], [88]),
         ("allgatherv 5 5 5 0 0 5", "Allgatherv", [40], [80]),
         ("scatterv 5 6 5 0 1 1", "Scatterv", [44], [20]),
-        ("reducescatter 3 4 100 0", "Reduce_scatter", [], [56]),
+        ("reducescatter 3 4 100 0", "Reduce_scatter", [56], [24]),
         ("alltoallv 3 2 2 3 2 2 1 1", "Alltoallv", [16], [16]),
     ],
 )
@@ -83,10 +84,43 @@ def test_collectives_have_their_sizes_and_are_replayed(
     assert taken_ps(tmp_path / "trace") > 0
 
 
+@pytest.mark.parametrize(
+    ("here", "there", "what"),
+    [
+        ("allreduce 1 0 0", "allreduce 2 0 0", "MPI_Allreduce, has size 8 B at rank 0, but 16 B at rank 1"),
+        ("bcast 100 0 1", "bcast 500 0 1", "MPI_Bcast, has size 400 B at rank 0, but 2000 B at rank 1"),
+        ("gather 10 10 1 1 1", "gather 30 30 1 1 1", "MPI_Gather, has size 40 B at rank 0, but 120 B at rank 1"),
+        ("scatter 9 10 1 1 1", "scatter 30 30 1 1 1", "MPI_Scatter, has size 40 B at rank 0, but 120 B at rank 1"),
+        ("reducescatter 3 4 0 0", "reducescatter 3 5 0 0", "MPI_Reduce_scatter, has size 56 B at rank 0, but 64 B at rank 1"),
+        ("reduce 5 0 1 1", "reduce 5 0 0 1", "MPI_Reduce, has root 1 at rank 0, but 0 at rank 1"),
+    ],
+)
+def test_collectives_that_differ_between_ranks_are_refused(here: str, there: str, what: str, tmp_path: Path) -> None:
+    source = files(tmp_path / "ti", [f"{rank} init\n{rank} {action}\n{rank} finalize\n" for rank, action in enumerate((here, there))])
+    with pytest.raises(InputError, match=f"collective 1 on communicator 0, {what}"):
+        convert.convert(source, tmp_path / "trace", {})
+
+
 def test_sizes_without_a_type_are_bytes_or_doubles_by_init(tmp_path: Path) -> None:
     for rest, size in (("", 10), (" 1", 80)):
         source = files(tmp_path / f"ti{size}", [f"0 init{rest}\n0 send 1 0 10\n", f"1 init{rest}\n1 recv 0 0 10\n"])
         assert calls(source, tmp_path / f"trace{size}")[0]["bytes"] == size
+
+
+def test_an_exchange_is_a_message_to_each_side_by_tag_0(tmp_path: Path) -> None:
+    """-333 is what SimGrid writes for any source, -666 is no rank."""
+    source = files(
+        tmp_path / "ti",
+        [
+            "0 init\n0 sendRecv 4 1 5 1 1 0\n0 sendRecv 1 1 7 -666 1 1\n0 finalize\n",
+            "1 init\n1 sendRecv 5 0 4 -333 0 1\n1 recv 0 0 1 1\n1 finalize\n",
+        ],
+    )
+    columns = ("call", "peer", "tag", "bytes", "receive_peer", "receive_tag", "receive_bytes")
+    found = [tuple(each[column] for column in columns) for each in calls(source, tmp_path / "trace")]
+    assert found[:2] == [("MPI_Sendrecv", 1, 0, 16, 1, 0, 40), ("MPI_Sendrecv", 1, 0, 4, -2, 0, 28)]
+    assert found[3] == ("MPI_Sendrecv", 0, 0, 40, -1, 0, 16)
+    assert taken_ps(tmp_path / "trace") > 0
 
 
 @pytest.mark.parametrize(
@@ -104,6 +138,8 @@ def test_sizes_without_a_type_are_bytes_or_doubles_by_init(tmp_path: Path) -> No
         ("0 gatherv 8 8", r"it has 2 sizes; write SENT 2 SIZES"),
         ("0 comm_split", "have no mark in this format"),
         ("0 put 1 0 8", "the action is unknown"),
+        ("0 sendRecv 4 1 4", "it has 3 sizes; write SENT DESTINATION RECEIVED SOURCE"),
+        ("0 sendRecv 4 -555 4 1", "rank -555 is not from 0 to 1"),
         ("1 send 0 0 8", "an action of rank 1 in the file of rank 0"),
         ("nonsense", "is no action"),
         ("0 wait 1 0", "write SOURCE DESTINATION TAG"),

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 import exanet
 from exanet import cli
 from exanet.errors import InputError
-from exanet.trace import convert, folder, parts, statistics
+from exanet.trace import convert, folder, parts, statistics, tables
 from exanet.trace.rules import choices
 from exanet.trace.write import Writer
 
@@ -92,6 +92,30 @@ def test_a_replay_leaves_the_folder_of_a_run(ping: Path, tmp_path: Path) -> None
     first = (tmp_path / "result" / "summary.json").read_bytes()
     CliRunner().invoke(cli.app, words, catch_exceptions=False)
     assert (tmp_path / "result" / "summary.json").read_bytes() == first
+
+
+def test_bytes_of_a_collective_are_what_each_rank_gives_and_gets(tmp_path: Path) -> None:
+    """A record may also have sizes that mean nothing at its rank."""
+    with Writer(tmp_path / "trace", 2, {}) as streams:
+        for stream in streams:
+            stream.call("Reduce_scatter", WORLD, 0, 0, 3, 4, 0, 0, 0, 2, 12, 20)
+            stream.call("Ireduce_scatter_block", WORLD, 0, 1, 3, 4, 0, 16, 0, 0)
+            stream.wait(1)
+            for name in ("Scatter", "Gather"):
+                stream.call(name, WORLD, 1, 0, 0, 4, 40, 48, 0, 0)
+            stream.call("Allreduce", WORLD, 0, 0, 3, 4, 8, 0, 0, 0)
+            stream.end()
+    trace = folder.load(tmp_path / "trace")
+    found = trace.calls().filter(pl.col("bytes") + pl.col("receive_bytes") > 0).select("rank", "call", "bytes", "receive_bytes", "root")
+    assert found.rows() == [
+        (0, "MPI_Reduce_scatter", 32, 12, -1), (0, "MPI_Ireduce_scatter_block", 32, 16, -1),
+        (0, "MPI_Scatter", 0, 48, 1), (0, "MPI_Gather", 40, 0, 1), (0, "MPI_Allreduce", 8, 0, -1),
+        (1, "MPI_Reduce_scatter", 32, 20, -1), (1, "MPI_Ireduce_scatter_block", 32, 16, -1),
+        (1, "MPI_Scatter", 40, 48, 1), (1, "MPI_Gather", 40, 48, 1), (1, "MPI_Allreduce", 8, 0, -1),
+    ]  # fmt: skip
+    assert next(tables.lines(trace, 1, 1, 1)).endswith("MPI_Reduce_scatter  sends 32 B; receives 20 B")
+    by_call = {row["call"]: row["bytes"] for row in statistics.statistics(trace)["by_call"].to_dicts()}
+    assert (by_call["MPI_Reduce_scatter"], by_call["MPI_Scatter"]) == (64, 40)
 
 
 def test_figures_of_a_trace(ping: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from exanet.errors import InputError
@@ -89,6 +89,7 @@ class _Rank:
         self._known = {WORLD: (_OWN_WORLD, world), SELF: (_OWN_SELF, Communicator((rank,)))}
         self._numbers = 2
         self._commutes: dict[int, bool] = {}
+        self._under_way: dict[int, bool] = {}  # by request: whether it is persistent
         self._ended = -1  # of the call before
         self._compute = 0
 
@@ -196,6 +197,7 @@ class _Rank:
         receives = "ecv" in call.name
         peer = self._source(call, members) if receives else self._peer(call.fields["peer"], members)
         request = call.fields.get("request", 0)
+        self._under_way[request] = call.name.endswith("_init")
         self._write(call, number, peer, _tag(call.fields["tag"]), self._bytes(call), request)
 
     def _exchange(self, call: Call) -> None:
@@ -215,7 +217,21 @@ class _Rank:
             named = [named[fields["index"]]] if done else []
         elif fields.get("flag", 1) == 0:
             named = []
-        self._write(call, *(request for request in named if request > _NO_REQUEST))
+        named = [request for request in named if request > _NO_REQUEST]
+        self._take_requests(call.name, named)
+        self._write(call, *named)
+
+    def _take_requests(self, name: str, named: Sequence[int]) -> None:
+        """Raises ValueError of one that is not under way."""
+        for request in named:
+            if request not in self._under_way:
+                raise ValueError(
+                    f"request {request}, which no call in the file has begun; libdumpi leaves out MPI_Ibcast and other nonblocking "
+                    "collectives: record the program with exanet record"
+                )
+            completed = name.startswith(("Wait", "Test")) and not self._under_way[request]
+            if completed or name == "Request_free":
+                del self._under_way[request]
 
     def _collective(self, call: Call) -> None:
         fields = call.fields

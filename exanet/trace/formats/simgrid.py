@@ -47,7 +47,8 @@ FORMAT = Format(
     source="a time-independent trace of SimGrid's (TI)",
     read_from="its calls, from the list of files, one a rank, that `smpirun -trace-ti` writes, from one file with all ranks, or from the "
     "folder around one list. An operation of computing takes a nanosecond (a host of 1 Gflop/s); `exanet replay --compute` scales that. "
-    "Names in a list are relative to it. A test finds nothing, and its message is waited for later. Refused are splits of communicators, "
-    "whose collectives have no mark in the format, messages without a tag (SimGrid before 3.20), and actions that it does not know",
+    "Names in a list are relative to it. A test finds nothing, and its message is waited for later. An exchange (`sendRecv`) has no tag "
+    "in the format, and takes 0, as in SimGrid's replay. Refused are splits of communicators, whose collectives have no mark in it, "
+    "messages without a tag (SimGrid before 3.20), and actions that it does not know",
     read_example="smpi_simgrid.txt",
 )

@@ -41,7 +41,7 @@ from exanet.trace.records import (
 from exanet.trace.write import CODES, Stream
 
 _NAMES = {code: name for name, code in CODES.items()}
-_ANY, _MOST_TAG = 1, (1 << 31) - 2
+_ANY, _MOST_TAG = 1, (1 << 31) - 1
 _BEGINS = ("MPI_Init", "MPI_Init_thread")
 _REQUESTED = ("MpiIrecvRequest", "MpiImrecvRequest", "NonBlockingCollectiveRequest")
 _COMPLETED = (*("MpiIsendComplete", "MpiIrecv", "MpiImrecv", "MpiRequestCancelled", "NonBlockingCollectiveComplete", windows.COMPLETED),)
