@@ -35,6 +35,7 @@ from exanet._core import TraceTables
 from exanet.errors import InputError
 from exanet.files import LongTable, json_bytes, write_whole
 from exanet.quantity import counted
+from exanet.trace import rules
 from exanet.trace.layout import CALLS, HEADER, MAGIC, MPI
 
 FORMAT = 1
@@ -101,8 +102,8 @@ class Trace:
         return self
 
     def rules(self, asked: str | None = None) -> str:
-        """The rules that are asked for, or those of the MPI that recorded it: MPICH's unless that is Open MPI."""
-        return asked or ("open-mpi" if self.about.mpi == "Open MPI" else "mpich")
+        """The rules that are asked for, or those of the MPI that recorded it."""
+        return asked or rules.of_mpi(self.about.mpi)
 
     def has_graphs(self) -> bool:
         """Whether some ranks have graphs of operations, as those of a schedule have. Raises InputError."""
