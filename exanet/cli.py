@@ -19,7 +19,7 @@ try:  # a Ctrl-C may come while the modules are read
     with lightly.imports():
         import typer
 
-        from exanet import encoding, memory
+        from exanet import encoding, memory, streams
         from exanet.commands import single
         from exanet.errors import INTERNAL_STATUS, InputError, InternalError
 except KeyboardInterrupt:
@@ -104,6 +104,10 @@ def _options(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")] = False,
 ) -> None:
+    try:
+        os.getcwd()
+    except OSError:
+        raise InputError("the current folder has been removed; change to one that exists") from None
     if context.invoked_subcommand in _WITH_TABLES:
         memory.check()
 
@@ -144,14 +148,23 @@ def _end_interrupted(by: BaseException | None) -> NoReturn:
         os._exit(130)
 
 
+def _run() -> None:
+    """Runs the command, until all that it prints is written. Raises SystemExit."""
+    try:
+        app()
+    finally:
+        streams.flush()
+
+
 def main() -> None:
     """Entry point: what the user can mend is one message and exit status 2, a defect of exanet's own one and status
     70."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _CtrlC())
+    streams.prepare()
     encoding.adapt_streams()
     try:
-        app()
+        _run()
     except InputError as error:
         for message in error.messages:
             print(message if ": error: " in message else f"exanet: error: {message}", file=sys.stderr)
@@ -159,6 +172,9 @@ def main() -> None:
     except InternalError as error:
         print(f"exanet: internal error: {error}", file=sys.stderr)
         sys.exit(INTERNAL_STATUS)
+    except UnicodeEncodeError as error:
+        print(f"exanet: error: {encoding.name_in(error)}: the name is not UTF-8; choose a name in ASCII", file=sys.stderr)
+        sys.exit(2)
     except MemoryError:
         print("exanet: error: there is not enough memory for this: raise the limit (ulimit -v), or simulate less at once", file=sys.stderr)
         sys.exit(2)

@@ -47,6 +47,8 @@ def result_directory(command: str, given: Path | None, stem: str = "", *, quiet:
         else:
             chosen = given
             check_name(chosen)
+            if chosen.is_symlink() and not chosen.exists():
+                raise InputError(f"-o {chosen}: it is a symbolic link that leads nowhere; name a folder")
             if chosen.exists() and not chosen.is_dir():
                 raise InputError(f"-o {chosen}: it is a file; name a folder")
             if chosen.is_dir() and any(chosen.iterdir()) and (found := commands(chosen)) != [command]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from exanet import encoding
 from exanet.errors import InputError
 
 
@@ -60,8 +61,12 @@ def plain(value: Any) -> Any:
 
 
 def json_bytes(content: Mapping[str, Any]) -> bytes:
-    """As the files hold it."""
-    return (json.dumps(content, indent=1, default=plain, ensure_ascii=False) + "\n").encode()
+    """As the files hold it; bytes of names that are not UTF-8 as \\xe9."""
+    text = json.dumps(content, indent=1, default=plain, ensure_ascii=False) + "\n"
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return encoding.shown(text, backslash=r"\\").encode()
 
 
 def parquet(frame: pl.DataFrame) -> bytes:

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from exanet import encoding
+
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """The known name that is most alike; "" where none is near."""
     from exanet import _core
 
-    return _core.nearest(name, list(known))
+    return _core.nearest(encoding.shown(name), list(known))
 
 
 def hint(name: str, known: Iterable[str]) -> str:

@@ -126,15 +126,21 @@ def _spec(program: Program, trace: folder.Trace | None, nodes: Sequence[int], op
     """One program as the simulator takes it."""
     common = {"name": program.text, "placement": list(nodes), "start_ps": program.start_ps}
     if trace is not None:
-        compute = options.compute if program.compute is None else program.compute
-        streams = [str(path) for path in trace.streams]
-        chosen = {**options.collectives, **program.collectives}
-        return common | {"streams": streams, "compute_factor": compute, "rules": trace.rules(options.rules), "collectives": chosen}
+        own = _of(program, options)
+        chosen = {"rules": trace.rules(own.rules), "collectives": dict(own.collectives)}
+        return common | {"streams": [str(path) for path in trace.streams], "compute_factor": own.compute} | chosen
     job = program.job
     assert job is not None
     check_job(job)
     keys = {"ranks": len(nodes), "bytes": job.size_bytes, "rounds": job.rounds, "pause_ps": job.pause_ps, "priority": job.priority}
     return common | {"job": {"program": job.program, **keys}, "collectives": dict(program.collectives)}
+
+
+def _of(program: Program, options: Options) -> Options:
+    """The options of a recorded program: its own before those of all."""
+    compute = options.compute if program.compute is None else program.compute
+    collectives = {**options.collectives, **program.collectives}
+    return replace(options, mapping=program.mapping or options.mapping, compute=compute, collectives=collectives)
 
 
 def simulate(
@@ -206,6 +212,7 @@ def _meta(
         own_version = "unknown"
     recorded = [trace for trace in traces if trace is not None]
     one = recorded[0] if len(asked) == 1 and recorded else None
+    options = _of(asked[0], options) if one else options
     mpis = " and ".join(sorted({trace.about.mpi for trace in recorded}))
     notes = [*levels.caveats_of_programs(options.level, described), *_extrapolated(recorded)]
     return {
@@ -224,7 +231,7 @@ def _meta(
         "exanet_version": own_version,
         "trace": str(options.traces[0]) if one else [str(text) for text in options.traces],
         "collectives": dict(options.collectives),
-        "rules": sorted({trace.rules(options.rules) for trace in recorded}),
+        **({"rules": sorted({trace.rules(options.rules) for trace in recorded})} if recorded else {}),
         "recorded": one.about.run if one else [trace.about.run for trace in recorded],
         **({"jobs": list(options.jobs)} if options.jobs else {}),
     }

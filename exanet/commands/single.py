@@ -8,10 +8,24 @@ from collections.abc import Callable
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 """Of the context of each command and group."""
+
+
+class _Command(TyperCommand):
+    """A command that says where an option belongs that stands behind its program's name."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        words = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            behind = [word for word in words if error.param is not None and word.partition("=")[0] in error.param.opts]
+            if behind and not error.message and not ctx.allow_interspersed_args:  # it is missing
+                error.message = f"{behind[0]} stands behind the program, where it is the program's; write it before the program and its --."
+            raise
 
 
 class Group(TyperGroup):
@@ -34,7 +48,7 @@ def app(command: Callable[..., None], *, examples: str = "", **settings: Any) ->
     """
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     epilog = f"\b\nExamples:\n{examples}" if examples else None
-    alone.command(context_settings=SETTINGS | settings, epilog=epilog)(command)
+    alone.command(cls=_Command, context_settings=SETTINGS | settings, epilog=epilog)(command)
     return alone
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
+from exanet.compare import options
 from exanet.compare.runs import link_name
 from exanet.compare.sides import asked, listed
 from exanet.quantity import bytes_text, counted, time_text
@@ -34,10 +35,6 @@ _SLOWER_LINK = 1.05
 
 _SAME_PACKETS = 0.05
 """By how much the mean packets of a link may differ; of smaller ones each byte takes longer on any link."""
-
-_OPTIONS = ("background", "offload", "collectives", "mpi_calls", "level", "fabric", "compute", "mpi", "ranks", "seed", "exanet_version")
-"""Options that may make a difference, first other traffic and those of collectives. Placement and faults have suspects
-of their own."""
 
 Suspect = tuple[float, str]
 """The share of the difference that it may explain, and the sentence's end."""
@@ -82,7 +79,7 @@ def _late_ranks(slow: Run, fast: Run, longer_ps: float) -> Iterator[Suspect]:
 def _measured(run: Run) -> str:
     """What is to be said of computing that the host measured."""
     request = run.summary["run"]
-    return "" if request.get("compute") == "off" or "trace" in request else " (measured computing: it varies from run to run)"
+    return "" if request.get("compute") == "off" or options.replayed(run) else " (measured computing: it varies from run to run)"
 
 
 def _library(slow: Run, fast: Run, longer_ps: float) -> Iterator[Suspect]:
@@ -164,7 +161,7 @@ def _work(slow: Run, fast: Run) -> Iterator[Suspect]:
     share = max((abs(own / other - 1) if other else 1.0) if own != other else 0.0 for own, other in (messages, sent))
     if share:
         counts = f"{messages[0]:.0f} messages of {bytes_text(sent[0])} in all instead of {messages[1]:.0f} of {bytes_text(sent[1])}"
-        yield min(share, 0.6), f"the program sends {counts}"
+        yield min(share, 0.6), f"ranks send {counts}"
 
 
 def _machine(slow: Run, fast: Run) -> Iterator[Suspect]:
@@ -180,12 +177,14 @@ def _machine(slow: Run, fast: Run) -> Iterator[Suspect]:
 
 def _request(slow: Run, fast: Run) -> Iterator[Suspect]:
     """Other options of the run."""
-    own, other = (_asked(run, "run.") for run in (slow, fast))
-    if differ := [key for key in _OPTIONS if own.get(key) != other.get(key)]:
-        yield (
-            0.75 if differ[0] in _OPTIONS[:4] else 0.45,
-            f"the run was asked for differently: {listed(_instead(differ, own, other), MOST_NAMED)}",
-        )
+    differ = list(options.differing(slow, fast))
+    if differ:
+        share = 0.75 if differ[0][0] in options.TRAFFIC else 0.45
+        yield share, f"the run was asked for differently: {listed([f'{option} {values}' for option, values in differ], MOST_NAMED)}"
+    elif not options.alike(slow, fast):
+        how = ("replayed from a trace", "run")
+        own, other = how if options.replayed(slow) else reversed(how)
+        yield 0.2, f"the program is {own} instead of {other}"
 
 
 def _asked(run: Run, part: str) -> dict[str, str]:

@@ -53,8 +53,8 @@ def asked(summary: Mapping[str, Any]) -> dict[str, str]:
 
 def flat(value: Any, name: str) -> dict[str, str]:
     """A description's values as text by their dotted names; a list of plain values is one of them. Parts that have
-    names, such as kinds of links, go by these."""
-    if isinstance(value, Mapping) and value:
+    names, such as kinds of links, go by these; what is empty has no values."""
+    if isinstance(value, Mapping):
         return {key: text for part, inner in value.items() for key, text in flat(inner, f"{name}.{part}").items()}
     if isinstance(value, list) and any(isinstance(inner, Mapping) for inner in value):
         named = all(isinstance(inner, Mapping) and "name" in inner for inner in value)
@@ -62,7 +62,7 @@ def flat(value: Any, name: str) -> dict[str, str]:
         if named:
             parts = {part: {key: of_key for key, of_key in inner.items() if key != "name"} for part, inner in parts.items()}
         return {key: text for part, inner in parts.items() for key, text in flat(inner, name + part).items()}
-    return {name: plain(value)}
+    return {} if value == [] else {name: plain(value)}
 
 
 def plain(value: Any) -> str:

@@ -13,6 +13,7 @@ Limits: a shell script, and a program that loads its MPI at run time, cannot be 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -63,10 +64,12 @@ def find_program(name: str) -> Path:
             start = f"python {name}" if path.suffix == ".py" else f"./{name}"
             raise InputError(f"program {name!r} is not in PATH; to run the file of that name here, write {start}")
         raise InputError(f"program {name!r} is missing: not in PATH; check its name, or give its path")
+    try:
+        path.stat()
+    except OSError as error:
+        raise InputError(f"program {name!r} {_unreachable(path, error)}") from None
     if path.is_dir():
         raise InputError(f"program {name!r} is a directory; give the program inside it")
-    if not path.exists():
-        raise InputError(f"program {name!r} is missing: there is no such file")
     if not os.access(path, os.X_OK):
         remedy = "chmod +x it, or put its interpreter before it"
         if path.suffix == ".py":
@@ -77,17 +80,24 @@ def find_program(name: str) -> Path:
     return path.absolute()
 
 
+def _unreachable(path: Path, error: OSError) -> str:
+    if error.errno in (errno.ENOENT, errno.ELOOP) and path.is_symlink():
+        return f"is a symbolic link to {os.readlink(path)!r} that leads nowhere: {error.strerror}; make the link anew"
+    if error.errno == errno.ENOENT:
+        return "is missing: there is no such file"
+    return f"cannot be reached: {error.strerror}"
+
+
 def detect(command: Sequence[str], choice: str = "auto") -> Mpi:
     """The MPI of the program that COMMAND starts. Raises InputError with one clear message."""
     _check_launcher(command)
     program = find_program(command[0])
     _check_script(command)
-    if elf.is_elf(program):
-        _check_choice(_check_machine(program), choice)
+    linked = _check_choice(_check_machine(program), choice) if elf.is_elf(program) else None
     if choice == "none":
         return Mpi("none")
     if choice == "mpich":
-        return Mpi("mpich")
+        return Mpi("mpich", linked)
     if choice == "openmpi":
         return _open_mpi_on_path()
     return _follow(list(command), depth=0)
@@ -120,19 +130,23 @@ def _check_machine(program: Path) -> elf.Executable:
     try:
         executable = elf.read(program)
     except (OSError, ValueError) as error:
-        raise InputError(f"program {str(program)!r} is a damaged executable: {error}") from None
+        raise InputError(f"program {str(program)!r} is a damaged executable: {error}; build or copy it again") from None
     if not elf.runs_here(executable):
         raise InputError(f"program {str(program)!r} is built for {executable.machine}, this machine is {os.uname().machine}; build it here")
     return executable
 
 
-def _check_choice(executable: elf.Executable, choice: str) -> None:
-    """A program that is linked with one MPI does not run as another's."""
-    for soname in elf.libraries(executable) if choice != "auto" else ():
+def _check_choice(executable: elf.Executable, choice: str) -> Path | None:
+    """Raises InputError on a program that is linked with another MPI than it is to run as; returns the MPICH that it is
+    linked with."""
+    for soname, path in elf.libraries(executable).items() if choice != "auto" else ():
         linked = "mpich" if _MPICH_SONAME.fullmatch(soname) else "openmpi" if _OPENMPI_SONAME.fullmatch(soname) else choice
         if linked != choice:
             name = str(executable.path)
             raise InputError(f"--mpi {choice}: program {name!r} is linked with {soname}; leave out --mpi, or say --mpi {linked}")
+        if path is not None and _MPICH_SONAME.fullmatch(soname):
+            return path
+    return None
 
 
 def _follow(command: list[str], depth: int) -> Mpi:
@@ -201,6 +215,18 @@ def from_library(soname: str, path: Path) -> Mpi:
     needed = " ".join(elf.read(path.resolve()).needed)
     version = 4 if "libopen-rte" in needed else 5
     return Mpi("openmpi", path, version, _mpirun_beside(path, version))
+
+
+def check_network(mpi: Mpi) -> None:
+    """Raises InputError on an MPICH that is built without libfabric: its messages go beside the simulated network."""
+    if mpi.kind != "mpich" or mpi.library is None:
+        return
+    library = mpi.library.resolve()
+    if not elf.contains(library, b"\0fi_getinfo\0") and elf.contains(library, b"MPICH Device:"):
+        raise InputError(
+            f"{library} is an MPICH that is built without libfabric, so its messages do not go over the simulated network; build the "
+            "program with one that has the netmod ofi (mpichversion says ch4:ofi, or both; PyPI's mpich has it)"
+        )
 
 
 def _mpirun_beside(library: Path, version: int) -> Path:

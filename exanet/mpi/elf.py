@@ -60,6 +60,8 @@ def _read(path: Path, data: mmap.mmap) -> Executable:
     needed: list[str] = []
     texts = b""
     for kind, offset, _, length in segments:
+        if kind in (_LOAD, _DYNAMIC, _INTERPRETER) and offset + length > len(data):
+            raise ValueError(f"a segment ends at byte {offset + length}, and the file has {len(data)}")
         if kind == _INTERPRETER:
             interpreter = _text(data, offset)
         elif kind == _DYNAMIC:

@@ -69,6 +69,7 @@ _ASKED = (
     "exanet_version",
     "trace",
     "collectives",
+    "rules",
     "offload",
     "mpi_calls",
     "recorded",

@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from exanet.directory import commands
+from exanet.encoding import check_name
 from exanet.errors import InputError
 from exanet.results import folder
 from exanet.results.folder import Run
@@ -46,6 +47,7 @@ def load(directory: str | os.PathLike[str]) -> Run | Results:
     Raises InputError where there are no results, or they are incomplete or of another format.
     """
     place = Path(directory)
+    check_name(place, "")
     found = commands(place)
     if not found or "run" in found:
         return folder.load(place)

@@ -8,6 +8,7 @@ is known before (`exanet.memory`).
 from __future__ import annotations
 
 import contextlib
+import os
 import platform
 import re
 import sys
@@ -82,6 +83,8 @@ def run(options: Options) -> int:
         fabric.check(config, described.name)
     fabric.check_threads(options.fabric_threads, options.fabric)
     mpi = detect.detect(options.command, options.mpi)
+    if options.mpi_calls == "library":
+        detect.check_network(mpi)
     if mpi.kind == "none" and options.bcast:
         raise InputError("--collective: a program without MPI has no MPI_Bcast; leave the option out")
     if mpi.kind == "none" and options.offload:
@@ -204,7 +207,7 @@ def _recording(options: Options, directory: Path) -> Iterator[Options]:
     if not options.record:
         yield options
         return
-    if options.record.resolve() == directory.resolve():
+    if os.path.realpath(options.record) == os.path.realpath(directory):
         raise InputError(f"--record {options.record}: that is the folder of the results (-o); name another one")
     from exanet.trace import folder
 

@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from exanet.encoding import check_name
 from exanet.errors import InputError
 from exanet.trace import folder, foreign, formats, matched
 from exanet.trace.formats import Choices, Format, LeftOut
@@ -105,6 +106,8 @@ def _checked(target: Path, wanted: Format | None, overwrite: bool) -> Format:
         raise InputError(f"{target}: give a file that ends in {files}, or a folder that ends in {folders}")
     if wanted.is_folder and not _is_free(target) and wanted.found(target) in (None, target):
         raise InputError(f"{target}: {'the folder holds other files' if target.is_dir() else 'it is a file'}; choose another folder")
+    if wanted.is_folder:
+        check_name(target, "")
     _keep(target, f"{'an archive' if wanted.is_folder else 'a file'} of this name", overwrite)
     return wanted
 

@@ -32,9 +32,11 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from exanet._core import TraceTables
+from exanet.encoding import check_name
 from exanet.errors import InputError
 from exanet.files import LongTable, json_bytes, write_whole
 from exanet.quantity import counted
+from exanet.trace import rules
 from exanet.trace.layout import CALLS, HEADER, MAGIC, MPI
 
 FORMAT = 1
@@ -101,8 +103,8 @@ class Trace:
         return self
 
     def rules(self, asked: str | None = None) -> str:
-        """The rules that are asked for, or those of the MPI that recorded it: MPICH's unless that is Open MPI."""
-        return asked or ("open-mpi" if self.about.mpi == "Open MPI" else "mpich")
+        """The rules that are asked for, or those of the MPI that recorded it."""
+        return asked or rules.of_mpi(self.about.mpi)
 
     def has_graphs(self) -> bool:
         """Whether some ranks have graphs of operations, as those of a schedule have. Raises InputError."""
@@ -147,6 +149,7 @@ def prepare(folder: Path, option: str = "--record") -> Path:
     Returns the absolute path of the empty folder to write to and to finish: this one, or one within it where an earlier
     trace is, which stays until the new one is whole, as stderr says. Raises InputError, by the option's name.
     """
+    check_name(folder.absolute(), option)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _hold(folder, option)
@@ -181,7 +184,7 @@ def _place(folder: Path, option: str) -> Path:
         return folder
     print(f"exanet: {option} {folder}: the earlier trace there is replaced when the new one is whole", file=sys.stderr)
     (folder / _NEW).mkdir()
-    _beside[(folder / _NEW).resolve()] = folder
+    _beside[_real(folder / _NEW)] = folder
     return folder / _NEW
 
 
@@ -219,7 +222,7 @@ def _complete(folder: Path) -> None:
 
 def _hold(folder: Path, option: str) -> None:
     """Locks the folder for this process. Raises InputError, OSError."""
-    place = folder.resolve()
+    place = _real(folder)
     if place in _held:
         return
     file = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
@@ -270,12 +273,17 @@ def _move(source: Path, target: Path, option: str) -> None:
 
 def _home(place: Path) -> Path:
     """The folder for whose trace `prepare` gave this place."""
-    return _beside.get(place.resolve(), place)
+    return _beside.get(_real(place), place)
+
+
+def _real(place: Path) -> Path:
+    """Without symbolic links; where they lead nowhere, what mkdir() says of it comes first."""
+    return Path(os.path.realpath(place))
 
 
 def release(folder: Path) -> None:
     """Lets others record in the folder. What was made beside an earlier trace and is not finished goes."""
-    place = _home(folder).resolve()
+    place = _real(_home(folder))
     if (file := _held.pop(place, None)) is None:
         return
     if _beside.pop(place / _NEW, None) is not None and not (place / _EARLIER).exists():
@@ -378,6 +386,7 @@ def load(folder: str | os.PathLike[str]) -> Trace:
     """A trace. Where the run could not finish it, that is done now. Raises InputError where it is missing, or of
     another version."""
     folder = Path(folder)
+    check_name(folder, "")
     try:
         _complete(folder)
         if not (folder / "trace.json").exists() and (streams := list(folder.glob("rank-*.calls"))):

@@ -12,6 +12,7 @@ Limit: records are read one by one here, some hundred thousand in a second.
 from __future__ import annotations
 
 import mmap
+import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -241,10 +242,11 @@ def check_messages(parts: Sequence[Part], where: str, advice: str) -> None:
 
 
 def check_target(target: Path, *sources: Path) -> None:
+    real = Path(os.path.realpath(target))
     for source in sources:
-        if target.resolve() == source.resolve():
+        if real == source.resolve():
             raise InputError(f"-o {target}: that is a trace to read; name another folder")
-        if source.resolve() in target.resolve().parents:
+        if source.resolve() in real.parents:
             raise InputError(f"-o {target}: that is inside {source}, a trace to read; name another folder")
 
 

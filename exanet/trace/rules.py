@@ -12,6 +12,11 @@ NAMES: dict[str, str] = dict(_core.selection_rules())
 """The rules, and the MPI library whose they are."""
 
 
+def of_mpi(name: str) -> str:
+    """The rules of an MPI: MPICH's unless it is Open MPI."""
+    return "open-mpi" if name == "Open MPI" else "mpich"
+
+
 def check(name: str | None) -> None:
     """Raises InputError on rules that there are not."""
     if name is not None and name not in NAMES:

@@ -60,6 +60,16 @@ def test_a_replay_gives_its_tables(ring: str, tmp_path: Path, monkeypatch: pytes
     assert repr(kept) == f"<Run: {kept.title()}, {took}>" and kept.title().endswith(", 4 ranks on torus-2x2x2")
 
 
+def test_a_replay_says_which_algorithms_it_took(ring: str) -> None:
+    asked = exanet.replay(ring, "torus-2x2x2", mapping="round-robin").summary["run"]
+    assert (asked["rules"], asked["collectives"]) == (["mpich"], {})
+    words = f"{ring}:allreduce=ring,compute=2,map=linear"
+    own = exanet.replay(words, "torus-2x2x2", mapping="round-robin", rules="open-mpi").summary["run"]
+    assert (own["rules"], own["collectives"]) == (["open-mpi"], {"allreduce": "ring"})
+    assert (own["compute"], own["map"]) == ("2 of the recorded", "linear")
+    assert "rules" not in exanet.replay([], "torus-2x2x2", jobs=["alltoall:ranks=4"]).summary["run"]
+
+
 def test_collectives_that_units_do_not_carry_out_are_named(ring: str) -> None:
     notes = exanet.replay(ring, "exanest", collectives={"allreduce": "accelerator"}).summary["run"]["notes"]
     assert notes == ['4 calls of ranks went by messages, not by "accelerator": allreduce: longer than the 256 B of a unit']

@@ -112,3 +112,19 @@ def test_the_option_of_mpiexec_is_answered(words: str) -> None:
     ended = CliRunner().invoke(cli.app, words.split())
     assert ended.exit_code == 2
     assert "for 4 ranks write -n 4" in " ".join(ended.output.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "missing", "said"),
+    [
+        ("run ./p -m exanest -n 4", "'--machine' / '-m'", " -m stands behind the program"),
+        ("run -m exanest ./p --ranks=4", "'--ranks' / '-n'", " --ranks=4 stands behind the program"),
+        ("run -n 4 ./p", "'--machine' / '-m'", ""),
+        ("sim --load 0.1", "'--machine' / '-m'", ""),
+    ],
+)
+def test_an_option_behind_the_program_is_said(words: str, missing: str, said: str) -> None:
+    ended = CliRunner().invoke(cli.app, words.split())
+    assert ended.exit_code == 2
+    after = " ".join(ended.output.split()).partition(f"Missing option {missing}.")[2]
+    assert after.startswith(said) if said else not after

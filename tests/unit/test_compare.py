@@ -65,6 +65,13 @@ def test_what_differs_is_named_with_its_cause(before: Path, after: Path) -> None
     assert "takes 1.00 ms longer than" in shown.output and "in MPI_Wait +1.00 ms" in shown.output
 
 
+def test_what_was_not_chosen_has_no_row(tmp_path: Path) -> None:
+    chosen = [{}, {"allreduce": "ring"}]
+    folders = [results.write(tmp_path / str(i), synthetic_run(), synthetic_meta() | {"collectives": one}) for i, one in enumerate(chosen)]
+    found = exanet.compare(*folders)
+    assert found.settings.rows() == [("run.collectives.allreduce", 0, None), ("run.collectives.allreduce", 1, "ring")]
+
+
 def test_equal_runs_are_said_to_be_equal(tmp_path: Path, before: Path) -> None:
     same = results.write(tmp_path / "same", synthetic_run(), synthetic_meta())
     found = exanet.compare(before, same)

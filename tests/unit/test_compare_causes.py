@@ -100,7 +100,7 @@ def test_a_placement_is_named_with_what_it_changes(tmp_path: Path) -> None:
 def test_work_is_named_by_messages(tmp_path: Path) -> None:
     fast, slow = run(tmp_path / "fast", longer_ps=0), run(tmp_path / "slow", longer_ps=10 * MS, change=more_messages)
     (said,) = causes(slow, fast)
-    assert said.startswith("the program sends 952320 messages of ") and " instead of 476160 of " in said
+    assert said.startswith("ranks send 952320 messages of ") and " instead of 476160 of " in said
 
 
 def test_slow_links_are_counted(tmp_path: Path) -> None:
@@ -129,3 +129,47 @@ def test_measured_computing_is_said_to_vary(tmp_path: Path) -> None:
 
     said = causes(run(tmp_path / "slow", longer_ps=10 * MS, change=measured), run(tmp_path / "fast", longer_ps=0))
     assert said[0].endswith("the others wait (measured computing: it varies from run to run)")
+
+
+RECORDED = {"compute": "off", "mpi": "MPICH"}
+REPLAY = {"trace": "t", "compute": "1 of the recorded", "mpi": "MPICH, replayed", "rules": ["mpich"], "collectives": {}}
+REPLAY |= {"recorded": RECORDED}
+RUN = {"fabric": "model", "compute": "off", "mpi": "MPICH"}
+
+
+@pytest.mark.parametrize(
+    ("slow", "fast", "said"),
+    [
+        ({"rules": ["open-mpi"]}, {}, "the run was asked for differently: rules open-mpi instead of mpich"),
+        (
+            {"collectives": {"allreduce": "ring", "bcast": "LLF"}},
+            {},
+            "the run was asked for differently: collectives allreduce=ring,bcast=LLF instead of none",
+        ),
+        ({}, {"collectives": {"allreduce": "ring"}}, "the run was asked for differently: collectives none instead of allreduce=ring"),
+        ({"jobs": ["alltoall:ranks=4"]}, {}, "the run was asked for differently: jobs alltoall:ranks=4 instead of none"),
+        (
+            {"recorded": {"compute": "measured"}, "compute": "2 of the recorded"},
+            {"recorded": {"compute": "measured"}},
+            "the run was asked for differently: compute 2 of the recorded instead of 1 of the recorded",
+        ),
+        ({"compute": "2 of the recorded"}, {}, None),  # of nothing
+        ({"collectives": {"allreduce": "ring"}}, RUN, "the run was asked for differently: collectives allreduce=ring instead of none"),
+        (RUN, {"rules": ["open-mpi"]}, "the run was asked for differently: rules mpich instead of open-mpi"),
+        (RUN | {"fabric": "gateware"}, {}, "the run was asked for differently: fabric gateware instead of model"),
+        (RUN | {"compute": "2"}, {}, "the run was asked for differently: compute 2 instead of 1 of the recorded"),
+        (
+            {"mpi": "Open MPI, replayed", "rules": ["open-mpi"], "recorded": {"compute": "2"}},
+            RUN | {"compute": "2", "mpi": "Open MPI 4"},
+            "the program is replayed from a trace instead of run",
+        ),
+        (RUN | {"mpi_calls": "simulated"}, {}, "the program is run instead of replayed from a trace"),
+        (RUN | {"mpi_calls": "simulated"}, RUN, "the run was asked for differently: mpi_calls simulated instead of library"),
+    ],
+)
+def test_options_are_named_by_what_they_stand_for(tmp_path: Path, slow: dict[str, Any], fast: dict[str, Any], said: str | None) -> None:
+    def asked(options: dict[str, Any]) -> Change:
+        return lambda given, meta: meta.update(options if "fabric" in options else REPLAY | options)
+
+    runs = [run(tmp_path / name, longer_ps=(name == "slow") * 10 * MS, change=asked(of)) for name, of in (("slow", slow), ("fast", fast))]
+    assert causes(*runs) == [said] * bool(said)

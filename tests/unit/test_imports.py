@@ -30,6 +30,7 @@ ORDER = (
         "errors",
         "keys",
         "encoding",
+        "streams",
         "renamed",
         "lightly",
         "near",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from exanet.errors import InputError
-from exanet.mpi.detect import detect
+from exanet.mpi.detect import check_network, detect
 from exanet.mpi.settings import environment
 
 
@@ -48,3 +48,17 @@ def test_missing_library_is_said_with_where_it_was_sought(program: Path) -> None
     assert "needs libmpi.so.12, which the loader does not find" in str(refused.value)
     assert str(program.parent / "lib") in str(refused.value)
     assert "LD_LIBRARY_PATH" in str(refused.value)
+
+
+@pytest.mark.parametrize("choice", ["auto", "mpich"])
+def test_an_mpich_without_libfabric_is_refused(program: Path, choice: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Debian's is, whose netmod is UCX; names of functions also stand in texts of errors."""
+    library = program.parent / "lib" / "libmpi.so.12"
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(library.parent))
+    check_network(detect([str(program)], choice))
+    whole = library.read_bytes()
+    library.write_bytes(whole + b"\0MPICH Device:\t%s\0OFI fi_getinfo() failed\0")
+    with pytest.raises(InputError, match=r"libmpi\.so\.12 is an MPICH that is built without libfabric"):
+        check_network(detect([str(program)], choice))
+    library.write_bytes(whole + b"\0MPICH Device:\t%s\0fi_getinfo\0")
+    check_network(detect([str(program)], choice))

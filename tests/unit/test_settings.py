@@ -44,6 +44,30 @@ def test_a_launcher_is_no_program(words: str, choice: str) -> None:
         detect.detect(words.split(), choice)
 
 
+def test_a_program_that_cannot_be_reached_is_said_with_why(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "broken").symlink_to("nowhere")
+    for name, said in (
+        ("loop", "is a symbolic link to 'loop' that leads nowhere: Too many levels of symbolic links; make the link anew"),
+        ("broken", "is a symbolic link to 'nowhere' that leads nowhere: No such file or directory; make the link anew"),
+        ("nothing", "is missing: there is no such file"),
+        ("a" * 300, "cannot be reached: File name too long"),
+    ):
+        with pytest.raises(InputError) as refused:
+            detect.find_program(f"{tmp_path}/{name}")
+        assert str(refused.value) == f"program {f'{tmp_path}/{name}'!r} {said}"
+
+
+def test_a_program_that_is_cut_is_damaged(tmp_path: Path) -> None:
+    whole = Path(sys.executable).resolve().read_bytes()
+    program = tmp_path / "program"
+    for length in (100, 3000, len(whole) // 2):
+        program.write_bytes(whole[:length])
+        program.chmod(0o755)
+        with pytest.raises(InputError, match=r"is a damaged executable: its headers lead nowhere .*; build or copy it again"):
+            detect.detect([str(program)])
+
+
 def test_what_only_looks_like_one_is() -> None:
     assert detect.detect(["true", "mpirun"], "none") == Mpi("none")
     assert detect.detect(["env", "true", "mpirun"], "none") == Mpi("none")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from exanet.encoding import check_name
 from exanet.errors import InputError
 from exanet.trace.otf2 import ends, library
 
@@ -76,6 +77,7 @@ class Archive:
         self.file = file
         self._lib = library.load()
         self._handle: Any = None
+        check_name(file, "")
         try:
             if not file.is_file():
                 raise InputError(f"{file}: no such file; name the archive's .otf2, or the folder that has it")
