@@ -35,6 +35,8 @@ LAUNCHERS = {"mpirun", "mpiexec", "orterun", "prterun", "prun", "srun", "aprun",
 _COMPILERS = {".c": "mpicc"} | dict.fromkeys((".cc", ".cpp", ".cxx"), "mpicxx") | dict.fromkeys((".f", ".f90", ".f03", ".f08"), "mpifort")
 _MPICH_SONAME = re.compile(r"libmpi(ch)?\.so\.12|libmpi_abi\.so\.\d+")
 _OPENMPI_SONAME = re.compile(r"libmpi\.so\.(\d+)")
+_MPICH_WITHOUT_OFI = re.compile(rb"\0ch[34]:(?![a-z:, ]*ofi)[a-z:, ]+\0")
+"""The device with its netmods, as MPI_Get_library_version has it."""
 _STATIC_MARK = re.compile(rb"MPICH Version:|Open MPI v\d|\0MPI_Init\0|MPIR_Err_create_code")
 
 
@@ -222,7 +224,7 @@ def check_network(mpi: Mpi) -> None:
     if mpi.kind != "mpich" or mpi.library is None:
         return
     library = mpi.library.resolve()
-    if not elf.contains(library, b"\0fi_getinfo\0") and elf.contains(library, b"MPICH Device:"):
+    if not elf.contains(library, b"\0fi_getinfo\0") and elf.contains(library, _MPICH_WITHOUT_OFI):
         raise InputError(
             f"{library} is an MPICH that is built without libfabric, so its messages do not go over the simulated network; build the "
             "program with one that has the netmod ofi (mpichversion says ch4:ofi, or both; PyPI's mpich has it)"

@@ -57,8 +57,8 @@ def test_an_mpich_without_libfabric_is_refused(program: Path, choice: str, monke
     monkeypatch.setenv("LD_LIBRARY_PATH", str(library.parent))
     check_network(detect([str(program)], choice))
     whole = library.read_bytes()
-    library.write_bytes(whole + b"\0MPICH Device:\t%s\0OFI fi_getinfo() failed\0")
+    library.write_bytes(whole + b"\0ch4:ucx\0OFI fi_getinfo() failed\0")
     with pytest.raises(InputError, match=r"libmpi\.so\.12 is an MPICH that is built without libfabric"):
         check_network(detect([str(program)], choice))
-    library.write_bytes(whole + b"\0MPICH Device:\t%s\0fi_getinfo\0")
+    library.write_bytes(whole + b"\0ch4:ucx,ofi\0OFI fi_getinfo() failed\0")
     check_network(detect([str(program)], choice))
