@@ -22,6 +22,15 @@ struct Impairment {
   bool any() const { return corrupted > 0 || duplicated > 0 || reordered > 0; }
 };
 
+// Packets that the first leaves as they are meet the second. Both delay by the longer time, and draw from the seed of
+// the first that impairs any.
+inline Impairment either(const Impairment& a, const Impairment& b) {
+  if (!a.any()) return b;
+  const double left = 1 - a.corrupted - a.duplicated - a.reordered;
+  return {a.corrupted + left * b.corrupted, a.duplicated + left * b.duplicated, a.reordered + left * b.reordered,
+          max(a.delay, b.delay), a.seed};
+}
+
 enum class Fate : std::uint8_t { kNone, kCorrupted, kDuplicated, kReordered };
 
 // A node to which packets come.

@@ -22,6 +22,12 @@ struct LinkLoss {
   bool any() const { return packets > 0 || bits > 0; }
 };
 
+// What either loses, drawn from the seed of the first that loses any.
+inline LinkLoss either(const LinkLoss& a, const LinkLoss& b) {
+  if (!a.any()) return b;
+  return {a.packets + (1 - a.packets) * b.packets, a.bits + (1 - a.bits) * b.bits, a.seed};
+}
+
 // One direction of a link.
 struct LossyLink {
   LinkLoss loss;

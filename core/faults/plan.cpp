@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/engine/random.hpp"
+#include "core/faults/held.hpp"
 
 namespace exanet {
 
@@ -131,6 +132,7 @@ void FaultPlan::fail(const Topology& shape, const std::string& what, Time at) {
 }
 
 void FaultPlan::draw(const Topology& shape, const FaultRate& rate, Time until) {
+  const std::uint32_t fault = new_fault();  // those of one thing never overlap
   for (const Thing& thing : things(shape, rate.links)) {
     Random random(rate.seed, (std::uint64_t{thing.node} << 16 | thing.port) + 0xfa13);
     Time at;
@@ -143,19 +145,19 @@ void FaultPlan::draw(const Topology& shape, const FaultRate& rate, Time until) {
         throw std::invalid_argument(
             "more than " + std::to_string(kMostChanges) +
             " changes follow from these rates: make 'mtbf' or 'repair' longer, or 'until' earlier");
-      changes_.push_back({at, thing.node, thing.port, up});
+      changes_.push_back({.at = at, .node = thing.node, .port = thing.port, .up = up, .fault = fault});
     }
   }
   std::stable_sort(changes_.begin(), changes_.end(), earlier);
 }
 
 LinkStates FaultPlan::states_at(const Topology& shape, Time at) const {
-  LinkStates states(shape);
+  HeldFaults held(shape);
   for (const FaultChange& change : changes_) {
     if (change.at > at) break;
-    if (change.kind == FaultKind::kState) states.change(shape, change.node, change.port, change.up);
+    if (change.kind == FaultKind::kState) held.change(change);
   }
-  return states;
+  return held.links();
 }
 
 std::vector<double> FaultPlan::rates() const {

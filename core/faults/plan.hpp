@@ -11,39 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "core/config/visit.hpp"
-#include "core/faults/impairment.hpp"
-#include "core/faults/link_loss.hpp"
+#include "core/faults/change.hpp"
 #include "core/faults/link_state.hpp"
 #include "core/units/time.hpp"
 
 namespace exanet {
-
-// What a change is about, and its name in tables of results.
-enum class FaultKind : std::uint8_t {
-  kState,  // a link or a node goes down, or comes up
-  kLoss,  // a link loses single packets, as `loss` says
-  kRate,  // a link carries data at a share of its rate
-  kInterface,  // a node's interface stops; its router goes on
-  kImpairment,  // packets that arrive at a node are corrupted, duplicated or reordered
-};
-template <>
-inline constexpr auto kChoices<FaultKind> = choices<FaultKind>({{"state", FaultKind::kState},
-                                                                {"lossy", FaultKind::kLoss},
-                                                                {"slow", FaultKind::kRate},
-                                                                {"interface", FaultKind::kInterface},
-                                                                {"impaired", FaultKind::kImpairment}});
-
-struct FaultChange {
-  Time at;
-  NodeId node = kNoNode;
-  std::uint16_t port = LinkStates::kNode;  // of a link; or the node itself
-  bool up = false;  // what has been changed is as it was
-  FaultKind kind = FaultKind::kState;
-  LinkLoss loss = {};
-  double rate = 1;  // share of the link's rate
-  Impairment impairment = {};
-};
 
 // Alternating renewal: each thing of a kind works for exponentially distributed times of the mean `between`, and is
 // repaired after such times of the mean `repair`; zero: never.
@@ -63,6 +35,7 @@ class FaultPlan {
   void fail(const Topology& shape, const std::string& what, Time at = Time());
   void add(const FaultChange& change);
   void add(const std::vector<FaultChange>& changes);  // in any order
+  std::uint32_t new_fault() { return ++faults_; }  // a number for the changes of one fault
   // Every link or node by its rate, up to `until`. Each thing draws from a stream of its own, so a plan to a later time
   // begins with this one. Throws std::invalid_argument when the plan gets more than kMostChanges.
   void draw(const Topology& shape, const FaultRate& rate, Time until);
@@ -77,6 +50,7 @@ class FaultPlan {
 
  private:
   std::vector<FaultChange> changes_;
+  std::uint32_t faults_ = 0;
 };
 
 // The switch of an endpoint that hangs on one by its only port; else kNoNode.

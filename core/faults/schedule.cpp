@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/config/error.hpp"
+#include "core/faults/held.hpp"
 
 namespace exanet {
 
@@ -57,10 +58,17 @@ std::vector<FaultChange> changes_of(const FaultEvent& event, const FaultPlan& pa
     change.at = change.at + event.at;
     found.push_back(changed(change, event));
   }
+  if (event.lasts == Time()) return found;
+  FaultEvent end = event;
+  end.at = event.at + event.lasts;
+  end.up = true;
+  end.lasts = Time();
+  for (const FaultChange& change : changes_of(end, part)) found.push_back(change);
   return found;
 }
 
 FaultPlan plan_of(const FaultSchedule& schedule, const Topology& shape) {
+  FaultPlan plan;
   std::vector<FaultChange> all;
   std::vector<ConfigProblem> problems;
   std::map<std::pair<std::string, bool>, FaultPlan> parts;  // names are looked for once
@@ -71,19 +79,20 @@ FaultPlan plan_of(const FaultSchedule& schedule, const Topology& shape) {
       const std::pair key(event.what, of_interfaces(event.kind));
       auto part = parts.find(key);
       if (part == parts.end()) part = parts.emplace(key, named(event, shape)).first;
-      const std::vector<FaultChange> changes = changes_of(event, part->second);
+      std::vector<FaultChange> changes = changes_of(event, part->second);
       if (all.size() + changes.size() > kMostChanges) {
         problems.push_back({place, "the file makes more than " + std::to_string(kMostChanges) +
                                        " changes, up to here: let fewer things fail, or fewer times"});
         break;
       }
+      const std::uint32_t fault = event.up ? 0 : plan.new_fault();
+      for (FaultChange& change : changes) change.fault = fault;
       all.insert(all.end(), changes.begin(), changes.end());
     } catch (const std::invalid_argument& error) {
       problems.push_back({place, error.what()});
     }
   }
   if (!problems.empty()) throw ConfigError(std::move(problems));
-  FaultPlan plan;
   plan.add(all);
   for (std::size_t i = 0; i < schedule.drawn.size(); ++i) {
     try {
@@ -103,14 +112,14 @@ std::vector<FaultState> reached_states(const FaultPlan& plan, const Topology& sh
         ports.push_back(links.works(shape, node, port));
     return ports;
   };
-  LinkStates links(shape);
-  std::vector<FaultState> states{{Time(), links}};
-  std::set<std::vector<bool>> seen{working(links)};
+  HeldFaults held(shape);
+  std::vector<FaultState> states{{Time(), held.links()}};
+  std::set<std::vector<bool>> seen{working(held.links())};
   const std::vector<FaultChange>& changes = plan.changes();
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    if (changes[i].kind == FaultKind::kState) links.change(shape, changes[i].node, changes[i].port, changes[i].up);
+    if (changes[i].kind == FaultKind::kState) held.change(changes[i]);
     if (i + 1 < changes.size() && changes[i + 1].at == changes[i].at) continue;
-    if (seen.insert(working(links)).second) states.push_back({changes[i].at, links});
+    if (seen.insert(working(held.links())).second) states.push_back({changes[i].at, held.links()});
   }
   return states;
 }

@@ -17,11 +17,12 @@ namespace exanet {
 struct FaultEvent {
   std::string what;  // a node, a link, or how many at random (FaultPlan::fail)
   Time at;
-  bool up = false;  // ends what an event of the kind has begun
+  bool up = false;  // ends what events of the kind have begun
   FaultKind kind = FaultKind::kState;
   LinkLoss loss = {};
   double rate = 1;  // share of a slow link's
   Impairment impairment = {};
+  Time lasts = {};  // until what it begins ends; zero: until another event ends it
 };
 
 template <typename V>
@@ -38,6 +39,7 @@ void visit(FaultEvent& c, V&& v) {
   v("duplicated_packets", c.impairment.duplicated, kOptional);
   v("reordered_packets", c.impairment.reordered, kOptional);
   v("delay_ps", c.impairment.delay, kOptional);
+  v("lasts_ps", c.lasts, kOptional);
 }
 
 struct DrawnFaults {
@@ -112,8 +114,9 @@ struct FaultState {
 // Each state once, the whole machine's first; changes at one time make one state.
 std::vector<FaultState> reached_states(const FaultPlan& plan, const Topology& shape);
 
-// What an event makes of `part`, the changes that its name stands for. Throws std::invalid_argument, saying what to do,
-// where a name that says itself what becomes of its links is given to another kind of event.
+// What an event makes of `part`, the changes that its name stands for, with their end where it lasts for a time. Throws
+// std::invalid_argument, saying what to do, where a name that says itself what becomes of its links is given to another
+// kind of event.
 std::vector<FaultChange> changes_of(const FaultEvent& event, const FaultPlan& part);
 
 // Throws ConfigError with every event that names nothing, by `faults.events.NUMBER`, and where there are more than

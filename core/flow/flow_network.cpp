@@ -105,6 +105,14 @@ Rate FlowNetwork::capacity(ResourceId resource) const {
   return link_rate_[class_[resource] == kUnplugged ? 0 : class_[resource]];
 }
 
+double FlowNetwork::most_load(NodeId endpoint) const {
+  const auto one = static_cast<double>(link_rate_.front());
+  double links = 0;
+  for (std::uint16_t port = 0; port < topology_.port_count(endpoint); ++port)
+    if (class_[link(endpoint, port)] != kUnplugged) links += static_cast<double>(capacity(link(endpoint, port))) / one;
+  return std::min(links / rails_, static_cast<double>(in_rate_) / one);
+}
+
 void FlowNetwork::route(NodeId src, NodeId dst, std::vector<ResourceId>& resources,
                         std::vector<std::uint8_t>* channels) const {
   resources.clear();

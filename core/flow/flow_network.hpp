@@ -79,6 +79,8 @@ class FlowNetwork {
   bool in_turn() const { return in_turn_; }  // its routers have FIFOs, and outputs serve them in turn
   // Of payload, on links of the first class, as many as an endpoint has.
   double endpoint_rate_bps() const { return static_cast<double>(link_rate_.front()) * 1e-6 * rails_; }
+  // How many times that rate the endpoint sends at most: what all of its links carry, or its ports into its router.
+  double most_load(NodeId endpoint) const;
 
  private:
   std::uint32_t sender_on(NodeId src, NodeId dst) const;

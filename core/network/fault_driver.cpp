@@ -66,7 +66,7 @@ FaultDriver::FaultDriver(FaultTarget& network, Topology& topology, FaultPlan pla
       topology_(topology),
       plan_(std::move(plan)),
       reaction_(reaction),
-      states_(topology),
+      held_(topology),
       followed_(topology),
       rates_(plan_.rates()) {
   for (FaultChange change : plan_.changes()) {
@@ -95,12 +95,12 @@ void FaultDriver::apply(Time now) {
   bool routes_change = false;
   for (; topology_.follows() && noticed_ < done_ && changes[noticed_].at + reaction_ <= now; ++noticed_) {
     if (changes[noticed_].kind != FaultKind::kState) continue;
-    followed_.change(topology_, changes[noticed_].node, changes[noticed_].port, changes[noticed_].up);
+    followed_.change(changes[noticed_]);
     routes_change = true;
   }
   if (!routes_change) return;
   network_.before_routes_change();
-  topology_.follow(followed_);
+  topology_.follow(followed_.links());
 }
 
 std::vector<FaultInterval> FaultDriver::intervals(Time end) const {
@@ -130,32 +130,35 @@ void FaultDriver::run_on(EventQueue& events) {
 }
 
 void FaultDriver::apply(const FaultChange& change, Time now) {
+  if (change.kind == FaultKind::kState) return change_state(change, now);
+  held_.change(change);
   switch (change.kind) {
-    case FaultKind::kState: return change_state(change, now);
+    case FaultKind::kState: return;
     case FaultKind::kLoss:
-      return each_link_of(topology_, change,
-                          [&](PortRef link) { network_.set_loss(link, change.up ? LinkLoss() : change.loss, now); });
-    case FaultKind::kRate: {
-      const auto place = std::lower_bound(rates_.begin(), rates_.end(), change.rate) - rates_.begin();
-      return each_link_of(topology_, change, [&](PortRef link) {
-        network_.set_rate(link, change.up ? 0 : static_cast<std::uint32_t>(place + 1), now);
-      });
-    }
-    case FaultKind::kInterface: return network_.set_interface(change.node, change.up, now);
-    case FaultKind::kImpairment:
-      return network_.set_impairment(change.node, change.up ? Impairment() : change.impairment, now);
+      return each_link_of(topology_, change, [&](PortRef link) { network_.set_loss(link, held_.loss(link), now); });
+    case FaultKind::kRate:
+      return each_link_of(topology_, change, [&](PortRef link) { network_.set_rate(link, rate_of(link), now); });
+    case FaultKind::kInterface: return network_.set_interface(change.node, held_.interface_works(change.node), now);
+    case FaultKind::kImpairment: return network_.set_impairment(change.node, held_.impairment(change.node), now);
   }
+}
+
+// As FaultTarget::set_rate() takes it.
+std::uint32_t FaultDriver::rate_of(PortRef link) const {
+  const double rate = held_.rate(link);
+  if (rate == 1) return 0;
+  return static_cast<std::uint32_t>(std::ranges::lower_bound(rates_, rate) - rates_.begin()) + 1;
 }
 
 // Reports to the network the links that work now and did not, or the reverse.
 void FaultDriver::change_state(const FaultChange& change, Time now) {
   std::vector<bool> worked;
   each_link_of(topology_, change,
-               [&](PortRef link) { worked.push_back(states_.works(topology_, link.node, link.port)); });
-  states_.change(topology_, change.node, change.port, change.up);
+               [&](PortRef link) { worked.push_back(states().works(topology_, link.node, link.port)); });
+  held_.change(change);
   std::size_t at = 0;
   each_link_of(topology_, change, [&](PortRef link) {
-    const bool works = states_.works(topology_, link.node, link.port);
+    const bool works = states().works(topology_, link.node, link.port);
     if (works != worked[at++]) network_.set_link(link, works, now);
   });
 }

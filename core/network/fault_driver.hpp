@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/engine/event_queue.hpp"
+#include "core/faults/held.hpp"
 #include "core/faults/interval.hpp"
 #include "core/faults/schedule.hpp"
 #include "core/faults/target.hpp"
@@ -47,7 +48,7 @@ class FaultDriver {
   // What has come about in each interval between changes, up to `end`; the first one is that before any change.
   std::vector<FaultInterval> intervals(Time end) const;
 
-  const LinkStates& states() const { return states_; }
+  const LinkStates& states() const { return held_.links(); }
   // Changes that have happened by now, in their order.
   std::vector<FaultChange> applied() const {
     return {plan_.changes().begin(), plan_.changes().begin() + static_cast<std::ptrdiff_t>(done_)};
@@ -56,12 +57,13 @@ class FaultDriver {
  private:
   void apply(const FaultChange& change, Time now);
   void change_state(const FaultChange& change, Time now);
+  std::uint32_t rate_of(PortRef link) const;
 
   FaultTarget& network_;
   Topology& topology_;
   FaultPlan plan_;
   Time reaction_;
-  LinkStates states_, followed_;
+  HeldFaults held_, followed_;  // now, and as routes know
   std::vector<double> rates_;  // of slow links
   Count count_;
   std::vector<FaultInterval> totals_;  // until each time of changes

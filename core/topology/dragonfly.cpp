@@ -203,8 +203,6 @@ class Dragonfly final : public HostedTopology {
     xyz[2] = 0;
   }
 
-  bool switch_upper_half(std::uint32_t number) const override { return number / group_ >= groups_ / 2; }
-
  private:
   static constexpr std::uint32_t kMostCost = 3;
 

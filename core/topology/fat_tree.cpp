@@ -162,13 +162,11 @@ class FatTree final : public Topology {
     xyz[2] = 0;
   }
 
-  // By the subtrees of the top switches, which themselves stand above: the cut goes through the links of the lower half
-  // to them.
+  // The lower half has the first endpoints and the switches that serve no others: the cut goes through the links above
+  // them.
   bool upper_half(NodeId node) const override {
     const Place here = place(node);
-    if (here.level == top_) return true;
-    const Level& top = levels_[top_];
-    return here.tree * levels_[here.level].below / levels_[top_ - 1].below >= top.down / 2;
+    return (here.tree + 1) * levels_[here.level].below > endpoints_ / 2;
   }
 
  private:

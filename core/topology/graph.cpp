@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <mutex>
 #include <stdexcept>
 
 #include "core/topology/halves.hpp"
@@ -145,10 +144,7 @@ class GraphTopology final : public Topology {
     xyz[2] = 0;
   }
 
-  bool upper_half(NodeId node) const override {
-    std::call_once(halved_, [this] { upper_ = find_halves(links_, host_counts()); });
-    return upper_[node < endpoints_ ? router_of_[node] : node - endpoints_];
-  }
+  bool upper_half(NodeId node) const override { return halves_.upper(*this, node); }
 
  private:
   // Of each pair of routers between which there are several, beginning with the one of the tables.
@@ -169,12 +165,6 @@ class GraphTopology final : public Topology {
       }
   }
 
-  std::vector<std::uint32_t> host_counts() const {
-    std::vector<std::uint32_t> counts(names_.size());
-    for (std::uint32_t r = 0; r < counts.size(); ++r) counts[r] = hosts(r);
-    return counts;
-  }
-
   std::uint32_t hosts(std::uint32_t router) const { return first_host_[router + 1] - first_host_[router]; }
 
   std::vector<std::string> names_;
@@ -184,8 +174,7 @@ class GraphTopology final : public Topology {
   RouteTables tables_;
   std::vector<std::uint32_t> choice_;  // [here][there]: of choices_, 0 where the tables' port is the only one
   std::vector<std::vector<std::uint16_t>> choices_;
-  mutable std::once_flag halved_;
-  mutable std::vector<bool> upper_;  // by router
+  SearchedHalves halves_;
   std::uint32_t endpoints_ = 0;
   bool shortest_ = false;
 };

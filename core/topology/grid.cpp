@@ -22,6 +22,8 @@ Grid::Grid(std::vector<std::uint32_t> shape, bool wraps, std::uint32_t most) : s
       throw std::invalid_argument("the topology's shape has more than " + std::to_string(most) +
                                   " points: make it smaller");
   }
+  for (std::uint32_t d = 0; d < dimensions(); ++d) longest_.push_back(d);
+  std::ranges::stable_sort(longest_, [&](std::uint32_t a, std::uint32_t b) { return shape_[a] > shape_[b]; });
   size_ = static_cast<std::uint32_t>(size);
   each_ = (shape_.size() + 3) / 4 * 4;
   coordinates_.resize(size_ * each_);
@@ -56,9 +58,10 @@ std::string Grid::port_name(std::uint32_t port, std::uint32_t dimensions) {
   return name;
 }
 
-bool Grid::upper_half(std::uint32_t point) const {
-  const auto longest = std::max_element(shape_.begin(), shape_.end()) - shape_.begin();
-  return coordinates(point)[longest] >= shape_[longest] / 2;
+std::uint32_t Grid::place(std::uint32_t point) const {
+  std::uint32_t place = 0;
+  for (const std::uint32_t d : longest_) place = place * shape_[d] + coordinates(point)[d];
+  return place;
 }
 
 void Grid::position(std::uint32_t point, float xyz[3]) const {

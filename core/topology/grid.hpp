@@ -34,11 +34,14 @@ class Grid {
   std::string name(std::uint32_t point) const;  // "(1,0,2)"
   static std::string port_name(std::uint32_t port, std::uint32_t dimensions);  // "X+", or "D4-" above three dimensions
   void position(std::uint32_t point, float xyz[3]) const;
-  bool upper_half(std::uint32_t point) const;  // by the longest dimension, the first of equals
+  // The points in an order of which the first half has the fewest links to the second: across the longest dimension,
+  // where that is odd, its middle across the next longest, and so on (Aroca and Fernandez Anta 2014).
+  std::uint32_t place(std::uint32_t point) const;
 
  private:
   std::vector<std::uint32_t> shape_;
   std::vector<std::uint32_t> stride_;
+  std::vector<std::uint32_t> longest_;  // dimensions by their sides, the first of equals first
   std::size_t each_;  // coordinates of a point
   std::vector<Coordinate> coordinates_;
   std::uint32_t size_ = 1;

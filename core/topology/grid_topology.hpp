@@ -30,7 +30,7 @@ class GridTopology final : public Topology {
   std::string node_name(NodeId node) const override { return grid_.name(node); }
   std::string port_name(NodeId, std::uint16_t port) const override { return Grid::port_name(port, grid_.dimensions()); }
   void position(NodeId node, float xyz[3]) const override { grid_.position(node, xyz); }
-  bool upper_half(NodeId node) const override { return grid_.upper_half(node); }
+  bool upper_half(NodeId node) const override { return grid_.place(node) >= grid_.size() / 2; }
 
   // One for each dimension, with at most two points in all others. Packets go through dimensions in one order, so a
   // cycle lies within one ring, and what packets do in a ring depends on their destination's place in it and on the

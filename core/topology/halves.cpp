@@ -11,6 +11,7 @@ namespace exanet {
 namespace {
 
 constexpr std::int64_t kMostWork = 1 << 26;  // moves looked at
+constexpr std::uint32_t kMostSearched = 1 << 13;  // routers
 
 struct Cut {
   std::vector<bool> upper;
@@ -107,21 +108,40 @@ std::vector<std::uint32_t> from(const Adjacency& graph, std::uint32_t root) {
 std::vector<bool> find_halves(const Adjacency& graph, const std::vector<std::uint32_t>& hosts) {
   const auto routers = static_cast<std::uint32_t>(graph.size());
   const Halver halver(graph, hosts);
+  const bool searched = routers <= kMostSearched;
+  const auto improve = [&](Cut& cut) {
+    while (searched && halver.improve(cut)) continue;
+  };
   const auto beginnings = static_cast<std::uint32_t>(
       std::clamp<std::int64_t>(kMostWork / (std::int64_t{routers} * routers), 1, std::min<std::int64_t>(routers, 32)));
   std::vector<std::uint32_t> file(routers);
   for (std::uint32_t r = 0; r < routers; ++r) file[r] = r;
   Cut best = halver.begin(file);
-  while (halver.improve(best)) {
-  }
-  for (std::uint32_t i = 0; i < beginnings; ++i) {
+  improve(best);
+  for (std::uint32_t i = 0; searched && i < beginnings; ++i) {
     Cut cut = halver.begin(from(graph, i * (routers / beginnings)));
-    while (halver.improve(cut)) {
-    }
+    improve(cut);
     if (std::pair{std::abs(cut.above), cut.links} < std::pair{std::abs(best.above), best.links}) best = std::move(cut);
   }
   if (best.above < 0) best.upper.flip();
   return best.upper;
+}
+
+std::vector<bool> find_halves(const Topology& topology) {
+  const NodeId nodes = topology.node_count(), first = topology.switched() ? topology.endpoint_count() : 0;
+  Adjacency graph(nodes - first);
+  std::vector<std::uint32_t> hosts(nodes - first, first == 0);
+  for (NodeId endpoint = 0; endpoint < first; ++endpoint) ++hosts[topology.neighbour(endpoint, 0).node - first];
+  for (NodeId node = first; node < nodes; ++node)
+    for (std::uint16_t port = 0; port < topology.port_count(node); ++port) {
+      const PortRef far = topology.neighbour(node, port);
+      if (far.node != kNoNode && far.node >= first) graph[node - first].push_back({far.node - first, far.port});
+    }
+  std::vector<bool> upper = find_halves(graph, hosts);
+  upper.resize(nodes);
+  for (NodeId node = nodes; node-- > first;) upper[node] = upper[node - first];
+  for (NodeId endpoint = 0; endpoint < first; ++endpoint) upper[endpoint] = upper[topology.neighbour(endpoint, 0).node];
+  return upper;
 }
 
 }  // namespace exanet

@@ -9,6 +9,7 @@
 
 #include <stdexcept>
 
+#include "core/topology/halves.hpp"
 #include "core/topology/topology.hpp"
 
 namespace exanet {
@@ -95,9 +96,13 @@ class HostedTopology : public Topology {
   virtual std::string switch_name(std::uint32_t number) const = 0;
   virtual std::string fabric_port_name(std::uint32_t number, std::uint16_t port) const = 0;
   virtual void switch_position(std::uint32_t number, float xyz[3]) const = 0;
-  virtual bool switch_upper_half(std::uint32_t number) const = 0;
+  // Whoever knows the halves with the fewest links between them says so; else they are looked for.
+  virtual bool switch_upper_half(std::uint32_t number) const { return halves_.upper(*this, endpoints_ + number); }
 
   const std::uint32_t hosts_, switches_, fabric_ports_, endpoints_;
+
+ private:
+  SearchedHalves halves_;
 };
 
 }  // namespace exanet

@@ -44,7 +44,8 @@ class HyperX final : public HostedTopology {
       stride *= shape[d];
       port += shape[d] - 1;
     }
-    longest_ = static_cast<std::size_t>(std::max_element(shape.begin() + 1, shape.end()) - shape.begin()) - 1;
+    for (const Dimension& d : dimensions_) shortest_.push_back(d);
+    std::ranges::stable_sort(shortest_, {}, &Dimension::side);
   }
 
   std::uint8_t virtual_channels() const override { return 1; }
@@ -93,8 +94,12 @@ class HyperX final : public HostedTopology {
     }
   }
 
+  // Across the shortest dimension, where that is odd, its middle across the next one, and so on: no other half of the
+  // switches has fewer links to the rest (Lindsey 1964).
   bool switch_upper_half(std::uint32_t number) const override {
-    return coordinate(number, dimensions_[longest_]) >= dimensions_[longest_].side / 2;
+    std::uint32_t place = 0;
+    for (const Dimension& d : shortest_) place = place * d.side + coordinate(number, d);
+    return place >= switches_ / 2;
   }
 
  private:
@@ -112,8 +117,7 @@ class HyperX final : public HostedTopology {
     return static_cast<std::uint16_t>(d.first_port + (other < own ? other : other - 1));
   }
 
-  std::vector<Dimension> dimensions_;
-  std::size_t longest_ = 0;
+  std::vector<Dimension> dimensions_, shortest_;  // the second by their sides
 };
 
 std::unique_ptr<Topology> make_hyperx(const TopologySpec& spec) {

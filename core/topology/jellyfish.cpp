@@ -106,8 +106,6 @@ class Jellyfish final : public HostedTopology {
     xyz[1] = static_cast<float>(number / side);
     xyz[2] = 0;
   }
-  // Any half is as good as another on a random graph.
-  bool switch_upper_half(std::uint32_t number) const override { return number >= switches_ / 2; }
 
  private:
   static constexpr std::uint32_t kWidest = 8;

@@ -12,6 +12,7 @@
 // enough.
 #include <stdexcept>
 
+#include "core/topology/halves.hpp"
 #include "core/topology/registry.hpp"
 
 namespace exanet {
@@ -108,17 +109,13 @@ class Megafly final : public Topology {
     if (node < endpoints_) xyz[2] -= 0.8f * static_cast<float>(node % hosts_ + 1) / static_cast<float>(hosts_);
   }
 
-  bool upper_half(NodeId node) const override {
-    const std::uint32_t group = node < endpoints_     ? node / hosts_ / leaves_
-                                : node < first_spine_ ? (node - endpoints_) / leaves_
-                                                      : (node - first_spine_) / spines_;
-    return group >= groups_ / 2;
-  }
+  bool upper_half(NodeId node) const override { return halves_.upper(*this, node); }
 
  private:
   static std::uint32_t link_to(std::uint32_t group, std::uint32_t other) { return other < group ? other : other - 1; }
 
   std::uint32_t hosts_, leaves_, spines_, global_, groups_, endpoints_ = 0, first_spine_ = 0;
+  SearchedHalves halves_;
 };
 
 std::unique_ptr<Topology> make_megafly(const TopologySpec& spec) {

@@ -13,6 +13,7 @@
 // dragonfly without its parameters; those are a machine's own.
 #include <stdexcept>
 
+#include "core/topology/halves.hpp"
 #include "core/topology/registry.hpp"
 
 namespace exanet {
@@ -92,7 +93,7 @@ class QfdbDragonfly final : public Topology {
     xyz[2] = 0;
   }
 
-  bool upper_half(NodeId node) const override { return node / kPerQfdb / group_ >= groups_ / 2; }
+  bool upper_half(NodeId node) const override { return halves_.upper(*this, node); }
 
  private:
   // The others of a full mesh in ascending order, from the point of view of `own`.
@@ -103,6 +104,7 @@ class QfdbDragonfly final : public Topology {
   static std::uint16_t outer_port(std::uint32_t port) { return static_cast<std::uint16_t>(kMeshPorts + port); }
 
   std::uint32_t group_, global_, groups_;
+  SearchedHalves halves_;
 };
 
 std::unique_ptr<Topology> make_qfdb_dragonfly(const TopologySpec& spec) {

@@ -41,9 +41,10 @@ class QfdbTorus final : public Topology {
   std::string node_name(NodeId node) const override;
   std::string port_name(NodeId node, std::uint16_t port) const override;
   void position(NodeId node, float xyz[3]) const override;
-  // A single QFDB is cut through its mesh: F1 and F2 against F3 and F4.
+  // Of an odd number of QFDBs the middle one is cut through its mesh: F3 and F4 against F1 and F2.
   bool upper_half(NodeId node) const override {
-    return node_count() == kPerQfdb ? node >= kPerQfdb / 2 : qfdbs_.upper_half(node / kPerQfdb);
+    const std::uint32_t place = qfdbs_.place(node / kPerQfdb) * kPerQfdb + (kPerQfdb - 1 - node % kPerQfdb);
+    return place >= node_count() / 2;
   }
 
  private:

@@ -146,7 +146,6 @@ class SlimFly final : public HostedTopology {
     xyz[1] = static_cast<float>(number % q_);
     xyz[2] = static_cast<float>(number / (q_ * q_)) * static_cast<float>(q_);
   }
-  bool switch_upper_half(std::uint32_t number) const override { return number >= q_ * q_; }
 
  private:
   std::uint32_t q_;

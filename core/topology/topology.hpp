@@ -105,8 +105,8 @@ class Topology {
   virtual std::string node_name(NodeId node) const = 0;  // as a person would say it, e.g. "qfdb(1,0,2).F3"
   virtual std::string port_name(NodeId node, std::uint16_t port) const = 0;  // e.g. "X+", "F2"
   virtual void position(NodeId node, float xyz[3]) const = 0;  // where to draw it; neighbours near each other
-  virtual bool upper_half(NodeId node)
-      const = 0;  // beyond a cut across the middle of the longest dimension; the lower half is never larger
+  // In the upper of two halves with few links between them: the lower one is never larger.
+  virtual bool upper_half(NodeId node) const = 0;
 };
 
 // A graph of one's own, as a file says it.

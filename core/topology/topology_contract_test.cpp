@@ -166,8 +166,8 @@ TEST_CASE("diameter, mean distance and bisection of known shapes") {
        128},  // the figures of its paper: 64 switches of 22 ports
       {{"dragonfly", {2, 2, 1}}, 5, (1 * 2 + 2 * 3 + 2 * (3 + 4 + 4 + 5)) / 11.0, 2},
       {{"qfdb-torus", {1, 1, 1}}, 1, 1, 4},
-      {{"slim-fly", {5, 1}}, 4, (7 * 3 + 42 * 4) / 49.0, 125},  // Hoffman and Singleton's graph: 50 switches, degree 7
-      {{"slim-fly", {7, 1}}, 4, (11 * 3 + 86 * 4) / 97.0, 343},  // 98 switches of degree 11
+      {{"slim-fly", {5, 1}}, 4, (7 * 3 + 42 * 4) / 49.0, 65},  // Hoffman and Singleton's graph: 50 switches, degree 7
+      {{"slim-fly", {7, 1}}, 4, (11 * 3 + 86 * 4) / 97.0, 175},  // 98 switches of degree 11
       {{"xgft", {4, 4, 4, 1, 2, 2}},
        6,
        (3 * 2 + 12 * 4 + 48 * 6) / 63.0,
@@ -175,7 +175,7 @@ TEST_CASE("diameter, mean distance and bisection of known shapes") {
       {{"megafly", {8, 4, 4, 2}},
        5,
        (7 * 2 + 24 * 4 + 256 * 5) / 287.0,
-       20},  // up, across, down; 4 * 5 pairs of groups
+       24},  // up, across, down; 4 * 4 pairs of groups, and 2 * 4 links inside the ninth
       // To F1, 2 + 2 + 1, from F1. A node's 127 routes: 2.5 on the torus, 0.75 at either end or, in its own QFDB,
       // altogether.
       {{"qfdb-torus", {4, 4, 2}}, 7, (128 * 2.5 + 124 * 1.5 + 4 * 0.75) / 127, 16},
@@ -191,6 +191,40 @@ TEST_CASE("diameter, mean distance and bisection of known shapes") {
   }
   CHECK_FALSE(distances(*make_topology({"torus", {8, 8, 8}}), 100).exact);
   CHECK(distances(*make_topology({"torus", {8, 8, 8}}), 100).diameter == 12);
+}
+
+TEST_CASE("bisections are between halves of equal size, and no half that is known has fewer links to the other") {
+  struct Known {
+    TopologySpec spec;
+    std::uint64_t bisection;
+    std::uint32_t switch_endpoints = 1;  // by as many halves may differ
+  };
+  const Known known[] = {
+      {{"torus", {3, 2}}, 6},  // not the 4 that cut two nodes off
+      {{"torus", {3, 3}}, 8},
+      {{"torus", {5, 1}}, 2},
+      {{"torus", {4, 3}}, 6},
+      {{"mesh", {3, 3}}, 4},
+      {{"mesh", {2, 5, 3}}, 9},
+      {{"hyperx", {8, 2, 8}}, 8, 8},  // across the shortest side: 1 * 1 * 8
+      {{"hyperx", {1, 2, 16}}, 16},
+      {{"hyperx", {1, 3, 3, 2}}, 9},
+      {{"hyperx", {1, 3, 3}}, 8},
+      {{"slim-fly", {5, 4}}, 65, 4},  // at least 62.5, by the second eigenvalue of the graph
+      {{"jellyfish", {128, 12, 4, 1}}, 230, 4},
+      {{"dragonfly", {2, 2, 1}}, 2, 2},  // a ring of six switches
+      {{"fat-tree", {4, 3}}, 6},
+      {{"qfdb-torus", {3, 1, 1}}, 6},  // through the mesh of the middle one: 2 + 2 * 2
+  };
+  for (const Known& k : known) {
+    CAPTURE(describe(k.spec));
+    const auto topology = make_topology(k.spec);
+    CHECK(bisection_links(*topology) == k.bisection);
+    std::uint32_t upper = 0;
+    for (NodeId e = 0; e < topology->endpoint_count(); ++e) upper += topology->upper_half(e);
+    CHECK(2 * upper >= topology->endpoint_count());
+    CHECK(2 * upper - topology->endpoint_count() <= k.switch_endpoints);
+  }
 }
 
 TEST_CASE("names a person would use") {

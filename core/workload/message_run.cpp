@@ -23,6 +23,8 @@ constexpr std::size_t kMostCompared = 4096;  // messages, with what each would t
 // a verdict. That time is what the message takes alone, over 1 - load (Kleinrock, Time-shared systems, JACM 14, 1967).
 // The factor was found on fat-tree-64 at loads that are not saturated: in shorter windows the verdict was wrong there.
 constexpr double kLeastMessages = 6;
+// In place of 1 - load from load 1 on, which is no share of a link where senders have several.
+constexpr double kLeastFree = 0.1;
 
 // A sender's payload rate: in an open loop what was accepted of it in the window, in a burst what it sent over the time
 // that it took.
@@ -95,16 +97,25 @@ void summarize_times(const MessageConfig& config, const MessagePlan& plan, const
   if (sampled > 0) r.zero_load_ns = alone / sampled * 1e-3, r.slowdown = ratios / sampled;
 }
 
-// Whether the queues of senders grow without a bound. From load 1 on they do, which a short window does not show.
+// The load from which on a sender has more than its links, or its port into its router, carry.
+double full_load(const MessagePlan& plan, const FlowNetwork& network) {
+  std::vector<bool> seen(network.topology().endpoint_count());
+  double least = network.most_load(plan.messages.front().src);
+  for (const MessagePlan::Message& message : plan.messages)
+    if (!seen[message.src]) seen[message.src] = true, least = std::min(least, network.most_load(message.src));
+  return std::max(least, 1.0);
+}
+
+// Whether the queues of senders grow without a bound. From that load on they do, which a short window does not show.
 // Below, what has not arrived, or has not been taken, says so only where the window is long against a message: one that
 // has had no time to end says nothing. Of drawn sizes a few messages may hold a large share of the bytes, which the
 // window's end cuts.
 void judge(const MessageConfig& config, const MessagePlan& plan, const MessageTimes& times, const FlowNetwork& network,
            MessageResult& r) {
-  r.saturated = config.load >= 1;
+  r.saturated = config.load >= 1 && config.load >= full_load(plan, network);
   if (config.load == 0 || r.saturated) return;
   const auto window_ps = static_cast<double>((times.end - times.begin).ps());
-  const double least = kLeastMessages / (1 - config.load);
+  const double least = kLeastMessages / (config.load < 1 ? 1 - config.load : kLeastFree);
   const auto is_long = [&](double alone) { return least * alone <= window_ps; };
   double longest = 0;  // that the window is too short for
   for (std::size_t m = 0; m < plan.messages.size() && r.measured < r.created; ++m) {

@@ -11,9 +11,11 @@
 
 #include <algorithm>
 #include <ctime>
+#include <limits>
 #include <utility>
 
 #include "core/config/error.hpp"
+#include "core/flow/flow_network.hpp"
 #include "core/network/timing.hpp"
 #include "core/nic/ideal/feed.hpp"
 #include "core/routing/make_topology.hpp"
@@ -54,6 +56,17 @@ const OpenLoopConfig& checked(const OpenLoopConfig& config, const NetworkConfig&
 std::uint64_t fingerprint(const Packet& p) {
   const std::uint64_t x = (p.user ^ (std::uint64_t{p.src} << 32 | p.dst)) * 0x9e3779b97f4a7c15u;
   return (x ^ x >> 32) * (p.user | 1);
+}
+
+// Of the sender with the fewest links; at least 1, below which the measurement shows it.
+double full_load_of(const Topology& topology, const NetworkConfig& fabric, const OpenLoopConfig& config,
+                    const std::vector<Source>& sources) {
+  if (config.load < 1) return 1;
+  const FlowNetwork network(topology, fabric, std::max<std::uint16_t>(config.packet_bytes, 1));
+  double least = std::numeric_limits<double>::infinity();
+  for (const Source& source : sources)
+    if (source.is_first() && source.dst != kNoNode) least = std::min(least, network.most_load(source.node));
+  return std::max(least, 1.0);
 }
 
 }  // namespace
@@ -99,6 +112,7 @@ OpenLoop::State::State(const TopologySpec& spec, const NetworkConfig& fabric_con
   }
   if (senders == 0)
     throw ConfigError("pattern", "no endpoint sends anything in this pattern on this machine: choose another");
+  full_load = full_load_of(*topology, fabric_config, c, sources);
   samples_each = std::max(1u, kMostSamples / each / senders);
   sample_stride = (senders + kMostSamples - 1) / kMostSamples;
 }

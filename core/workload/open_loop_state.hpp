@@ -72,6 +72,7 @@ struct OpenLoop::State {
   OpenLoopConfig config;
   std::unique_ptr<Topology> topology;
   double packet_ps;  // on all links of an endpoint together
+  double full_load = 1;  // from which on a sender has more than its links, or its port into its router, carry
   InjectionPorts ports;
   Arrivals arrivals;
   std::vector<std::uint8_t> part_of;

@@ -51,10 +51,10 @@ constexpr double kLeastExcess = 0.02;  // of the window
 // A window shorter than so many times what a packet takes alone says nothing of packets that have not arrived.
 constexpr double kLeastWindow = 4;
 
-// Packets come at random, as many as the sender's link carries, or more: its queue grows without a bound, whatever the
+// Packets come at random, as many as a sender's links carry, or more: its queue grows without a bound, whatever the
 // network. A window does not show it where it is too short.
-bool fills_sources(const OpenLoopConfig& config) {
-  return config.load > 1 || (config.load == 1 && !config.bernoulli && config.burst == 0);
+bool fills_sources(const OpenLoopConfig& config, double full_load) {
+  return config.load > full_load || (config.load == full_load && !config.bernoulli && config.burst == 0);
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ void OpenLoop::State::summarize_faults(const Tally& t, OpenLoopResult& r) const 
 void OpenLoop::State::judge_saturation(const Tally& t, double window_ps, OpenLoopResult& r) const {
   const bool grows =
       config.settle && rises(as_doubles(t.batch_ps), as_doubles(t.batch_packets), kLeastExcess * window_ps);
-  const bool fills = fills_sources(config);
+  const bool fills = fills_sources(config, full_load);
   r.saturated = r.created > 0 && (r.measured < r.created || r.accepted_load < 0.9 * r.offered_load || grows || fills);
   r.settled = !config.settle || !r.saturated;
   const double least_ps = kLeastWindow * r.zero_load_ns * 1e3;

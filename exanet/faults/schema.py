@@ -67,7 +67,7 @@ class Event(Strict):
         default=None,
         description="The node or link that goes down, by the names of docs/topologies.md, or random ones (links:3:1, nodes:1:1).",
     )
-    up: Text | None = Field(default=None, description="The node or link that comes up again, named in the same way.")
+    up: Text | None = Field(default=None, description="The node or link of which all that brought it down ends, named in the same way.")
     lossy: Text | None = Field(
         default=None,
         description="The link that loses single packets from then on, in both directions; for a node, each of its links. At packet level.",
@@ -139,7 +139,8 @@ class Event(Strict):
             raise _refuse("a packet is corrupted, duplicated or reordered: their shares are at most 1 together")
 
     def changes(self) -> Iterator[dict[str, Any]]:
-        """The changes as the simulator takes them, in the order of time."""
+        """What begins, in the order of time, each with the time that it lasts, or what ends: as the simulator takes
+        it."""
         if self.up is not None:
             yield {"what": self.up, "at_ps": self.at, "up": True}
             return
@@ -150,9 +151,7 @@ class Event(Strict):
             begin.setdefault("delay_ps", _DELAY_PS)
         for number in range(self.count or 1):
             at = self.at + number * (self.period or 0)
-            yield change | {"at_ps": at, "up": False} | begin
-            if self.for_ is not None:
-                yield change | {"at_ps": at + self.for_, "up": True}
+            yield change | {"at_ps": at, "up": False, "lasts_ps": self.for_ or 0} | begin
 
 
 class Drawn(Strict):

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from exanet.bounds import MOST_LOAD
 from exanet.errors import InputError
 from exanet.quantity import counted
 from exanet.sweep import cluster as clusters
@@ -28,6 +29,7 @@ from exanet.sweep.plan import Run
 
 JOURNAL = "journal.jsonl"
 _STEPS = 5  # of the bisection between a load that is accepted and twice that: to 1/32 of the load found
+_RANDOM = "poisson"  # arrivals of which loads may be above 1
 _LEAST_LOAD = 1 / 4096  # that is tried
 _BEGINNING = b'{"key":"'  # of each line
 _LOOK_S = 0.02  # between looks at what has ended
@@ -50,7 +52,8 @@ def measure(machine: dict[str, Any], load: float | None, spec: dict[str, Any], p
             jobs = [Job.parse(part) for part in spec["job"].split(" + ")]
             done = finish(machine, jobs, **{name: value for name, value in spec.items() if name != "job"})
             return {"figures": _of_jobs(done), "network": network(done, done.get("watched_ps", 0)), "cpu_s": done["cpu_s"]}
-        found = point(load) if load is not None else _saturation(point)
+        most = MOST_LOAD if spec.get("arrivals", _RANDOM) == _RANDOM else 1.0
+        found = point(load) if load is not None else _saturation(point, most)
     except (InputError, ValueError, RuntimeError, MemoryError) as error:
         return {"error": " ".join(str(error).split()) or type(error).__name__}
     return {"figures": figures(found), "network": network(found, spec["measure_ps"]), "cpu_s": found["cpu_s"]}
@@ -66,9 +69,9 @@ def _of_jobs(done: dict[str, Any]) -> dict[str, Any]:
     return single | {"hottest_link_use": float(use.max()), "mean_link_use": float(use.mean())}
 
 
-def _saturation(point: Callable[[float], dict[str, Any]]) -> dict[str, Any]:
-    """The point at the highest load that is not saturated, to 1/32 of it; the lowest one tried if all are. Raises
-    InputError where a window is too short."""
+def _saturation(point: Callable[[float], dict[str, Any]], most: float = MOST_LOAD) -> dict[str, Any]:
+    """The point at the highest load that is not saturated, up to `most`, to 1/32 of it; the lowest one tried if all
+    are. Raises InputError where a window is too short."""
 
     def judged(load: float) -> dict[str, Any]:
         found = point(load)
@@ -84,6 +87,10 @@ def _saturation(point: Callable[[float], dict[str, Any]]) -> dict[str, Any]:
     while best["saturated"] and high > _LEAST_LOAD:
         low, high = low / 2, low
         best = judged(low)
+    while not best["saturated"] and low == high < most:
+        high = min(2 * low, most)
+        if not (tried := judged(high))["saturated"]:
+            low, best = high, tried
     for _ in range(_STEPS if low < high and not best["saturated"] else 0):
         middle = (low + high) / 2
         tried = judged(middle)

@@ -81,15 +81,26 @@ def test_the_verdict_is_right_on_either_side_of_known_limits() -> None:
 
 
 def test_the_verdict_at_load_1_does_not_depend_on_the_window() -> None:
-    """A sender whose link has no time to spare has a queue that grows without bound, be the window ever so short."""
+    """A sender whose only link has no time to spare has a queue that grows without bound, be the window ever so
+    short."""
+    switch = sim.variant("fat-tree-64", "fat-tree:8", None, ())
     for window_us in (5, 20, 80, 160):
         for load, verdict in ((0.7, False), (1, True), (1.1, True)):
             for seed in (21, 22):
                 spec = sim.TrafficSpec("permutation", measure_ps=window_us * 10**6, seed=seed)
-                point = sim.simulate("torus-2x2x2", offered=load, spec=spec)
+                point = sim.simulate(switch, offered=load, spec=spec)
                 assert point["saturated"] is verdict, (window_us, load, seed)
     spec = sim.TrafficSpec("permutation", measure_ps=40 * 10**6, seed=21, arrivals="bernoulli")
-    assert not sim.simulate("torus-2x2x2", offered=1, spec=spec)["saturated"], "a packet in each packet time: no queue"
+    assert not sim.simulate(switch, offered=1, spec=spec)["saturated"], "a packet in each packet time: no queue"
+
+
+@pytest.mark.parametrize("message", [{}, {"message_bytes": 4096}, {"message_bytes": 4096, "level": "flow"}])
+def test_load_1_is_one_of_several_links_of_a_torus_node(message: dict[str, Any]) -> None:
+    """Its neighbours are behind a link each, and its port into its router carries about two links."""
+    torus = sim.variant("torus-512", "torus:4,4", None, ())
+    for load, verdict in ((0.9, False), (1, False), (1.5, False), (2.3, True)):
+        spec = sim.TrafficSpec("neighbour", measure_ps=300 * 10**6, **message)
+        assert sim.simulate(torus, offered=load, spec=spec)["saturated"] is verdict, load
 
 
 def test_sources_and_pairs_add_up_and_are_the_same_on_any_number_of_threads() -> None:

@@ -478,19 +478,35 @@ def test_saturation_is_found_by_bisection() -> None:
     assert execute.measure(resolved, found["load"] + 2 / 64, spec)["figures"]["saturated"]
 
 
+def test_a_network_whose_endpoints_have_several_links_accepts_more_than_one_link_carries() -> None:
+    from exanet import machine
+
+    resolved = machine.load("torus-2x2x2").resolve()
+    spec = {"warm_up_ps": 20_000_000, "measure_ps": 50_000_000, "traffic": "neighbour"}
+    found = execute.measure(resolved, None, spec)["figures"]
+    assert not found["saturated"]
+    assert found["load"] > 1.6
+    assert found["accepted_load"] > 0.9 * found["load"]
+    assert execute.measure(resolved, 2.3, spec)["figures"]["saturated"]  # more than a node's port into its router carries
+    coin = execute.measure(resolved, None, spec | {"arrivals": "bernoulli"})["figures"]  # no load above 1
+    assert coin["load"] == 1
+    assert not coin["saturated"]
+
+
 def test_the_steps_of_the_search_are_relative() -> None:
-    for most in (0.9, 0.7, 0.05, 0.0139, 0.001):
+    for most in (8.3, 2.4, 1.8, 0.9, 0.7, 0.05, 0.0139, 0.001):
         tried: list[float] = []
 
         def point(load: float, most: float = most, tried: list[float] = tried) -> dict[str, object]:
             tried.append(load)
             return {"load": load, "saturated": load > most}
 
-        found = execute._saturation(point)["load"]
+        found = execute._saturation(point, 10)["load"]
         assert most * (1 - 1 / 16) < found <= most, tried
         assert len(tried) <= 16
-    assert execute._saturation(lambda load: {"load": load, "saturated": False})["load"] == 1
-    assert execute._saturation(lambda load: {"load": load, "saturated": True})["load"] < 1e-3
+    for top in (1, 10):
+        assert execute._saturation(lambda load: {"load": load, "saturated": False}, top)["load"] == top
+    assert execute._saturation(lambda load: {"load": load, "saturated": True}, 10)["load"] < 1e-3
 
 
 @pytest.mark.parametrize(
