@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import fcntl
 import json
 import os
@@ -88,6 +89,18 @@ class Driven:
     def click(self, x: float, y: float) -> None:
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def processor_s(self) -> float:
+        """What all processes of the browser have used of processors."""
+        used: dict[int, tuple[int, int]] = {}  # parent, ticks
+        for file in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                fields = file.read_text().rpartition(")")[2].split()
+                used[int(file.parent.name)] = int(fields[1]), int(fields[11]) + int(fields[12])
+        own = {self._process.pid}
+        while more := {process for process, (parent, _) in used.items() if parent in own} - own:
+            own |= more
+        return sum(used[process][1] for process in own if process in used) / os.sysconf("SC_CLK_TCK")
 
     def picture(self, file: Path) -> None:
         file.write_bytes(base64.b64decode(self.call("Page.captureScreenshot")["data"]))

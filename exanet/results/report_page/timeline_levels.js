@@ -22,7 +22,11 @@ function makeLevels(store, tints, none, kindOf) {
 // Sums of colours for `pixels` pixels, and what each kind of call changes in them.
 function canvasOf(pixels, tints, none) {
   const sums = new Float32Array(3 * pixels);
-  for (let i = 0; i < sums.length; i += 3) sums.set(none, i);
+  for (let i = 0; i < sums.length; i += 3) {
+    sums[i] = none[0];
+    sums[i + 1] = none[1];
+    sums[i + 2] = none[2];
+  }
   return { sums, changes: Float32Array.from(tints.flatMap((tint) => tint.map((value, channel) => value - none[channel]))) };
 }
 
