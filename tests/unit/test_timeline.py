@@ -21,6 +21,7 @@ from driven import Driven
 from test_report import Page
 from typer.testing import CliRunner
 
+import exanet
 from exanet import cli, results
 from exanet.errors import InputError
 from exanet.results import timeline
@@ -96,6 +97,16 @@ def test_a_replay_gives_the_times_of_all_calls(tmp_path: Path) -> None:
     assert kinds == {
         "MPI_Irecv": "receive", "MPI_Send": "send", "MPI_Waitall": "wait", "MPI_Allreduce": "collective", "MPI_Finalize": "other",
     }  # fmt: skip
+
+
+def test_a_replay_from_python_has_the_calls(tmp_path: Path) -> None:
+    given = trace(tmp_path / "trace")
+    run = exanet.replay(given, "torus-512", timeline=True)
+    assert run.calls is not None and len(run.calls) == RANKS * (4 * ROUNDS + 1)
+    exanet.replay(given, "torus-512", timeline=True, output=tmp_path / "out")
+    assert (tmp_path / "out" / "timeline.html").exists()
+    assert exanet.replay(given, "torus-512", output=tmp_path / "out").calls is None
+    assert not (tmp_path / "out" / "timeline.html").exists(), "it belonged to the earlier results"
 
 
 def test_each_call_has_a_kind_that_the_page_knows() -> None:
