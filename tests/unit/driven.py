@@ -9,11 +9,13 @@ import fcntl
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 STARTS_S = 120
+WAITS_S = 60
 OPTIONS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--hide-scrollbars", "--host-resolver-rules=MAP * ~NOTFOUND",
 )  # fmt: skip
@@ -78,8 +80,11 @@ class Driven:
         return answer["result"].get("value")
 
     def wait(self, expression: str) -> None:
-        """Until a script's value is true, which it looks at whenever the page draws."""
-        self.ask(f"new Promise((done) => {{ const look = () => (({expression}) ? done() : setTimeout(look, 20)); look(); }})")
+        """Until a script's value is true. Fails where it is not in time, with what the console said."""
+        until = time.monotonic() + WAITS_S
+        while not self.ask(f"Boolean({expression})"):
+            assert time.monotonic() < until, (expression, self.said)
+            time.sleep(0.02)
 
     def press(self, key: str) -> None:
         text = {"text": key} if len(key) == 1 else {}

@@ -18,7 +18,9 @@ import polars as pl
 import pytest
 from browser import needs_browser
 from driven import Driven
+from synthetic_run import synthetic_meta, synthetic_run
 from test_report import Page
+from test_results import nothing_measured
 from typer.testing import CliRunner
 
 import exanet
@@ -242,6 +244,28 @@ def test_keys_lead_from_the_run_to_a_message(tmp_path: Path) -> None:
         window.wait("document.getElementById('said').textContent.startsWith('Ranks ')")
         window.press("Escape")
         assert window.ask("timeline.chosen.message") == -1
+
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.mark.slow
+@needs_browser
+@pytest.mark.parametrize("case", ["a run", "many ranks", "hostile", "nothing measured"])
+def test_it_draws_runs_without_calls(tmp_path: Path, case: str) -> None:
+    """And without a route, as of results whose machine is not described."""
+    given = {"many ranks": lambda: synthetic_run(side=8), "nothing measured": nothing_measured}.get(case, synthetic_run)()
+    if case == "hostile":
+        given["topology"]["node_name"] = [HOSTILE] * len(given["topology"]["node_name"])
+    results.write(tmp_path / "run", given, {**synthetic_meta(), "notes": ["</script>"]})
+    with shown(timeline.write(tmp_path / "run")) as window:
+        window.ask("document.querySelector('canvas').focus()")
+        for key in ("n", "Enter", "N", "p", "-", "]", "End"):
+            window.press(key)
+        said = window.ask("document.querySelector('main').textContent")
+        assert "There are no calls in these results." in said and "</script>" in said
+        assert ("The page has no route" in said or "on one node" in said) == (case != "nothing measured")
+        assert window.ask("document.querySelectorAll('img').length") == 0 and (HOSTILE in said) == (case == "hostile")
 
 
 SEARCH = """

@@ -50,7 +50,7 @@ function ranksSaid(store, i) {
   const since = calls.begin[takes], late = clamp(posted - since, 0, came - since);
   said.push(`Rank ${dst} was in ${callName(store, takes)} when it arrived, since ${exactTime(since)}.`);
   if (late > 0) said.push(`Rank ${dst} waited ${formatTime(late)} there before rank ${src} posted the message, and ${formatTime(came - posted)} while it was on its way.`);
-  else if (store.data.protocols[messages.protocol[i]] === "rendezvous") said.push(`The message was posted ${formatTime(since - posted)} before that call began: a long message moves when its receive is posted, so rank ${src} may have waited for rank ${dst}.`);
+  else if (store.data.protocols[messages.protocol[i]] === "rendezvous") said.push(`The message was posted ${formatTime(since - posted)} before that call began: a long message moves when its receive is posted, and rank ${src} waited for rank ${dst} if that was only then.`);
   else said.push(`The message was posted ${formatTime(since - posted)} before that call began; rank ${dst} waited at most ${formatTime(came - since)} for it.`);
   return said;
 }
