@@ -287,9 +287,9 @@ DIFFERENCE = """
 (() => {
   const { store, levels } = timeline, width = levels.levels[2].parts;
   const paint = (given) => {
-    const out = new Uint8ClampedArray(4 * store.ranks * width);
+    const out = new Uint32Array(store.ranks * width);
     paintRows(store, given, 0, store.end, 0, store.ranks, width, out);
-    return out;
+    return new Uint8Array(out.buffer);
   };
   const coarse = paint(levels), exact = paint({ ...levels, levels: [] });
   return Math.max(...coarse.map((value, i) => Math.abs(value - exact[i])));

@@ -47,7 +47,7 @@ function drawRows(c, store, view, levels) {
   const row0 = Math.floor(view.row0), row1 = Math.min(Math.ceil(view.row1), store.ranks), width = Math.max(Math.round(c.width), 1);
   if (row1 <= row0) return;
   const picture = new ImageData(width, row1 - row0);
-  paintRows(store, levels, view.t0, view.t1, row0, row1, width, picture.data);
+  paintRows(store, levels, view.t0, view.t1, row0, row1, width, new Uint32Array(picture.data.buffer));
   Object.assign(c.rows, { width, height: row1 - row0 });
   c.rows.getContext("2d").putImageData(picture, 0, 0);
   c.paper.imageSmoothingEnabled = false;

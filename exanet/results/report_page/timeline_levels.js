@@ -14,7 +14,7 @@ function makeLevels(store, tints, none, kindOf) {
   for (let rank = 0; rank < ranks; ++rank) {
     for (let i = calls.first[rank]; i < calls.first[rank + 1]; ++i) addCall(sums, rank * parts, parts, changes, 3 * kindOf(i), calls.begin[i] / part, (calls.begin[i] + calls.took[i]) / part);
   }
-  const levels = [{ part, parts, colours: Uint8ClampedArray.from(sums) }];
+  const levels = [{ part, parts, colours: packedOf(sums, new Uint32Array(ranks * parts)) }];
   for (let length = parts; length > 64; length /= 2) levels.push({ part: part * 2 ** levels.length, parts: length / 2, colours: halved(levels[levels.length - 1].colours) });
   return { levels, kindOf, tints, none };
 }
@@ -30,9 +30,26 @@ function canvasOf(pixels, tints, none) {
   return { sums, changes: Float32Array.from(tints.flatMap((tint) => tint.map((value, channel) => value - none[channel]))) };
 }
 
+// Each pixel as one number, as the pictures of a canvas have it: alpha, blue, green, red from the highest byte on.
+function packedOf(sums, out) {
+  for (let i = 0, from = 0; i < out.length; ++i, from += 3) out[i] = -16777216 | (((sums[from + 2] + 0.5) | 0) << 16) | (((sums[from + 1] + 0.5) | 0) << 8) | ((sums[from] + 0.5) | 0);
+  return out;
+}
+
+// The mean of `count` colours from `at` on.
+function meanOf(colours, at, count) {
+  let red = 0, green = 0, blue = 0;
+  for (let i = at; i < at + count; ++i) {
+    red += colours[i] & 255;
+    green += (colours[i] >> 8) & 255;
+    blue += (colours[i] >> 16) & 255;
+  }
+  return -16777216 | (((blue / count + 0.5) | 0) << 16) | (((green / count + 0.5) | 0) << 8) | ((red / count + 0.5) | 0);
+}
+
 function halved(fine) {
-  const coarse = new Uint8ClampedArray(fine.length / 2);
-  for (let i = 0, from = 0; i < coarse.length; i += 3, from += 6) for (let channel = 0; channel < 3; ++channel) coarse[i + channel] = (fine[from + channel] + fine[from + 3 + channel]) / 2;
+  const coarse = new Uint32Array(fine.length / 2);
+  for (let i = 0; i < coarse.length; ++i) coarse[i] = meanOf(fine, 2 * i, 2);
   return coarse;
 }
 
@@ -48,7 +65,7 @@ function addCall(sums, row, parts, changes, kind, from, to) {
   }
 }
 
-// The colours of `width` pixels from t0 to t1 of the ranks from row0 to before row1, into `out`, four bytes a pixel.
+// The colours of `width` pixels from t0 to t1 of the ranks from row0 to before row1, into `out`.
 function paintRows(store, { levels, kindOf, tints, none }, t0, t1, row0, row1, width, out) {
   const pixel = (t1 - t0) / width, level = levels.findLast(({ part }) => part <= pixel);
   if (level) return paintLevel(level, t0, pixel, row0, row1, width, out);
@@ -57,29 +74,15 @@ function paintRows(store, { levels, kindOf, tints, none }, t0, t1, row0, row1, w
     const end = calls.first[rank + 1];
     for (let i = callAfter(calls, calls.first[rank], end, t0); i < end && calls.begin[i] < t1; ++i) addCall(sums, (rank - row0) * width, width, changes, 3 * kindOf(i), (calls.begin[i] - t0) / pixel, (calls.begin[i] + calls.took[i] - t0) / pixel);
   }
-  for (let from = 0, to = 0; from < sums.length; from += 3, to += 4) {
-    out[to] = sums[from];
-    out[to + 1] = sums[from + 1];
-    out[to + 2] = sums[from + 2];
-    out[to + 3] = 255;
-  }
+  packedOf(sums, out);
 }
 
 function paintLevel({ part, parts, colours }, t0, pixel, row0, row1, width, out) {
   const starts = Int32Array.from({ length: width + 1 }, (_, x) => clamp(Math.floor((t0 + x * pixel) / part), 0, parts - 1));
   for (let rank = row0, to = 0; rank < row1; ++rank) {
-    for (let x = 0; x < width; ++x, to += 4) {
-      const from = rank * parts + starts[x], count = Math.max(starts[x + 1] - starts[x], 1);
-      let red = 0, green = 0, blue = 0;
-      for (let at = 3 * from; at < 3 * (from + count); at += 3) {
-        red += colours[at];
-        green += colours[at + 1];
-        blue += colours[at + 2];
-      }
-      out[to] = red / count;
-      out[to + 1] = green / count;
-      out[to + 2] = blue / count;
-      out[to + 3] = 255;
+    for (let x = 0; x < width; ++x, ++to) {
+      const count = starts[x + 1] - starts[x];
+      out[to] = count <= 1 ? colours[rank * parts + starts[x]] : meanOf(colours, rank * parts + starts[x], count);
     }
   }
 }
