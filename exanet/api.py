@@ -66,13 +66,15 @@ def run(
     output: Name | None = None,
     trap_tsc: bool = False,
     background: str | None = None,
+    timeline: bool = False,
 ) -> Run:
     """Runs a program, `command` with its arguments, on a simulated machine: `exanet run`.
 
     `machine` is a name (`exanet machines`) or a file, `ranks` the number of MPI ranks, `mapping` their placement
     (`--map`), `compute` "off", "measured", or a factor on the processor time that was measured. `record` is a folder
     for the trace of the program's calls, `output` one for the results. `background` is what others send
-    (`--background`). The program's exit status is `run["exit_code"]` of what is returned, times are integers of
+    (`--background`). With `timeline` there is the table `calls`, and in `output` the page.
+    The program's exit status is `run["exit_code"]` of what is returned, times are integers of
     picoseconds in columns that end in `_ps`, sizes of bytes in `_bytes`. Raises InputError, also where the program
     never calls MPI_Init.
     """
@@ -99,6 +101,7 @@ def run(
             bcast=program.chosen_bcast(collective),
             trap_tsc=trap_tsc,
             background=background,
+            timeline=timeline,
         )
         status = program.run(options)
         if not (place / "summary.json").exists():
@@ -120,16 +123,19 @@ def replay(
     level: str = "packet",
     background: str | None = None,
     output: Name | None = None,
+    timeline: bool = False,
 ) -> Run:
     """Replays one trace, or several together, on a machine: `exanet replay`.
 
     `compute` is a factor on the recorded computing, `collectives` algorithms by collectives ({"allreduce": "ring"}),
-    `jobs` synthetic programs that run beside (`--job`), `background` what others send (`--background`). Of several
+    `jobs` synthetic programs that run beside (`--job`), `background` what others send (`--background`). With
+    `timeline` there is the table `calls`, and in `output` the page. Of several
     programs the results have the tables `programs` and `throughput`. Raises InputError.
     """
     from exanet import replay as replays
     from exanet.results import programs
     from exanet.results import report as page
+    from exanet.results import timeline as timelines
 
     given = [traces] if isinstance(traces, str | PathLike) else traces
     options = replays.Options(
@@ -144,12 +150,15 @@ def replay(
         level,
         rules,
         background=background,
+        call_times=timeline,
     )
     with _folder(output) as place:
         found, meta = replays.replay(options)
         results.write(place, found, meta, tables=programs.tables(found, meta))
         if output is not None:
             page.write(place)
+            if timeline:
+                timelines.write(place)
         return results.load(place)
 
 

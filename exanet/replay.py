@@ -27,7 +27,7 @@ from exanet.machine import Machine, load
 from exanet.programs import Program
 from exanet.results import throughput
 from exanet.sim.jobs import check_job
-from exanet.trace import folder, rules
+from exanet.trace import folder, rules, timed
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Options:
     collective: str | None = None  # `collectives` as text, NAME=ALGORITHM,...
     faults: str | None = None  # a file of what fails (exanet.faults)
     background: str | None = None  # what others send meanwhile (exanet.background_traffic)
+    call_times: bool = False  # the times of every call are kept, for the table `calls`
 
 
 def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -63,7 +64,9 @@ def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict
     resolved = described.resolve()
     specs = placed(options, asked, traces, described, resolved)
     carried = resolved | background_traffic.resolved(options.background, resolved)
-    found = simulate(specs, carried, progress, level=options.level)
+    found = simulate(specs, carried, progress, level=options.level, call_times=options.call_times)
+    if options.call_times:
+        found["calls"] = timed.replayed(traces, [len(spec["placement"]) for spec in specs], found.pop("call_times"))
     if len(asked) > 1:
         found["programs"] = _rows(asked, specs, found)
         timelines = []
@@ -149,11 +152,12 @@ def simulate(
     progress: Any = None,
     *,
     level: str = "packet",
+    call_times: bool = False,
 ) -> dict[str, Any]:
-    """Runs the programs together: what was measured. Raises InputError."""
+    """Runs the programs together: what was measured, with `call_times` also of each call. Raises InputError."""
     began = time.monotonic()
     try:
-        simulation = _core.Replay(resolved, list(specs), level == "flow")
+        simulation = _core.Replay(resolved, list(specs), level == "flow", call_times)
         background.work(simulation, progress, resolved, {"trace": ", ".join(spec["name"] for spec in specs)})
     except ValueError as error:
         raise InputError(str(error)) from None

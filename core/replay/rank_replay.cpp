@@ -156,6 +156,7 @@ void RankReplay::end() {
   ReplayedCall& call = statistics_.calls[call_.code];
   ++call.calls;
   call.time += library_.clock(id_) - began_;
+  if (keeps_times_) statistics_.times.push_back({call_.code, began_, library_.clock(id_)});
   if (call_.form != EXANET_TRACE_ENDING) {
     statistics_.last_call = library_.clock(id_);
     return;

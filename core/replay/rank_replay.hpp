@@ -34,6 +34,7 @@ class RankReplay final : public RankProgram {
   std::uint64_t calls() const override { return stream_.records(); }
   const ReplayedRank& statistics() const override { return statistics_; }
   const TraceStream& stream() const { return stream_; }
+  void keep_times() { keeps_times_ = true; }  // of all calls, in statistics()
 
  private:
   static constexpr std::uint32_t kNone = 0xffffffffu;
@@ -92,7 +93,7 @@ class RankReplay final : public RankProgram {
   RankGraph graph_;
   bool in_graph_ = false;
   bool synchronising_ = false;  // what was under way is not complete yet, and then it goes on
-  bool in_call_ = false, finished_ = false, probing_ = false;
+  bool in_call_ = false, finished_ = false, probing_ = false, keeps_times_ = false;
   Time inside_left_;  // what the MPI library computes in the present call, as far as it is not charged
   Time began_, until_ = Time::never();  // until_: of a call that takes so long
   std::uint32_t posted_ = 0;  // calls since the rank last slept

@@ -180,6 +180,7 @@ class Replay::State final : public LibraryUser {
                                        std::to_string(header.rank) + " of " + std::to_string(header.ranks) +
                                        ", in the place of rank " + std::to_string(rank) + " of " +
                                        std::to_string(count));
+      if (config.call_times) made->keep_times();
       ranks.push_back(std::move(made));
     }
   }

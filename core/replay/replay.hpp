@@ -70,6 +70,7 @@ struct ReplayConfig {
   bool flow_level = false;  // transfers move as flows, not as packets
   FaultSchedule faults = {};  // of the run
   std::optional<BackgroundConfig> background = {};  // traffic beside the programs
+  bool call_times = false;  // the times of every recorded call are kept
 };
 
 struct ReplayedCall {
@@ -77,9 +78,15 @@ struct ReplayedCall {
   Time time;
 };
 
+struct TimedCall {
+  std::uint8_t code = 0;  // trace_format.h
+  Time began, ended;
+};
+
 struct ReplayedRank {
   Time clock, compute, library, last_call;  // when the last call before MPI_Finalize returned
   std::vector<ReplayedCall> calls;  // by code (trace_format.h)
+  std::vector<TimedCall> times;  // of all calls in their order, where they are kept
 };
 
 struct ReplayResult {

@@ -248,14 +248,32 @@ nb::dict topology_metrics(const nb::dict& config) {
   return d;
 }
 
+using Step = std::pair<NodeId, std::uint16_t>;  // a node and the port by which a message leaves it
+
+std::vector<Step> steps(const Topology& t, NodeId src, NodeId dst) {
+  if (src >= t.endpoint_count() || dst >= t.endpoint_count()) throw std::invalid_argument("no such node");
+  std::vector<Step> found;
+  for (NodeId at = src; at != dst; at = t.neighbour(at, found.back().second).node)
+    found.emplace_back(at, t.next_hop(at, dst).port);
+  return found;
+}
+
 // Nodes that a message between two endpoints crosses links between, source and destination included, in the order of
 // the routing function.
 std::vector<NodeId> route(const nb::dict& config, NodeId src, NodeId dst) {
   const std::unique_ptr<Topology> t = make_topology(topology_of(config));
-  if (src >= t->endpoint_count() || dst >= t->endpoint_count()) throw std::invalid_argument("no such node");
-  std::vector<NodeId> path{src};
-  while (path.back() != dst) path.push_back(t->neighbour(path.back(), t->next_hop(path.back(), dst).port).node);
+  std::vector<NodeId> path;
+  for (const auto& [node, port] : steps(*t, src, dst)) path.push_back(node);
+  path.push_back(dst);
   return path;
+}
+
+// The same of many pairs, each with the ports.
+std::vector<std::vector<Step>> routes(const nb::dict& config, const std::vector<std::pair<NodeId, NodeId>>& pairs) {
+  const std::unique_ptr<Topology> t = make_topology(topology_of(config));
+  std::vector<std::vector<Step>> found;
+  for (const auto& [src, dst] : pairs) found.push_back(steps(*t, src, dst));
+  return found;
 }
 
 }  // namespace
@@ -294,4 +312,5 @@ NB_MODULE(_core, m) {
         [] { return std::vector<std::string>(std::begin(exanet::kOffloads), std::end(exanet::kOffloads)); });
   m.def("topology_metrics", &exanet::topology_metrics, "config"_a);
   m.def("route", &exanet::route, "config"_a, "src"_a, "dst"_a);
+  m.def("routes", &exanet::routes, "config"_a, "pairs"_a);
 }

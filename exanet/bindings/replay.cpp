@@ -19,8 +19,11 @@ namespace {
 
 class ReplayFace {
  public:
-  ReplayFace(const nb::dict& machine, const nb::list& programs, bool flow_level)
-      : programs_(programs_of(programs)), loop_(make(machine_of(machine), {programs_, flow_level}, faults_)) {}
+  ReplayFace(const nb::dict& machine, const nb::list& programs, bool flow_level, bool call_times)
+      : programs_(programs_of(programs)),
+        loop_(make(machine_of(machine), {.programs = programs_, .flow_level = flow_level, .call_times = call_times},
+                   faults_)),
+        call_times_(call_times) {}
 
   Replay& loop() { return *loop_; }
 
@@ -48,6 +51,7 @@ class ReplayFace {
     summary["complete"] = true;
     d["summary"] = summary;
     d["mpi_calls"] = mpi_calls(r);
+    if (call_times_) d["call_times"] = call_times(r);
     add_queues(d, r.queues);
     add_faults(d, faults_, r.faults, loop_->topology());
     add_fault_intervals(d, r.fault_intervals);
@@ -91,9 +95,31 @@ class ReplayFace {
     return table.as_dict();
   }
 
+  // A row for each call of the recorded programs, by rank and in order.
+  static nb::dict call_times(const ReplayResult& r) {
+    std::vector<std::uint32_t> rank;
+    std::vector<std::uint8_t> call;
+    std::vector<std::uint64_t> began, took;
+    for (std::uint32_t i = 0; i < r.ranks.size(); ++i) {
+      for (const TimedCall& each : r.ranks[i].times) {
+        rank.push_back(i);
+        call.push_back(each.code);
+        began.push_back(ps(each.began));
+        took.push_back(ps(each.ended - each.began));
+      }
+    }
+    nb::dict d;
+    d["rank"] = array(std::move(rank));
+    d["call"] = array(std::move(call));
+    d["begin_ps"] = array(std::move(began));
+    d["took_ps"] = array(std::move(took));
+    return d;
+  }
+
   FaultSchedule faults_;
   const std::vector<ReplayProgram> programs_;
   std::unique_ptr<Replay> loop_;
+  const bool call_times_;
 };
 
 // The calls of one rank as columns. Peers are world ranks, -1 for any and -2 for none; so are tags, -1 for any.
@@ -312,7 +338,8 @@ class TraceTables {
 
 void bind_replay(nb::module_& m) {
   bind_measurement<ReplayFace>(m, "Replay")
-      .def(nb::init<const nb::dict&, const nb::list&, bool>(), "machine"_a, "programs"_a, "flow_level"_a = false);
+      .def(nb::init<const nb::dict&, const nb::list&, bool, bool>(), "machine"_a, "programs"_a, "flow_level"_a = false,
+           "call_times"_a = false);
   nb::class_<TraceTables>(m, "TraceTables")
       .def(nb::init<std::uint32_t>(), "ranks"_a)
       .def("read", &TraceTables::read, "path"_a);

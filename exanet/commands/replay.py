@@ -10,7 +10,7 @@ import typer
 
 from exanet import lightly, registries
 from exanet.commands import single
-from exanet.commands.options import Background, Faults, LevelOfPrograms, MachineOption, MapSeed, Output, Quiet, Report
+from exanet.commands.options import Background, Faults, LevelOfPrograms, MachineOption, MapSeed, Output, Quiet, Report, Timeline
 from exanet.errors import InputError
 from exanet.run.placement import REPLAY_KINDS as KINDS
 
@@ -68,6 +68,7 @@ def command(
     output: Output = None,
     seed: MapSeed = 1,
     report: Report = True,
+    timeline: Timeline = False,
     quiet: Quiet = False,
 ) -> None:
     """Replay recorded programs on a machine, without the programs: their calls, dependencies and computing.
@@ -110,23 +111,27 @@ def command(
         collective=collective,
         faults=faults,
         background=background,
+        call_times=timeline,
     )
     directory = result_directory("run", output, f"exanet-replay-{programs.stem(traces, jobs)}", quiet=quiet)
     with share_done("replay", quiet) as progress:
         found, meta = replay.replay(options, progress)
-    _write(directory, found, meta, output is None, report, quiet)
+    _write(directory, found, meta, output is None, report, timeline, quiet)
 
 
-def _write(directory: Path, found: dict[str, Any], meta: dict[str, Any], fresh: bool, report: bool, quiet: bool) -> None:
+def _write(directory: Path, found: dict[str, Any], meta: dict[str, Any], fresh: bool, report: bool, timeline: bool, quiet: bool) -> None:
     """Leaves the folder, and prints the tables and what the replay took."""
     with lightly.imports():
         from exanet import results, terminal
         from exanet.results import programs, summary
         from exanet.results import report as page
+        from exanet.results import timeline as timelines
 
     tables = programs.tables(found, meta)
     directory = results.write(directory, found, meta, tables=tables, fresh=fresh)
     file = page.write(directory) if report else directory / "summary.json"
+    if timeline:
+        file = timelines.write(directory)
     if not quiet:
         console = terminal.console(80)
         summary.show(found, meta, console, tables=tables)

@@ -10,7 +10,7 @@ import typer
 
 from exanet import lightly
 from exanet.commands import single
-from exanet.commands.options import Background, Faults, LevelOfPrograms, MachineOption, MapSeed, Output, Report, number_of_ranks
+from exanet.commands.options import Background, Faults, LevelOfPrograms, MachineOption, MapSeed, Output, Report, Timeline, number_of_ranks
 from exanet.errors import InputError
 from exanet.run.placement import KINDS
 
@@ -104,6 +104,7 @@ def command(
     trap_tsc: TrapTsc = False,
     mpi_calls: MpiCalls = "library",
     background: Background = None,
+    timeline: Timeline = False,
 ) -> None:
     """Run a program on a simulated machine. Exits with the program's code."""
     with lightly.imports():
@@ -140,6 +141,7 @@ def command(
         faults=faults,
         mpi_calls=mpi_calls,
         background=background,
+        timeline=timeline,
     )
     raise typer.Exit(runs.run(options))
 

@@ -98,6 +98,7 @@ class Run:
     throughput: pl.DataFrame | None = None  # as well
     faults: pl.DataFrame | None = None  # of a run with --faults
     fault_costs: pl.DataFrame | None = None  # as well
+    calls: pl.DataFrame | None = None  # of a run with --timeline
 
     def __repr__(self) -> str:
         return f"<Run: {self.title()}, {time_text(self.summary['virtual_ps'])}>"
@@ -109,7 +110,7 @@ class Run:
         return f"{program}, {counted(len(self.ranks), 'rank')} on {asked.get('machine_name', 'a simulated machine')}"
 
 
-_SOMETIMES = ("queues", "programs", "throughput", "faults", "fault_costs")
+_SOMETIMES = ("queues", "programs", "throughput", "faults", "fault_costs", "calls")
 
 TABLES = tuple(name for name in Run.__dataclass_fields__ if name not in ("summary", "run", *_SOMETIMES))
 
@@ -124,7 +125,7 @@ _REPRODUCED = ("reproduced", "curves")
 
 _ALL_TABLES = (*TABLES, *_OTHER_TABLES, *_COMPARED, *_REPRODUCED)
 
-FILES = frozenset(("report.html", "run.json", "summary.json", *(f"{name}.parquet" for name in _ALL_TABLES)))
+FILES = frozenset(("report.html", "timeline.html", "run.json", "summary.json", *(f"{name}.parquet" for name in _ALL_TABLES)))
 """Every file that any command publishes."""
 
 
@@ -199,6 +200,7 @@ def to_tables(results: Mapping[str, Any], machine: Mapping[str, Any]) -> dict[st
         "energy": energy.frame(energy.table(machine, results["links"], time_ps=virtual_ps, **_delivered(results))),
         **({"faults": fault_table(results["faults"])} if "faults" in results else {}),
         **({"fault_costs": _fault_costs(results, virtual_ps)} if "fault_intervals" in results else {}),
+        **({"calls": results["calls"]} if "calls" in results else {}),
     }
 
 

@@ -52,14 +52,14 @@ def render(run: Run) -> str:
     return fill(run.title(), page_data(run), SCRIPTS)
 
 
-def fill(title: str, data: dict[str, Any], scripts: Sequence[str]) -> str:
-    """A page of `data`, drawn by these scripts of report_page."""
+def fill(title: str, data: dict[str, Any], scripts: Sequence[str], library: bool = True) -> str:
+    """A page of `data`, drawn by these scripts of report_page; `library`: with the chart library."""
     folder = files("exanet.results") / "report_page"
     script = "\n".join((folder / name).read_text(encoding="utf-8") for name in scripts)
     parts = {
         "title": html.escape(title),
         "style": (folder / "style.css").read_text(encoding="utf-8"),
-        "library": (folder / "vendor" / "echarts.min.js").read_text(encoding="utf-8"),
+        "library": (folder / "vendor" / "echarts.min.js").read_text(encoding="utf-8") if library else "",
         "data": _embed(data),
         "script": script,
     }

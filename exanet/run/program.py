@@ -12,6 +12,7 @@ import os
 import platform
 import re
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exanet import background_traffic, lightly, machine, progress
 from exanet import level as levels
@@ -30,6 +31,9 @@ from exanet.gateware import fabric
 from exanet.mpi import detect, python, settings
 from exanet.quantity import counted
 from exanet.run import launch, packed, placement, supervise
+
+if TYPE_CHECKING:
+    from exanet.trace.folder import Trace
 
 MPI_CALLS = ("library", "simulated")
 """What carries out a program's MPI calls."""
@@ -60,6 +64,7 @@ class Options:
     bcast: str | None = None  # one of _core.program_broadcasts(); None: as the MPI library does it
     mpi_calls: str = "library"  # one of MPI_CALLS
     background: str | None = None  # what others send meanwhile (exanet.background_traffic)
+    timeline: bool = False  # timeline.html is written, for which calls are recorded
 
 
 def run(options: Options) -> int:
@@ -87,6 +92,8 @@ def run(options: Options) -> int:
         detect.check_network(mpi)
     if mpi.kind == "none" and options.bcast:
         raise InputError("--collective: a program without MPI has no MPI_Bcast; leave the option out")
+    if mpi.kind == "none" and options.timeline:
+        raise InputError("--timeline: a program without MPI has no calls that it could show; leave the option out")
     if mpi.kind == "none" and options.offload:
         raise InputError("--offload: a program without MPI has no collectives; leave the option out")
     _check_mpi_calls(options, mpi.kind)
@@ -126,11 +133,13 @@ def run(options: Options) -> int:
                 print(f"exanet: {note}", file=sys.stderr)
         if outcome.reason:
             results["summary"] |= {"complete": False, "reason": outcome.reason}
-        _publish(options, directory, results, meta | {"exit_code": outcome.exit_code}, joined=outcome.used_network)
+        try:
+            if options.record and (trace := _finish_trace(options.record, options.ranks, meta, outcome)) and options.timeline:
+                meta |= _add_calls(results, meta, trace)
+        finally:
+            _publish(options, directory, results, meta | {"exit_code": outcome.exit_code}, joined=outcome.used_network)
         if outcome.reason and not outcome.used_network and options.mpi in ("mpich", "openmpi"):
             print(f"exanet: --mpi {options.mpi} must be the MPI that the program uses; without --mpi exanet finds it", file=sys.stderr)
-        if options.record:
-            _finish_trace(options.record, options.ranks, meta, outcome)
     return int(outcome.exit_code)
 
 
@@ -161,6 +170,7 @@ def _check_mpi_calls(options: Options, mpi: str) -> None:
         raise InputError(f"--mpi-calls simulated: calls of MPICH are simulated, and the program's MPI is {name}; leave the option out")
     others = {
         "--record": options.record is not None,
+        "--timeline": options.timeline,
         "--collective": options.bcast is not None,
         "--offload": bool(options.offload),
         "--fabric gateware": options.fabric == "gateware",
@@ -203,9 +213,11 @@ def _not_offloaded(options: Options, placed: Sequence[int], results: Mapping[str
 
 @contextlib.contextmanager
 def _recording(options: Options, directory: Path) -> Iterator[Options]:
-    """The options with the folder that the ranks write their streams into, if they are recorded. Raises InputError."""
+    """The options with the folder that the ranks write their streams into, if they are recorded: for a timeline alone
+    one that is gone afterwards. Raises InputError."""
     if not options.record:
-        yield options
+        with tempfile.TemporaryDirectory(prefix="exanet-calls-") if options.timeline else contextlib.nullcontext() as scratch:
+            yield replace(options, record=Path(scratch) if scratch else None)
         return
     if os.path.realpath(options.record) == os.path.realpath(directory):
         raise InputError(f"--record {options.record}: that is the folder of the results (-o); name another one")
@@ -218,8 +230,9 @@ def _recording(options: Options, directory: Path) -> Iterator[Options]:
         folder.release(place)
 
 
-def _finish_trace(place: Path, ranks: int, meta: Mapping[str, Any], outcome: Any) -> None:
-    """Raises InputError where the program has ended well and there is no trace."""
+def _finish_trace(place: Path, ranks: int, meta: Mapping[str, Any], outcome: Any) -> Trace | None:
+    """The trace; None where the program has not ended well and there is none. Raises InputError where it has ended well
+    and there is none."""
     from exanet import results
     from exanet.trace import folder
 
@@ -229,9 +242,20 @@ def _finish_trace(place: Path, ranks: int, meta: Mapping[str, Any], outcome: Any
         if outcome.exit_code == 0:
             raise
         print(f"exanet: no trace: {error}", file=sys.stderr)  # the program's own end is reported by the exit status
-        return
+        return None
     if trace.folder not in (place, place.parent):
         print(f"exanet: {place.parent} keeps its earlier trace, which is whole; this one is in {trace.folder}", file=sys.stderr)
+    return trace
+
+
+def _add_calls(results: dict[str, Any], meta: Mapping[str, Any], trace: Trace) -> dict[str, Any]:
+    """Adds the calls of a trace to the results; what `meta` is to say of them. Raises InputError."""
+    from exanet.trace import timed
+
+    results["calls"] = timed.table(trace)
+    if not trace.about.unrecorded:
+        return {}
+    return {"notes": [*meta.get("notes", ()), f"--timeline: the times of {', '.join(trace.about.unrecorded)} are not recorded"]}
 
 
 def chosen_bcast(text: str | None) -> str | None:
@@ -413,6 +437,10 @@ def _publish(options: Options, directory: Path, results: dict[str, Any], meta: d
         from exanet.results import report
 
         file = report.write(directory)
+    if options.timeline:
+        from exanet.results import timeline
+
+        file = timeline.write(directory)
     if console:
         with contextlib.suppress(BrokenPipeError):
             console.print(f"\nResults: [bold]{directory}[/], {file.name}", highlight=False)

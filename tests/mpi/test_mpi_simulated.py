@@ -97,6 +97,7 @@ def test_wrong_arguments_are_the_librarys_errors(exanet_run: Runner, mpich: Stac
     ("others", "what"),
     [
         (["--record", "trace"], "--record"),
+        (["--timeline"], "--timeline"),
         (["--offload", "allreduce"], "--offload"),
         (["--collective", "bcast=LLF"], "--collective"),
         (["--ranks-as", "processes"], "--ranks-as processes"),

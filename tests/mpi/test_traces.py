@@ -63,6 +63,22 @@ def test_recording_changes_nothing(exanet_run: Runner, stack: Stack, tmp_path: P
         assert len(calls.filter(pl.col("call") == name)) == sum(counted.filter(pl.col("call") == name)["calls"])
 
 
+def test_a_timeline_changes_nothing_and_has_the_calls(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
+    words = [mpich.python, PROGRAMS / "two_sided.py"]
+    alone = exanet_run(mpich, 4, words)
+    options = ("--compute", "off", "--timeline", "--record", str(tmp_path / "trace"))
+    shown = exanet_run(mpich, 4, words, options=options)
+    for name in ("messages.parquet", "ranks.parquet", "mpi_calls.parquet"):
+        assert (alone.folder / name).read_bytes() == (shown.folder / name).read_bytes()
+    run = results.load(shown.folder)
+    calls = pl.read_parquet(tmp_path / "trace" / "calls.parquet").filter(pl.col("call").str.starts_with("MPI_"))
+    assert run.calls is not None and run.calls.drop("kind").equals(calls.select(run.calls.drop("kind").columns))
+    assert (shown.folder / "timeline.html").stat().st_size > 50_000
+    without_a_trace = exanet_run(mpich, 4, words, options=("--compute", "off", "--timeline"))
+    for name in ("calls.parquet", "timeline.html"):
+        assert (without_a_trace.folder / name).read_bytes() == (shown.folder / name).read_bytes()
+
+
 COLLECTIVES = """
 from mpi4py import MPI
 import numpy as np
