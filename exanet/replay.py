@@ -226,6 +226,7 @@ def _meta(
         "ranks": ranks,
         "map": options.mapping,
         "compute": f"{options.compute:g} of the recorded",
+        **({"start_ps": asked[0].start_ps} if one and asked[0].start_ps else {}),
         "mpi": f"{mpis}, replayed" if mpis else "jobs alone",
         "seed": options.seed,
         "level": options.level,

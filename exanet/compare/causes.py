@@ -20,6 +20,7 @@ from exanet.compare.runs import link_name
 from exanet.compare.sides import asked, listed
 from exanet.quantity import bytes_text, counted, time_text
 from exanet.results import Run
+from exanet.results.summary import STATES
 
 NOTICEABLE = 0.1
 """Share of the difference from which on something is named."""
@@ -45,12 +46,14 @@ def causes(slow: Run, fast: Run) -> list[str]:
     longer_ps = float(slow.summary["virtual_ps"] - fast.summary["virtual_ps"])
     if longer_ps <= 0:
         return []
+    links = [*_slow_links(slow, fast, longer_ps), *_slow_alone(slow, fast, longer_ps)]
+    by_links = max((share for share, _ in links), default=0.0)
     found = [
         *_late_ranks(slow, fast, longer_ps),
         *_library(slow, fast, longer_ps),
-        *_slow_links(slow, fast, longer_ps),
-        *_losses(slow, fast),
-        *_placement(slow, fast),
+        *links,
+        *_faults(slow, fast),
+        *((min(share, max(1 - by_links, NOTICEABLE)), text) for share, text in _placement(slow, fast)),
         *_work(slow, fast),
         *_machine(slow, fast),
         *_request(slow, fast),
@@ -97,7 +100,7 @@ def _slow_links(slow: Run, fast: Run, longer_ps: float) -> Iterator[Suspect]:
         used[0]
         .join(used[1], on="name", suffix="_fast", maintain_order="left")
         .filter((pl.col("packet_bytes") / pl.col("packet_bytes_fast") - 1).abs() <= _SAME_PACKETS)
-        .with_columns(times=pl.col("busy_ps") / pl.col("payload_bytes") * pl.col("payload_bytes_fast") / pl.col("busy_ps_fast"))
+        .with_columns(times=pl.col("byte_ps") / pl.col("byte_ps_fast"))
     )
     slower = both.with_columns(more_ps=pl.col("busy_ps") * (1 - 1 / pl.col("times"))).filter(pl.col("times") > _SLOWER_LINK)
     if slower.is_empty():
@@ -114,11 +117,22 @@ def _slow_links(slow: Run, fast: Run, longer_ps: float) -> Iterator[Suspect]:
     yield min(most_ps / longer_ps, 1.0), text
 
 
+def _slow_alone(slow: Run, fast: Run, longer_ps: float) -> Iterator[Suspect]:
+    """The link that --faults makes slow, and that the fast run does not use; the busiest of these."""
+    alone = _by_name(slow).join(_by_name(fast), on="name", how="anti", maintain_order="left").sort("busy_ps", descending=True)
+    for link in alone.iter_rows(named=True):
+        if by := _blamed(slow, link["name"]):
+            text = f"link {link['name']} is slow{by}, and busy for {time_text(link['busy_ps'])}; the other run does not use it"
+            yield min(link["busy_ps"] / longer_ps, 1.0), text
+            return
+
+
 def _by_name(run: Run) -> pl.DataFrame:
     used = run.links.filter((pl.col("payload_bytes") > 0) & (pl.col("busy_ps") > 0))
     names = pl.Series("name", [link_name(link) for link in used.iter_rows(named=True)], pl.String)
-    mean = (pl.col("payload_bytes") / pl.col("packets")).alias("packet_bytes")
-    return used.select(pl.col("payload_bytes", "busy_ps").cast(pl.Float64), mean).insert_column(0, names)
+    busy = pl.col("busy_ps").cast(pl.Float64)
+    means = {"packet_bytes": pl.col("payload_bytes") / pl.col("packets"), "byte_ps": busy / pl.col("payload_bytes")}
+    return used.select(busy, **means).insert_column(0, names)
 
 
 def _blamed(run: Run, link: str) -> str:
@@ -128,17 +142,25 @@ def _blamed(run: Run, link: str) -> str:
     return f" (--faults makes it slow at {time_text(of_link[0]['time_ps'])})" if of_link else ""
 
 
-def _losses(slow: Run, fast: Run) -> Iterator[Suspect]:
+def _faults(slow: Run, fast: Run) -> Iterator[Suspect]:
+    """What failed in the slow run alone, by what it cost; links that are slow have a suspect of their own."""
     lost, failed = (slow.summary.get(name, 0) - fast.summary.get(name, 0) for name in ("lost_packets", "failed_operations"))
     if lost > 0 or failed > 0:
         what = [] if slow.faults is None else [str(name) for name in slow.faults["what"].unique(maintain_order=True)]
         by = f" ({listed(what, MOST_NAMED)})" if what else ""
         yield 0.9, f"{counted(lost, 'packet')} more lost and {counted(failed, 'operation')} failed{by}"
+        return
+    failing = [] if slow.faults is None else slow.faults.filter((pl.col("up") == 0) & (pl.col("kind") != "slow")).rows(named=True)
+    of_both = set() if fast.faults is None else set(fast.faults.select("kind", "what").rows())
+    said = [f"{row['what']} {STATES[row['kind']][0]}" for row in failing if (row["kind"], row["what"]) not in of_both]
+    if said:
+        share = 0.7 if _links_passed(slow) > _links_passed(fast) else 0.3
+        yield share, f"--faults has {listed(list(dict.fromkeys(said)), MOST_NAMED)}: {_hops(slow, fast)}"
 
 
 def _placement(slow: Run, fast: Run) -> Iterator[Suspect]:
     """Ranks on other nodes; what that changes is how far packets go, and how many ranks share an interface."""
-    if len(slow.ranks) != len(fast.ranks) or slow.summary["run"].get("machine_name") != fast.summary["run"].get("machine_name"):
+    if len(slow.ranks) != len(fast.ranks) or _asked(slow, "machine.topology.") != _asked(fast, "machine.topology."):
         return
     moved = int((slow.ranks["node_name"] != fast.ranks["node_name"]).sum())
     if not moved:
@@ -165,14 +187,21 @@ def _work(slow: Run, fast: Run) -> Iterator[Suspect]:
 
 
 def _machine(slow: Run, fast: Run) -> Iterator[Suspect]:
-    """Another topology, or other keys of the machine; those that follow from a plan of faults are of no interest."""
+    """Another topology, or other keys of the machine; those that follow from a plan of faults, or say that links are
+    faster, are of no interest."""
     own, other = (_asked(run, "machine.") for run in (slow, fast))
     differ = [key for key in own | other if own.get(key) != other.get(key) and key != "name"]
+    differ = [key for key in differ if not _faster(key, own.get(key), other.get(key))]
     if any(key.startswith("topology.") for key in differ):
         names = [f"{keys['name']} ({keys['topology.kind']})" for keys in (own, other)]
         yield 0.7, f"the topology is another, {names[0]} instead of {names[1]}: {_hops(slow, fast)}"
     elif differ and not any(key.startswith("faults") for key in differ):
         yield 0.5, f"the machine differs: {listed(_instead(differ, own, other), MOST_NAMED)}"
+
+
+def _faster(key: str, own: str | None, other: str | None) -> bool:
+    """Whether a key says that links take less time."""
+    return key.startswith("links.") and key.endswith("_ps") and None not in (own, other) and float(own or 0) < float(other or 0)
 
 
 def _request(slow: Run, fast: Run) -> Iterator[Suspect]:

@@ -4,9 +4,9 @@
 Problem: two runs differ by a placement, a key of the machine, a version of the program; which ranks, calls, links and
 sizes of messages have paid for it? Which loads, jobs or points of a sweep? Model: each figure is a row (view, item,
 figure, value), those of another folder are joined to those of the first by their names. Of runs what one lacks counts
-as none: a call that it never made took no time. Of simulations and sweeps only points that both have are compared, and
-`notes` names the others. Limits: measured computing varies by some percent from run to run, which no figure here
-distinguishes from a change; so do simulations with other seeds.
+as none: a call that it never made took no time; there is no median of what is not there. Of simulations and sweeps only
+points that both have are compared, and `notes` names the others. Limits: measured computing varies by some percent from
+run to run, which no figure here distinguishes from a change; so do simulations with other seeds.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import polars as pl
 
 from exanet import results
 from exanet.compare import runs, simulations, sweeps
+from exanet.compare.runs import MEDIAN
 from exanet.compare.sides import NAMES, Side, listed
 from exanet.compare.sweeps import SEARCHED
 from exanet.errors import InputError
@@ -53,8 +54,8 @@ class Comparison:
     latency or accepted load of the point where that is most; less than 0: better. `failed` counts points that failed
     where those of the first did not. `settings`: key, run, value (as text; null where the run has no such key), for
     each key that differs. `differences`: view (one of VIEWS), item, figure, run, value, first, change (value less
-    first), for each run but the first. Figures end in their units; of calls and parts they are means over ranks.
-    `notes`: what could not be compared. `results`: what was read.
+    first), for each run but the first; null where there is no such median. Figures end in their units; of calls and
+    parts they are means over ranks. `notes`: what could not be compared. `results`: what was read.
     """
 
     kind: str
@@ -237,7 +238,8 @@ def _differences(sides: Sequence[Side]) -> pl.DataFrame:
         joined = every.join(side.figures, on=NAMES, how="left").join(first, on=NAMES, how="left")
         both = pl.col("value").is_not_null() & pl.col("first").is_not_null()
         joined = joined.filter(both | ~pl.col("view").is_in(POINTS))
-        values = (pl.col(name).fill_null(0.0) for name in ("value", "first"))
+        counted_as_none = pl.col("figure") != MEDIAN
+        values = (pl.when(counted_as_none).then(pl.col(name).fill_null(0.0)).otherwise(pl.col(name)) for name in ("value", "first"))
         beside.append(joined.with_columns(*values, run=pl.lit(number, dtype=pl.Int64)))
     order = pl.col("view").replace_strict({view: i for i, view in enumerate(VIEWS)})
     whole = pl.concat(beside).with_columns(change=pl.col("value") - pl.col("first"), place=order).sort("place", "order", "run")

@@ -11,13 +11,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from exanet.compare.sides import flat
+from exanet.quantity import time_text
 from exanet.results import Run
 from exanet.trace.rules import of_mpi
 
 TRAFFIC = ("background", "jobs", "offload", "collectives", "rules", "mpi_calls")
 """Options that decide what is sent: other traffic, and how collectives are carried out."""
 
-OPTIONS = (*TRAFFIC, "level", "fabric", "compute", "mpi", "ranks", "seed", "exanet_version")
+OPTIONS = (*TRAFFIC, "level", "fabric", "compute", "start", "mpi", "ranks", "seed", "exanet_version")
 """Options that may make a difference, in the order in which they are named."""
 
 _DEFAULTS = {"mpi_calls": "library", "fabric": "model"}
@@ -49,6 +50,7 @@ def replayed(run: Run) -> bool:
 def _means(request: Mapping[str, Any], *, beside_a_run: bool) -> dict[str, str]:
     """What each option stands for; `beside_a_run`: one of the two is a run, the other a replay."""
     found = {option: _text(request.get(option, _DEFAULTS.get(option))) for option in OPTIONS}
+    found["start"] = time_text(request["start_ps"]) if "start_ps" in request else "none"
     found["mpi"] = found["mpi"].removesuffix(_REPLAYED)
     if "trace" in request:
         found["compute"] = _computing(request)

@@ -104,7 +104,7 @@ def _view(comparison: Comparison, key: str) -> dict[str, Any] | None:
 
 def _share(rows: pl.DataFrame) -> float:
     whole = float(rows.select(pl.max_horizontal(pl.col("value").abs().max(), pl.col("first").abs().max())).item())
-    return float(rows["change"].abs().max()) / whole if whole else 0.0  # type: ignore[arg-type]
+    return float(rows["change"].abs().max() or 0.0) / whole if whole else 0.0  # type: ignore[arg-type]
 
 
 def _items(rows: pl.DataFrame, key: str, figures: list[str]) -> list[str]:
@@ -112,7 +112,9 @@ def _items(rows: pl.DataFrame, key: str, figures: list[str]) -> list[str]:
     most = MOST_RANKS if key in ("rank", "size", "load") else MOST_ITEMS
     # figures of several units are compared by their share of the largest value
     scaled = rows.filter(pl.col("figure").is_in(figures)).with_columns(
-        share=(pl.col("change").abs() / pl.max_horizontal(pl.col("value").max(), pl.col("first").max()).over("figure")).fill_nan(0.0)
+        share=(pl.col("change").abs() / pl.max_horizontal(pl.col("value").max(), pl.col("first").max()).over("figure"))
+        .fill_nan(0.0)
+        .fill_null(0.0)
     )
     by_change = scaled.group_by("item", maintain_order=True).agg(pl.col("share").max()).sort("share", descending=True, maintain_order=True)
     kept = by_change["item"].head(most).to_list()

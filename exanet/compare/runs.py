@@ -22,6 +22,9 @@ PARTS = ("compute", "wait", "library")
 """What a rank's time is made of."""
 
 _TOTALS = ("virtual_ps", "messages", "message_bytes", "packets", "packet_hops", *FAULT_COUNTS)
+MEDIAN = "median_ps"
+"""A figure that is not 0 where there is nothing to take it of."""
+
 _LATENCIES = ("p50_ns", "p99_ns")
 _OF_LINKS = ("use_percent", "payload_bytes", "busy_ps", "waited_ps")
 
@@ -59,7 +62,9 @@ def _figures(run: Run, *, by_rank: bool) -> Iterator[Row]:
     for link in run.links.filter(pl.col("packets") > 0).iter_rows(named=True):
         yield from (("link", link_name(link), figure, float(link[figure])) for figure in _OF_LINKS)
     for size in _sizes(run.messages).iter_rows(named=True):
-        yield from (("size", str(size["lower_bytes"]), figure, float(size[figure])) for figure in ("messages", "median_ps"))
+        yield "size", str(size["lower_bytes"]), "messages", float(size["messages"])
+        if size[MEDIAN] is not None:
+            yield "size", str(size["lower_bytes"]), MEDIAN, size[MEDIAN]
 
 
 def link_name(link: Mapping[str, Any]) -> str:
@@ -82,4 +87,4 @@ def _sizes(messages: pl.DataFrame) -> pl.DataFrame:
     lower = np.where(sizes > 0, np.left_shift(1, np.frexp(np.maximum(sizes, 1).astype(np.float64))[1].astype(np.int64) - 1), 0)
     took = pl.col("delivered_ps") - pl.col("posted_ps")
     by_size = messages.with_columns(lower_bytes=pl.Series(lower, dtype=pl.Int64)).group_by("lower_bytes")
-    return by_size.agg(messages=pl.len(), median_ps=took.filter(pl.col("delivered_ps") >= 0).median().fill_null(0.0)).sort("lower_bytes")
+    return by_size.agg(messages=pl.len(), median_ps=took.filter(pl.col("delivered_ps") >= 0).median()).sort("lower_bytes")

@@ -64,6 +64,8 @@ def _time(comparison: Comparison, row: dict[str, Any], ending: Callable[[], str]
 def _of_runs(comparison: Comparison, row: dict[str, Any], own: pl.DataFrame) -> Iterator[str]:
     def where() -> str:
         part = own.filter(pl.col("view") == "part").sort(pl.col("change").abs(), descending=True).row(0, named=True)
+        if part["change"] == 0:
+            return ""
         cause = f": most of it {_doing(part['item'])}, {signed(time_text)(part['change'])} a rank"
         if part["item"] != "compute":
             calls = own.filter((pl.col("view") == "call") & (pl.col("figure") == "time_ps")).sort(pl.col("change").abs(), descending=True)

@@ -102,18 +102,24 @@ def _view(
     for chosen in largest.head(top).iter_rows(named=True):
         own = rows.filter((pl.col("item") == chosen["item"]) & (pl.col("figure") == chosen["figure"])).sort("run")
         text = figures.get(chosen["figure"]) or _text_of(chosen["figure"])
-        cells = [text(own["first"][0])]
-        cells += [f"{text(one['value'])} ({_change(one, text)})" for one in own.iter_rows(named=True)]
+        cells = [_value(own["first"][0], text)]
+        cells += [_value(one["value"], text) + _change(one, text) for one in own.iter_rows(named=True)]
         table.add_row(escape(label(chosen["item"]) or _words(chosen["figure"])), *map(escape, cells))
     return table
 
 
+def _value(value: float | None, text: Callable[[float], str]) -> str:
+    return "-" if value is None else text(value)
+
+
 def _change(row: dict[str, float], text: Callable[[float], str]) -> str:
+    if row["change"] is None:
+        return ""
     if row["change"] == 0:
-        return "="
+        return " (=)"
     if text is _percent or row["first"] == 0:
-        return signed(text)(row["change"])
-    return f"{100.0 * row['change'] / row['first']:+.1f} %"
+        return f" ({signed(text)(row['change'])})"
+    return f" ({100.0 * row['change'] / row['first']:+.1f} %)"
 
 
 def _text_of(figure: str) -> Callable[[float], str]:

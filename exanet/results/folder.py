@@ -59,6 +59,7 @@ _ASKED = (
     "ranks",
     "map",
     "compute",
+    "start_ps",
     "mpi",
     "seed",
     "fabric",

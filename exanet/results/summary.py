@@ -30,7 +30,7 @@ LONGEST_NAME = 26
 """Characters of a program's name in the table of programs."""
 
 
-_STATES = {
+STATES = {
     "state": ("down", "up"),
     "lossy": ("lossy", "lossy no more"),
     "slow": ("slow", "at its rate again"),
@@ -43,7 +43,7 @@ _STATES = {
 def fault_text(faults: pl.DataFrame, summary: Mapping[str, Any]) -> str:
     """One line on what failed in a run, and what it cost: `faults` is the table of that name."""
     rows = faults.head(4).to_dicts()
-    shown = [f"{escape(row['what'])} {_STATES[row['kind']][row['up']]} at {time_text(row['time_ps'])}" for row in rows]
+    shown = [f"{escape(row['what'])} {STATES[row['kind']][row['up']]} at {time_text(row['time_ps'])}" for row in rows]
     more = f" and {len(faults) - len(shown)} more" if len(faults) > len(shown) else ""
     cost = f"{count_text(summary['lost_packets'])} packets lost, {count_text(summary['failed_operations'])} operations failed"
     if (again := summary.get("retransmitted_packets")) is not None:

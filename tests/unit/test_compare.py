@@ -100,6 +100,18 @@ def test_sizes_are_powers_of_two(tmp_path: Path) -> None:
     assert rows["item"].to_list() == ["0", *(str(2**k) for k in range(53))]
 
 
+def test_a_size_that_a_run_does_not_have_has_no_median(tmp_path: Path, before: Path) -> None:
+    run = synthetic_run()
+    run["messages"]["bytes"][:] = 100
+    same = results.write(tmp_path / "same", run, synthetic_meta())
+    rows = exanet.compare(before, same).differences.filter((pl.col("view") == "size") & (pl.col("item") != "64"))
+    medians, counts = (rows.filter(pl.col("figure") == figure) for figure in ("median_ps", "messages"))
+    assert len(medians) and medians["value"].is_null().all() and medians["change"].is_null().all() and medians["first"].is_not_null().all()
+    assert (counts["value"] == 0).all() and (counts["change"] < 0).all()
+    shown = invoke(before, same, "-o", tmp_path / "page")
+    assert shown.exit_code == 0 and "0 s (" not in shown.output.partition("Messages by size, median time")[2].partition("Network")[0]
+
+
 def test_a_run_that_takes_longer_than_allowed_ends_with_1(before: Path, after: Path) -> None:
     percent = 100 * 10**9 / json.loads((before / "summary.json").read_text())["virtual_ps"]
     assert invoke(before, after, "--fail-over", f"{percent + 0.1:.3f}%").exit_code == 0

@@ -113,6 +113,76 @@ def test_slow_links_are_counted(tmp_path: Path) -> None:
     assert len(every) == 1 and every[0].startswith(f"{len(used)} links are slow, first ")
 
 
+def failing(kind: str, link: int) -> Change:
+    """That link fails from the first moment on."""
+
+    def change(given: dict[str, Any], meta: dict[str, Any]) -> None:
+        node, port = given["links"]["node"][link], given["topology"]["port_name"][link]
+        given["faults"] = {name: [value] for name, value in (("time_ps", 0), ("node", 1), ("port", 0), ("up", 0), ("kind", kind))}
+        given["faults"]["what"] = [f"{given['topology']['node_name'][node]} {port}"]
+
+    return change
+
+
+def both(*changes: Change) -> Change:
+    return lambda given, meta: [change(given, meta) for change in changes] and None
+
+
+def unused(links: list[int]) -> Change:
+    def change(given: dict[str, Any], meta: dict[str, Any]) -> None:
+        for name in ("packets", "payload_bytes", "busy_ps"):
+            given["links"][name][links] = 0
+
+    return change
+
+
+def busiest() -> tuple[int, str]:
+    """Its number, and its end's name."""
+    links = synthetic_run()["links"]["busy_ps"]
+    link = int(links.argmax())
+    topology = synthetic_run()["topology"]
+    return link, f"{topology['node_name'][synthetic_run()['links']['node'][link]]} {topology['port_name'][link]}"
+
+
+def test_a_link_that_only_the_slow_run_uses_may_be_slow(tmp_path: Path) -> None:
+    link, name = busiest()
+    fast = run(tmp_path / "fast", longer_ps=0, change=unused([link]))
+    slow = run(tmp_path / "slow", longer_ps=10 * MS, change=both(failing("slow", link), moved))
+    first, second = causes(slow, fast)
+    assert first.startswith(f"link {name} → ") and " is slow (--faults makes it slow at 0 s), and busy for " in first
+    assert second.startswith("64 of 64 ranks are placed on other nodes")
+
+
+def test_a_link_that_is_down_is_named_with_the_way_around_it(tmp_path: Path) -> None:
+    link, name = busiest()
+    fast = run(tmp_path / "fast", longer_ps=0)
+
+    def around(given: dict[str, Any], meta: dict[str, Any]) -> None:
+        given["summary"]["packet_hops"] *= 2
+
+    (said,) = causes(run(tmp_path / "slow", longer_ps=10 * MS, change=both(failing("state", link), around)), fast)
+    assert said.startswith(f"--faults has {name} down: packets pass ")
+    same = run(tmp_path / "same", longer_ps=0, change=failing("state", link))
+    assert causes(run(tmp_path / "both", longer_ps=10 * MS, change=failing("state", link)), same) == []
+
+
+def test_links_that_are_faster_make_nothing_slower(tmp_path: Path) -> None:
+    def links(name: str, word_ps: int) -> Change:
+        def change(given: dict[str, Any], meta: dict[str, Any]) -> None:
+            meta["machine_name"] = name
+            meta["machine"] = {**meta["machine"], "name": name, "links": [{"name": "inter", "word_time_ps": word_ps}]}
+
+        return change
+
+    slow_links, fast_links = links("a", 64000), links("b", 6400)
+    slow = run(tmp_path / "slow", longer_ps=10 * MS, change=both(fast_links, moved))
+    (said,) = causes(slow, run(tmp_path / "fast", longer_ps=0, change=slow_links))
+    assert said.startswith("64 of 64 ranks are placed on other nodes (--map random instead of linear): ")
+    slower = run(tmp_path / "slower", longer_ps=10 * MS, change=slow_links)
+    differs = "the machine differs: links.inter.word_time_ps 64000 instead of 6400"
+    assert causes(slower, run(tmp_path / "usual", longer_ps=0, change=fast_links)) == [differs]
+
+
 def test_smaller_packets_make_no_link_slow(tmp_path: Path) -> None:
     def smaller(given: dict[str, Any], meta: dict[str, Any]) -> None:
         for name in ("packets", "busy_ps"):
@@ -154,6 +224,7 @@ RUN = {"fabric": "model", "compute": "off", "mpi": "MPICH"}
             "the run was asked for differently: compute 2 of the recorded instead of 1 of the recorded",
         ),
         ({"compute": "2 of the recorded"}, {}, None),  # of nothing
+        ({"start_ps": 10**8}, {}, "the run was asked for differently: start 100 µs instead of none"),
         ({"collectives": {"allreduce": "ring"}}, RUN, "the run was asked for differently: collectives allreduce=ring instead of none"),
         (RUN, {"rules": ["open-mpi"]}, "the run was asked for differently: rules mpich instead of open-mpi"),
         (RUN | {"fabric": "gateware"}, {}, "the run was asked for differently: fabric gateware instead of model"),
