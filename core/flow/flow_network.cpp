@@ -157,6 +157,11 @@ void FlowNetwork::set_rate(PortRef at, std::uint32_t rate) {
     class_[end] = kind_at_rate(class_[end], rate, link_kinds_);
 }
 
+void FlowNetwork::restore_rates() {
+  for (std::uint8_t& kind : class_)
+    if (kind != kUnplugged) kind = kind_at_rate(kind, 0, link_kinds_);
+}
+
 bool FlowNetwork::uses_down_link(const std::vector<ResourceId>& route) const {
   return std::any_of(route.begin(), route.end(), [&](ResourceId r) { return down_[r]; });
 }

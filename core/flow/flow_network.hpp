@@ -44,6 +44,7 @@ class FlowNetwork {
   void set_link(PortRef link, bool up);
   void set_endpoint(NodeId endpoint, bool up);  // the same for its ports into its router and out of it
   void set_rate(PortRef link, std::uint32_t rate);  // the same; as FaultTarget::set_rate()
+  void restore_rates();  // those of all links are their own again
   bool rates_change() const { return slow_rates_ > 0; }
   // No link of the route is down.
   bool works(const std::vector<ResourceId>& route) const { return links_down_ == 0 || !uses_down_link(route); }

@@ -135,6 +135,10 @@ class FlowMessages final : public MessageRun, private FaultTarget {
 
   void finish(MessageTimes times, const std::vector<double>& use_before, const std::vector<double>& use_after) {
     flows_.check_conserved();
+    std::vector<double> link_bps;  // at the end
+    for (ResourceId r = 0; r < network_.resource_count(); ++r)
+      link_bps.push_back(static_cast<double>(network_.capacity(r)) * 1e-6);
+    network_.restore_rates();  // what a message takes alone is that of a network without faults
     for (FlowId m = 0; m < plan_.messages.size(); ++m) {
       times.ready.push_back(flows_.begun(m));
       times.arrived.push_back(flows_.finished(m));
@@ -153,7 +157,7 @@ class FlowMessages final : public MessageRun, private FaultTarget {
     each_link(*topology_, [&](NodeId node, std::uint16_t port, NodeId far) {
       const ResourceId r = network_.link(node, port);
       const double bits = use_after[r] - use_before[r], messages = bits / volume;
-      const double share = bits / (static_cast<double>(network_.capacity(r)) * 1e-6 * window_s);
+      const double share = bits / (link_bps[r] * window_s);
       result_.links.push_back({node, far, port, topology_->link_class(node, port),
                                static_cast<std::uint64_t>(std::llround(messages * result_.mean_packets)),
                                static_cast<std::uint64_t>(std::llround(messages * result_.mean_bytes)), share});

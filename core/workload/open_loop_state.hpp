@@ -67,6 +67,7 @@ struct OpenLoop::State {
   void count_left_behind();
   OpenLoopResult summarize();  // once, at the end
   void summarize_faults(const Tally& t, OpenLoopResult& r) const;
+  double to_one_packet_ps() const;
   void judge_saturation(const Tally& t, double window_ps, OpenLoopResult& r) const;
 
   OpenLoopConfig config;

@@ -73,17 +73,24 @@ void OpenLoop::State::summarize_faults(const Tally& t, OpenLoopResult& r) const 
 }
 
 // Where a few senders have more than is taken from them, all others hide it in the sum; the queues of those few show in
-// the mean latency. In a window in which hardly a packet arrives nothing is shown.
+// the mean latency. In a window in which hardly a packet arrives nothing is shown, nor in one without any.
 void OpenLoop::State::judge_saturation(const Tally& t, double window_ps, OpenLoopResult& r) const {
   const bool grows =
       config.settle && rises(as_doubles(t.batch_ps), as_doubles(t.batch_packets), kLeastExcess * window_ps);
   const bool fills = fills_sources(config, full_load);
-  r.saturated = r.created > 0 && (r.measured < r.created || r.accepted_load < 0.9 * r.offered_load || grows || fills);
+  r.saturated = fills || (r.created > 0 && (r.measured < r.created || r.accepted_load < 0.9 * r.offered_load || grows));
   r.settled = !config.settle || !r.saturated;
-  const double least_ps = kLeastWindow * r.zero_load_ns * 1e3;
-  if (!r.saturated || fills || window_ps >= least_ps) return;
+  const double least_ps = kLeastWindow * (r.created > 0 ? r.zero_load_ns * 1e3 : to_one_packet_ps());
+  if (fills || (r.created > 0 && (!r.saturated || window_ps >= least_ps))) return;
   r.saturated = false;
   r.wanted_window = Time::ps(static_cast<std::int64_t>(std::ceil(least_ps)));
+}
+
+// From the one packet of a sender to the arrival of its next, in the mean.
+double OpenLoop::State::to_one_packet_ps() const {
+  const auto sender = std::ranges::find_if(sources, [](const Source& source) { return source.dst != kNoNode; });
+  const Time takes = fabric.zero_load_latency(sender->node, sender->dst, config.packet_bytes, Time());
+  return packet_ps / config.load + static_cast<double>(takes.ps());
 }
 
 // Turns what has been counted into statistics.

@@ -165,7 +165,7 @@ def no_verdict(point: dict[str, Any], window_ps: int) -> str:
     wanted_ps = math.ceil(point["wanted_window_ns"] * 1e3)
     step = 10 ** max(len(str(wanted_ps)) - 2, 0)
     wanted = units.format_time(-(-wanted_ps // step) * step).replace(" ", "")
-    why = "what began in it had no time to arrive" if point["created"] else "no message began in it"
+    why = "what began in it had no time to arrive" if point["created"] else "nothing began in it"
     return (
         f"the window of {time_text(window_ps)} is too short to judge whether load {point['load']:g} is saturated ({why}): "
         f"give --measure {wanted} or more"

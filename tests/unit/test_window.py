@@ -90,3 +90,12 @@ def test_packets_in_a_window_that_is_shorter_than_their_way_get_no_verdict(tmp_p
     assert sim.simulate(NETWORK, offered=0.5, spec=spec)["saturated"] is True
     options = ["-m", NETWORK, "--load", "0.2", "--warm-up", "2us", "--measure", "1us", "-o", str(tmp_path / "r")]
     assert "the window of 1.00 µs is too short to judge" in CliRunner().invoke(cli.app, ["sim", *options], catch_exceptions=False).stdout
+
+
+@pytest.mark.parametrize(("load", "window"), [("0.5", "1ns"), ("1e-6", "10us")])
+def test_a_window_without_a_packet_gets_no_verdict(tmp_path: Path, load: str, window: str) -> None:
+    options = ["-m", "torus-2x2x2", "--load", load, "--measure", window, "-o", str(tmp_path / "r")]
+    shown = CliRunner().invoke(cli.app, ["sim", *options], catch_exceptions=False).stdout
+    assert re.search(r"too short to judge whether load \S+ is saturated \(nothing began in it\): give --measure \S+ or more", shown)
+    (point,) = json.loads((tmp_path / "r/summary.json").read_text())["points"]
+    assert point["saturated"] is None
