@@ -68,6 +68,10 @@ def _over(stream: TextIO | None, kind: type[io.FileIO]) -> TextIO:
     if not isinstance(stream, io.TextIOWrapper):
         return stream
     stream.flush()
-    buffer = io.BufferedWriter(kind(stream.fileno(), "w", closefd=False))
+    try:
+        number = stream.fileno()
+    except io.UnsupportedOperation:
+        return stream
+    buffer = io.BufferedWriter(kind(number, "w", closefd=False))
     by_line, at_once = stream.line_buffering, stream.write_through
     return io.TextIOWrapper(buffer, stream.encoding, stream.errors, line_buffering=by_line, write_through=at_once)

@@ -136,6 +136,7 @@ class FlowMessages final : public MessageRun, private FaultTarget {
   void finish(MessageTimes times, const std::vector<double>& use_before, const std::vector<double>& use_after) {
     flows_.check_conserved();
     std::vector<double> link_bps;  // at the end
+    link_bps.reserve(network_.resource_count());
     for (ResourceId r = 0; r < network_.resource_count(); ++r)
       link_bps.push_back(static_cast<double>(network_.capacity(r)) * 1e-6);
     network_.restore_rates();  // what a message takes alone is that of a network without faults

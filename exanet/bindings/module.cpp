@@ -272,6 +272,7 @@ std::vector<NodeId> route(const nb::dict& config, NodeId src, NodeId dst) {
 std::vector<std::vector<Step>> routes(const nb::dict& config, const std::vector<std::pair<NodeId, NodeId>>& pairs) {
   const std::unique_ptr<Topology> t = make_topology(topology_of(config));
   std::vector<std::vector<Step>> found;
+  found.reserve(pairs.size());
   for (const auto& [src, dst] : pairs) found.push_back(steps(*t, src, dst));
   return found;
 }

@@ -90,12 +90,8 @@ def run(options: Options) -> int:
     mpi = detect.detect(options.command, options.mpi)
     if options.mpi_calls == "library":
         detect.check_network(mpi)
-    if mpi.kind == "none" and options.bcast:
-        raise InputError("--collective: a program without MPI has no MPI_Bcast; leave the option out")
-    if mpi.kind == "none" and options.timeline:
-        raise InputError("--timeline: a program without MPI has no calls that it could show; leave the option out")
-    if mpi.kind == "none" and options.offload:
-        raise InputError("--offload: a program without MPI has no collectives; leave the option out")
+    if mpi.kind == "none":
+        _check_without_mpi(options)
     _check_mpi_calls(options, mpi.kind)
     if options.bcast and "bcast" in options.offload:
         raise InputError("--collective bcast and --offload bcast: a broadcast goes either way; leave one of them out")
@@ -141,6 +137,17 @@ def run(options: Options) -> int:
         if outcome.reason and not outcome.used_network and options.mpi in ("mpich", "openmpi"):
             print(f"exanet: --mpi {options.mpi} must be the MPI that the program uses; without --mpi exanet finds it", file=sys.stderr)
     return int(outcome.exit_code)
+
+
+def _check_without_mpi(options: Options) -> None:
+    """Raises InputError on an option that is about MPI calls."""
+    for option, given, what in (
+        ("--collective", options.bcast, "MPI_Bcast"),
+        ("--timeline", options.timeline, "calls that it could show"),
+        ("--offload", options.offload, "collectives"),
+    ):
+        if given:
+            raise InputError(f"{option}: a program without MPI has no {what}; leave the option out")
 
 
 def _described(options: Options) -> machine.Machine:
