@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from exanet import api, results
 
@@ -33,8 +34,9 @@ def test_waits_over_time_add_up(exanet_run: Runner, stack: Stack, compiled: Call
     check(tmp_path / "replay")
 
 
-def test_waits_in_simulated_calls_add_up(exanet_run: Runner, mpich: Stack, compiled: Callable[..., Path]) -> None:
+@pytest.mark.parametrize("stack", ["mpich"], indirect=True)
+def test_waits_in_simulated_calls_add_up(exanet_run: Runner, stack: Stack, compiled: Callable[..., Path]) -> None:
     options = ("--compute", "off", "--mpi-calls", "simulated", "--ranks-as", "auto", *ON_NODES)
-    done = exanet_run(mpich, 4, [compiled("waits")], options=options)
+    done = exanet_run(stack, 4, [compiled("waits")], options=options)
     check(done.folder)
     assert results.load(done.folder).ranks["library_ps"].min() > 0
