@@ -144,7 +144,7 @@ def main() -> int:
     failed = 0
     for name in words or PARTS:
         top, parameters = PARTS[name]
-        files = [*synth.sources(), synth.ROOT / "gateware/files.f", Path(__file__), Path(synth.__file__)]
+        files = [*synth.needed(top), *synth.SCRIPTS, Path(__file__)]
         key = passed.key(files=files, distributions=["pyosys"], arguments=(top, sorted(parameters.items())), ignoring_comments=True)
         if kept.find(key) == "none":
             print(f"{name}: not looked at again, nothing that it depends on has changed")

@@ -7,6 +7,7 @@ usage: python gateware/lint.py [OPTIONS OF FINDINGS]     (see tools/passed.py)
 
 from __future__ import annotations
 
+import argparse
 import re
 import subprocess
 import sys
@@ -106,8 +107,9 @@ def key() -> str:
 
 def main() -> int:
     kept, words = passed.take(sys.argv[1:])
-    if words:
-        raise SystemExit(__doc__)
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS).parse_args(
+        words
+    )
     if kept.find(key()) == "clean":
         print("not looked at again: nothing has changed since all was clean")
         return 0

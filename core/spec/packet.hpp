@@ -834,7 +834,7 @@ struct ReduceEnd {
   // 1, so that cleared memory is not taken for an end
   constexpr std::uint64_t valid() const { return get_bits(raw, 28, 1); }
   constexpr void set_valid(std::uint64_t v) { set_bits(raw, 28, 1, v); }
-  // bytes of the result, which ends right before these 16 bytes
+  // bytes n of the result, which begins 16 ceil(n / 16) bytes before these 16
   constexpr std::uint64_t bytes() const { return get_bits(raw, 29, 10); }
   constexpr void set_bytes(std::uint64_t v) { set_bits(raw, 29, 10, v); }
   // zero
@@ -912,7 +912,7 @@ struct NiReduceNode {
 struct NiReducePlace {
   static constexpr unsigned kBits = 64;
   std::array<std::uint32_t, 2> raw{};
-  // physical address in units of 1024 bytes: reduce_end is in the last 16, the result before it
+  // physical address in units of 1024 bytes: reduce_end is in the last 16, the result in the 16 ceil(n / 16) bytes before it
   constexpr std::uint64_t line() const { return get_bits(raw, 0, 38); }
   constexpr void set_line(std::uint64_t v) { set_bits(raw, 0, 38, v); }
   // zero

@@ -16,7 +16,7 @@ from exanet.karma import registers
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "gateware"))
 
-import synth
+import sources
 import tops
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,7 +59,7 @@ def test_a_number_of_ports_that_cannot_be_is_refused() -> None:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_yosys_reads_a_top_and_finds_no_latch(module: str) -> None:
-    files = " ".join(map(str, [*synth.sources(), ROOT / f"gateware/top/{module}_top.v"]))
+    files = " ".join(map(str, [*sources.listed(), ROOT / f"gateware/top/{module}_top.v"]))
     assert latches(f"read_slang --threads 1 -DSYNTHESIS --top {module}_top {files}") == 0
 
 

@@ -380,7 +380,7 @@ package exanet_pkg;
   typedef struct packed {
     logic [63:0] more_reserved;  // zero
     logic [24:0] reserved;  // zero
-    logic [9:0] bytes;  // bytes of the result, which ends right before these 16 bytes
+    logic [9:0] bytes;  // bytes n of the result, which begins 16 ceil(n / 16) bytes before these 16
     logic valid;  // 1, so that cleared memory is not taken for an end
     logic [3:0] reason;  // why there is no result, and none until the kernel opens the tree again
     logic [23:0] number;  // the tree's epoch in the upper 8 bits; below it the number of reductions that ended before this one, modulo 65,536
@@ -416,7 +416,7 @@ package exanet_pkg;
   // Where the results go for a branch that is a process of this node.
   typedef struct packed {
     logic [25:0] reserved;  // zero
-    logic [37:0] line;  // physical address in units of 1024 bytes: reduce_end is in the last 16, the result before it
+    logic [37:0] line;  // physical address in units of 1024 bytes: reduce_end is in the last 16, the result in the 16 ceil(n / 16) bytes before it
   } ni_reduce_place_t;
 
   // Counts of a link since reset; every counter wraps.

@@ -42,11 +42,14 @@ module exanet_link #(
   if (PayloadDepth > 512 || HeaderDepth < 2 || HeaderDepth > 64) begin : gen_illegal_1
     $error("a pool of up to 512 payload words and of 2 to 64 headers");
   end
+  if ((PayloadDepth & (PayloadDepth - 1)) != 0 || (HeaderDepth & (HeaderDepth - 1)) != 0) begin : gen_illegal_4
+    $error("depths are powers of two");
+  end
   if (ReceiveTimeout < 64 || (ReceiveTimeout & (ReceiveTimeout - 1)) != 0) begin : gen_illegal_3
     $error("exanet_link: ReceiveTimeout is a power of two, 64 or more");
   end
-  if (MostWords > exanet_pkg::MaxPayloadWords || 2 * MostWords > PayloadDepth) begin : gen_illegal_2
-    $error("a pool holds two of the largest packets, of up to 32 payload words each");
+  if (MostWords < 1 || MostWords > exanet_pkg::MaxPayloadWords || 2 * MostWords > PayloadDepth) begin : gen_illegal_2
+    $error("a pool holds two of the largest packets, of 1 to 32 payload words each");
   end
   exanet_pkg::credit_t reclaim[2], reported[2];
   logic [1:0][10:0] sent_words;

@@ -145,17 +145,23 @@ module exanet_ni #(
   if (Peers < 2 || Peers > 4096 || (Peers & (Peers - 1)) != 0) begin : gen_illegal_2
     $error("Peers is a power of two, 2 to 4096");
   end
-  if (Channels == 1 || Channels > 1024 || (Channels & (Channels - 1)) != 0) begin : gen_illegal_3
-    $error("Channels is none, or a power of two, 2 to 1024");
+  if (Channels == 1 || Channels > 256 || (Channels & (Channels - 1)) != 0) begin : gen_illegal_3
+    $error("Channels is none, or a power of two, 2 to 256");
   end
   if (Window < 2 || Window > 32 || (Window & (Window - 1)) != 0) begin : gen_illegal_4
     $error("Window is a power of two, 2 to 32");
   end
-  if (XBits < 1 || YBits < 1 || NodeBits + XBits + YBits > 21) begin : gen_illegal_5
-    $error("each coordinate has a bit of an address's 22 at least");
+  if (XBits < 1 || XBits > 8 || YBits < 1 || YBits > 8 || NodeBits + XBits + YBits < 14 || NodeBits + XBits + YBits > 21) begin : gen_illegal_5
+    $error("a coordinate has 1 to 8 of an address's 22 bits");
   end
   if (IdBits < 1) begin : gen_illegal_6
     $error("an identifier of the bus has a bit at least");
+  end
+  if (NodeBits != 0 && NodeBits != 2) begin : gen_illegal_7
+    $error("an address has 0 or 2 bits of the node in its QFDB");
+  end
+  if ((IntraHeaders & (IntraHeaders - 1)) != 0) begin : gen_illegal_8
+    $error("the router's pool has a power of two of headers");
   end
 
   // --- Stores.

@@ -73,6 +73,10 @@ module exanet_reduce #(
   output logic                release_o
 );
   import exanet_pkg::*;
+  if ((IntraHeaders & (IntraHeaders - 1)) != 0) begin : gen_illegal
+    $error("the router's pool has a power of two of headers");
+  end
+
   logic ready, store, in_valid, in_ready, in_last, out_valid, out_ready, out_last;
   logic [19:4] line;
   logic [127:0] data, in_data, out_data, value;

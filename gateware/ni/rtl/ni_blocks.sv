@@ -129,7 +129,7 @@ module ni_blocks #(
   ni_peer #(.Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_peer (
     .clk_i, .dcid_i(s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(peer), .known_o(known));
   ni_table #(.Entries(Peers), .Width($bits(past_t)), .Same(1'b1)) u_past (
-    .clk_i, .write_i((decides && !drops) || fails || kernel || clears),
+    .clk_i, .rst_ni, .write_i((decides && !drops) || fails || kernel || clears),
     .write_at_i(clears ? clear_q[PeerBits-1:0] : fails ? answer_peer : state_q == Decide ? peer_q : clear_at_i),
     .data_i(fails ? failed_past : state_q == Decide && !clears ? past_next : '0), .read_i(begins || answer_looks || again),
     .read_at_i(begins ? peer : again ? peer_q : answer_peer), .data_o(past));

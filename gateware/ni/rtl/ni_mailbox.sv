@@ -113,17 +113,17 @@ module ni_mailbox #(
   assign kernel = (open_i || clear_i) && state_q == Idle && !release_checked_q && !breaks && (!m_axis_tvalid || m_axis_tready);
   assign kernel_taken_o = kernel;
   ni_table #(.Entries(Mailboxes), .Width(56)) u_mailboxes (
-    .clk_i, .write_i((kernel && open_i) || clears), .write_at_i(clears ? clear_q[BoxBits-1:0] : open_at_i),
+    .clk_i, .rst_ni, .write_i((kernel && open_i) || clears), .write_at_i(clears ? clear_q[BoxBits-1:0] : open_at_i),
     .data_i(clears ? '0 : {open_value_i.open, open_value_i.pdid, open_value_i.log_entries, open_value_i.line}), .read_i(begins), .read_at_i(box),
     .data_o({found.open, found.pdid, found.log_entries, found.line}));
   ni_table #(.Entries(Mailboxes), .Width(14)) u_written (
-    .clk_i, .write_i((kernel && open_i) || stores), .write_at_i(stores ? box_q : open_at_i), .data_i(stores ? written_q + 1'b1 : '0),
+    .clk_i, .rst_ni, .write_i((kernel && open_i) || stores), .write_at_i(stores ? box_q : open_at_i), .data_i(stores ? written_q + 1'b1 : '0),
     .read_i(begins), .read_at_i(box), .data_o(written));
   ni_table #(.Entries(Mailboxes), .Width(14), .Same(1'b1)) u_read (
-    .clk_i, .write_i((kernel && open_i) || release_fits), .write_at_i(kernel ? open_at_i : release_value_i.mailbox[BoxBits-1:0]),
+    .clk_i, .rst_ni, .write_i((kernel && open_i) || release_fits), .write_at_i(kernel ? open_at_i : release_value_i.mailbox[BoxBits-1:0]),
     .data_i(kernel ? '0 : release_value_i.place[13:0]), .read_i(begins), .read_at_i(box), .data_o(read));
   ni_table #(.Entries(Peers), .Width($bits(past_t))) u_past (
-    .clk_i, .write_i((kernel && clear_i) || (decides && !drops) || clears),
+    .clk_i, .rst_ni, .write_i((kernel && clear_i) || (decides && !drops) || clears),
     .write_at_i(clears ? clear_q[PeerBits-1:0] : decides ? peer_q : clear_at_i),
     .data_i(decides ? past_next : '0), .read_i(begins), .read_at_i(peer), .data_o(past));
 
@@ -142,7 +142,7 @@ module ni_mailbox #(
   logic release_open;
   logic [9:0] release_domain;
   ni_table #(.Entries(Mailboxes), .Width(11)) u_release_mailboxes (
-    .clk_i, .write_i((kernel && open_i) || clears), .write_at_i(clears ? clear_q[BoxBits-1:0] : open_at_i),
+    .clk_i, .rst_ni, .write_i((kernel && open_i) || clears), .write_at_i(clears ? clear_q[BoxBits-1:0] : open_at_i),
     .data_i(clears ? '0 : {open_value_i.open, open_value_i.pdid}), .read_i(release_i), .read_at_i(release_value_i.mailbox[BoxBits-1:0]),
     .data_o({release_open, release_domain}));
   assign release_fits = release_checked_q && release_open && release_domain == release_pdid_i && 32'(release_value_i.mailbox) < Mailboxes;

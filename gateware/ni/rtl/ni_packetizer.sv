@@ -219,7 +219,7 @@ module ni_packetizer #(
   slot_t head;
   logic emit_reads, answer_reads;
   ni_table #(.Entries(Slots), .Width($bits(order_t))) u_orders (
-    .clk_i, .write_i(fills), .write_at_i(fill_slot), .data_i({peer, pdid_o, touched, message.length, message.mailbox, message.dcid}),
+    .clk_i, .rst_ni, .write_i(fills), .write_at_i(fill_slot), .data_i({peer, pdid_o, touched, message.length, message.mailbox, message.dcid}),
     .read_i(emit_reads), .read_at_i(head), .data_o(order));
 
   // --- Messages that stay behind a transfer: which slots hold one that was not claimed, whose it is, and why the
@@ -299,11 +299,12 @@ module ni_packetizer #(
 
   assign emit_reads = emit_state_q == Pop && head_valid && approved_space;
   ni_table #(.Entries(Slots), .Width(24)) u_numbers (
-    .clk_i, .write_i(sends), .write_at_i(emit_q), .data_i(number), .read_i(emit_reads), .read_at_i(head), .data_o(number_q));
+    .clk_i, .rst_ni, .write_i(sends), .write_at_i(emit_q), .data_i(number), .read_i(emit_reads), .read_at_i(head), .data_o(number_q));
   ni_table #(.Entries(Slots), .Width($bits(timer_t))) u_timers (
-    .clk_i, .write_i(sends), .write_at_i(emit_q), .data_i(timer_next), .read_i(emit_reads), .read_at_i(head), .data_o(timer));
+    .clk_i, .rst_ni, .write_i(sends), .write_at_i(emit_q), .data_i(timer_next), .read_i(emit_reads), .read_at_i(head), .data_o(timer));
   ni_table #(.Entries(Peers), .Width($bits(numbers_t)), .Same(1'b1)) u_peers (
-    .clk_i, .write_i(peers_write || clears), .write_at_i(clears ? clear_q[PeerBits-1:0] : peers_write_at), .data_i(clears ? '0 : peers_value),
+    .clk_i, .rst_ni, .write_i(peers_write || clears), .write_at_i(clears ? clear_q[PeerBits-1:0] : peers_write_at),
+    .data_i(clears ? '0 : peers_value),
     .read_i(peers_read), .read_at_i(peers_at), .data_o(numbers_of_peer));
 
   assign needs_number = fresh[Emitting] || turned_down[Emitting];
@@ -363,7 +364,7 @@ module ni_packetizer #(
   assign scan_pushes = scan_checks_q && due && can_push;
   assign scan_next = scan_checks_q && (!due || can_push);
   ni_table #(.Entries(Slots), .Width($bits(timer_t)), .Same(1'b1)) u_scan_timers (
-    .clk_i, .write_i(sends), .write_at_i(emit_q), .data_i(timer_next), .read_i(!scan_checks_q), .read_at_i(scan_q), .data_o(scan_timer));
+    .clk_i, .rst_ni, .write_i(sends), .write_at_i(emit_q), .data_i(timer_next), .read_i(!scan_checks_q), .read_at_i(scan_q), .data_o(scan_timer));
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       scan_checks_q <= 1'b0;
@@ -388,7 +389,7 @@ module ni_packetizer #(
     .clk_i, .dcid_i(s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(answer_from),
     .known_o(answer_known));
   ni_table #(.Entries(Slots), .Width(24 + PeerBits), .Same(1'b1)) u_answer_numbers (
-    .clk_i, .write_i(sends), .write_at_i(emit_q), .data_i({number, order_q.peer}), .read_i(answer_reads),
+    .clk_i, .rst_ni, .write_i(sends), .write_at_i(emit_q), .data_i({number, order_q.peer}), .read_i(answer_reads),
     .read_at_i(s_axis_tuser.channel[SlotBits-1:0]), .data_o({answer_number, answer_peer}));
 
   assign s_axis_tready = answer_state_q == Idle && emit_state_q != GiveUp && !clears;

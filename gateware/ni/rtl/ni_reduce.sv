@@ -131,9 +131,9 @@ module ni_reduce (
   end
   // What is overwritten while it is read is of a reduction that all below have the result of: nobody takes it.
   ni_table #(.Entries(Trees * 32), .Width(128), .Same(1'b1)) u_sums (
-    .clk_i, .write_i(sum_writes), .write_at_i(sum_at), .data_i(sum_data), .read_i(fetch), .read_at_i(fetch_at), .data_o(fetched_sum));
+    .clk_i, .rst_ni, .write_i(sum_writes), .write_at_i(sum_at), .data_i(sum_data), .read_i(fetch), .read_at_i(fetch_at), .data_o(fetched_sum));
   ni_table #(.Entries(Trees * 32), .Width(128), .Same(1'b1)) u_results (
-    .clk_i, .write_i(result_writes), .write_at_i({arrival_at[11:8], arrival_at[4:0]}), .data_i(arrival_data), .read_i(fetch),
+    .clk_i, .rst_ni, .write_i(result_writes), .write_at_i({arrival_at[11:8], arrival_at[4:0]}), .data_i(arrival_data), .read_i(fetch),
     .read_at_i(fetch_at), .data_o(fetched_result));
   always_ff @(posedge clk_i) if (fetch) partial_q <= fetch_partial;
 
@@ -141,7 +141,7 @@ module ni_reduce (
   logic [7:0] neighbour_at;
   logic [63:0] neighbour;
   ni_table #(.Entries(Trees * 16), .Width(64), .Same(1'b1)) u_neighbours (
-    .clk_i, .write_i(order_valid && what.places), .write_at_i(order.line[11:4]), .data_i(order.data[63:0]), .read_i(1'b1),
+    .clk_i, .rst_ni, .write_i(order_valid && what.places), .write_at_i(order.line[11:4]), .data_i(order.data[63:0]), .read_i(1'b1),
     .read_at_i(neighbour_at), .data_o(neighbour));
   (* ram_style = "distributed" *) state_t states[Trees];
   (* ram_style = "distributed" *) ni_reduce_tree_t places[Trees];

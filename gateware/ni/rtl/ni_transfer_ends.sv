@@ -65,7 +65,7 @@ module ni_transfer_ends #(
     .clk_i, .rst_ni, .write_i(ended_i), .data_i({channel_i, serves_i, failure_i}), .read_i(release_o),
     .valid_o(ended_valid), .data_o({released_o, released_serves_o, ended_failure}));
   ni_table #(.Entries(Channels), .Width($unsigned($bits(transfer_ending_t)) + ContextBits + 2), .Same(1'b1)) u_endings (
-    .clk_i, .write_i(admits_i), .write_at_i(channel_i), .data_i({ending_i, message_slot_i}), .read_i(!offers_q), .read_at_i(released_o),
+    .clk_i, .rst_ni, .write_i(admits_i), .write_at_i(channel_i), .data_i({ending_i, message_slot_i}), .read_i(!offers_q), .read_at_i(released_o),
     .data_o({ending, message_slot}));
   assign look_o = offers_q && ending.notify && translates_q && !looked_q && !invalidates_i;
   assign domain_o = ending.pdid;

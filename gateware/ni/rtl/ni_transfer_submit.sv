@@ -72,7 +72,7 @@ module ni_transfer_submit #(
   for (genvar w = 0; w < 5; w++) begin : gen_kept
     localparam int unsigned Word = w < 3 ? w : w + 1;
     ni_table #(.Entries(Contexts), .Width(64), .Same(1'b1)) u_kept (
-      .clk_i, .write_i(context_write_i || (store_i && line_i == 8'($unsigned(8 + Word / 2)) && strobe_i[8*(Word%2)+:8] == '1)),
+      .clk_i, .rst_ni, .write_i(context_write_i || (store_i && line_i == 8'($unsigned(8 + Word / 2)) && strobe_i[8*(Word%2)+:8] == '1)),
       .write_at_i(context_q), .data_i(context_write_i ? '0 : data_i[64*(Word%2)+:64]), .read_i(1'b1), .read_at_i(context_i), .data_o(kept[w]));
   end
   always_ff @(posedge clk_i) begin

@@ -306,14 +306,15 @@ module ni_transfers #(
   peer_t peer1, peer2_q, peer3_q;
   logic admits3_q, block_write, block_writes3_q, window_write, window_writes3_q;
   ni_table #(.Entries(Channels), .Width($bits(order_t)), .Same(1'b1)) u_orders (
-    .clk_i, .write_i(admits3_q), .write_at_i(channel3_q), .data_i(order3_q), .read_i(starts), .read_at_i(slot[SlotBits-1:2]), .data_o(order1));
+    .clk_i, .rst_ni, .write_i(admits3_q), .write_at_i(channel3_q), .data_i(order3_q), .read_i(starts), .read_at_i(slot[SlotBits-1:2]),
+    .data_o(order1));
   ni_table #(.Entries(Channels), .Width($bits(state_t)), .Same(1'b1)) u_states (
-    .clk_i, .write_i(step3_q || clears), .write_at_i(clears ? clear_q[ChannelBits-1:0] : channel3_q), .data_i(clears ? '0 : state3_q),
+    .clk_i, .rst_ni, .write_i(step3_q || clears), .write_at_i(clears ? clear_q[ChannelBits-1:0] : channel3_q), .data_i(clears ? '0 : state3_q),
     .read_i(starts), .read_at_i(slot[SlotBits-1:2]), .data_o(state1));
   ni_table #(.Entries(4 * Channels), .Width($bits(transfer_block_t)), .Same(1'b1)) u_blocks (
-    .clk_i, .write_i(block_writes3_q), .write_at_i(slot3_q), .data_i(block3_q), .read_i(starts), .read_at_i(slot), .data_o(block1));
+    .clk_i, .rst_ni, .write_i(block_writes3_q), .write_at_i(slot3_q), .data_i(block3_q), .read_i(starts), .read_at_i(slot), .data_o(block1));
   ni_table #(.Entries(Peers), .Width($bits(psn_window_t))) u_windows (
-    .clk_i, .write_i(window_writes3_q || clears), .write_at_i(clears ? clear_q[PeerBits-1:0] : peer3_q), .data_i(clears ? '0 : window3_q),
+    .clk_i, .rst_ni, .write_i(window_writes3_q || clears), .write_at_i(clears ? clear_q[PeerBits-1:0] : peer3_q), .data_i(clears ? '0 : window3_q),
     .read_i(phase_q == 2'd1), .read_at_i(peer1), .data_o(window2));
 
   // --- Second cycle: what was read; a new transfer has its own.

@@ -71,7 +71,7 @@ module ni_walk #(
     for (int unsigned i = 3; i > 0; i--) if (walk_valid_i[2'((32'(client_q) + i) % 3)]) client = 2'((32'(client_q) + i) % 3);
   end
   ni_table #(.Entries(Domains), .Width(37), .Same(1'b1)) u_domains (
-    .clk_i, .write_i(domain_write_i || clears), .write_at_i(clears ? clear_q[DomainBits-1:0] : domain_at_i[DomainBits-1:0]),
+    .clk_i, .rst_ni, .write_i(domain_write_i || clears), .write_at_i(clears ? clear_q[DomainBits-1:0] : domain_at_i[DomainBits-1:0]),
     .data_i(clears ? '0 : {domain_value_i.root, domain_value_i.valid}), .read_i(starts),
     .read_at_i(walk_i[client].domain[DomainBits-1:0]), .data_o({root.root, root.valid}));
   assign {root.more_reserved, root.reserved} = '0;

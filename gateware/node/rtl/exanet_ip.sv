@@ -62,6 +62,9 @@ module exanet_ip #(
   input  logic                  ni_beat_i = 1'b0,  // the network interface is alive (node_lofamo), where it does not write so in its register
   output logic                  interrupt_o  // until the registers say that it was seen
 );
+  if (IntraSlots < 1 || IntraSlots > 64) begin : gen_illegal_1
+    $error("an interface takes 1 to 64 packets before it releases a slot");
+  end
   node_registers_pkg::node_registers__in_t status;
   node_registers_pkg::node_registers__out_t written;
   exanet_pkg::router_config_t router_config;

@@ -64,6 +64,25 @@ TEST_CASE("lofamo: period 0 watches nobody, and the count begins with the period
   CHECK(!dog.step(false));
 }
 
+TEST_CASE("lofamo: a period that changes counts from the last beat") {
+  Watchdog dog;
+  dog.model.period_i = 10;
+  dog.step(true);
+  for (int i = 0; i < 100; ++i) dog.step(false);
+  dog.model.period_i = 100;
+  for (int i = 0; i < 1000; ++i) CHECK(dog.step(false));  // silent for longer than either period
+  dog.model.period_i = 255;
+  for (int i = 0; i < 1000; ++i) CHECK(dog.step(false));
+  dog.step(true);
+  for (int i = 0; i < 50; ++i) CHECK(!dog.step(false));
+  dog.model.period_i = 10;
+  CHECK(dog.step(false));  // at once
+  dog.model.period_i = 100;
+  CHECK(!dog.step(false));  // 51 cycles are less
+  for (int i = 52; i < 100; ++i) CHECK(!dog.step(false));
+  CHECK(dog.step(false));
+}
+
 TEST_CASE("lofamo: a host's fault comes to the neighbour's registers, and goes with its next beat") {
   LofamoNetwork network(1, kLine, kInterval);
   network.write(1, kAtInterruptsEnabled, 1u << 29);

@@ -39,6 +39,9 @@ module exanet_phy #(
   if (Lanes == 0 ? LineBits != 64 : (LineBits != 64 && LineBits != 128) || (LineBits != 16 * Lanes && LineBits != 32 * Lanes)) begin : gen_illegal
     $error("exanet_phy: LineBits is 64, with Lanes 0, 2 or 4, or 128, with Lanes 4 or 8");
   end
+  if (Quiet < 1) begin : gen_illegal_2
+    $error("exanet_phy: Quiet is more than the line's latency there and back");
+  end
 
   logic tx_rst_n, rx_rst_n;
   exanet_reset_sync u_tx_reset (.clk_i(tx_clk_i), .rst_ni, .rst_no(tx_rst_n));

@@ -45,8 +45,8 @@ module exanet_router #(
   if (Dimensions < 1 || Dimensions > 3) begin : gen_illegal_2
     $error("1 to 3 dimensions");
   end
-  if (MostWords > exanet_pkg::MaxPayloadWords || 2 * MostWords > PayloadDepth || 2 * MostWords > IntraDepth) begin : gen_illegal_3
-    $error("a pool holds two of the largest packets, of up to 32 payload words each");
+  if (MostWords < 1 || MostWords > exanet_pkg::MaxPayloadWords || 2 * MostWords > PayloadDepth || 2 * MostWords > IntraDepth) begin : gen_illegal_3
+    $error("a pool holds two of the largest packets, of 1 to 32 payload words each");
   end
   if (HeaderDepth < 2 || HeaderDepth > 64 || IntraHeaders < 2 || IntraHeaders > 64) begin : gen_illegal_4
     $error("a pool holds 2 to 64 headers");
