@@ -4,10 +4,10 @@
 usage: python tools/gateware_tests.py [--passed] [options of findings]     (see tools/passed.py)
 
 A test is a file `*_test.cpp` below gateware/. It has to run again when something that its outcome follows from has
-changed since it last passed: a SystemVerilog file, the file itself or what it includes, and, where it compares with a
-model of the core or runs one, any source of the core. `EXANET_GATEWARE_TESTS=FILE,...` names them instead, and
-`EXANET_GATEWARE_TESTS=all` all of them. Nothing is printed when none has to run. With `--passed`, all tests are kept as
-passed. `make test-long` runs all of them.
+changed since it last passed: a SystemVerilog file that its Verilated modules need, the file itself or what it
+includes, and, where it compares with a model of the core or runs one, any source of the core.
+`EXANET_GATEWARE_TESTS=FILE,...` names them instead, and `EXANET_GATEWARE_TESTS=all` all of them. Nothing is printed
+when none has to run. With `--passed`, all tests are kept as passed. `make test-long` runs all of them.
 """
 
 from __future__ import annotations
@@ -21,9 +21,14 @@ from pathlib import Path
 import passed
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "gateware"))
+
+import sources  # noqa: E402
+
 GATEWARE = ROOT / "gateware"
 INCLUDED = re.compile(r'^#include "((?:core|gateware)/[^"]+)"', re.MULTILINE)
 VERILATED = re.compile(r'^#include "V(\w+?)(?:___\w+)?\.h"', re.MULTILINE)
+VERILATE = re.compile(r"^ *exanet_verilate\(([\w${}]+) (\w+)(.*)\)$", re.MULTILINE)
 LIBRARIES = {
     "EXANET_NODES_3D": ("nodes_3d", "exanet_link"),
     "EXANET_NODES_INTERFACES": ("nodes_interfaces", "node_interfaces", "exanet_link"),
@@ -59,10 +64,14 @@ def modules(test: Path) -> set[str]:
 
 
 @cache
-def hardware() -> str:
-    """Of what every test depends on: the gateware's sources, how they are Verilated and built, and loaded libraries."""
-    kinds = (".sv", ".svh", ".f", ".vlt")
-    files = [file for file in GATEWARE.rglob("*") if file.suffix in kinds]
+def hardware(names: frozenset[str]) -> str:
+    """Of what these Verilated modules are made of, how they are built, and how libraries of nodes load them."""
+    verilated = {name: (top, words) for name, top, words in VERILATE.findall((GATEWARE / "CMakeLists.txt").read_text())}
+    files = list(GATEWARE.rglob("*.vlt"))
+    for name in names:
+        top, words = verilated.get(name) or verilated["nodes_${name}"]
+        own = [ROOT / word for word in words.split() if word.endswith(".sv")]
+        files += [*own, *sources.needed(*(own or [top]))]
     files += [GATEWARE / "CMakeLists.txt", ROOT / "CMakeLists.txt", ROOT / "tools/verilator.sh", ROOT / "tests/doctest_main.cpp"]
     files += (GATEWARE / "node/model").glob("*.?pp")
     return passed.key(files=files, distributions=["verilator"], ignoring_comments=True)
@@ -77,7 +86,7 @@ def key(test: Path) -> str:
     own = includes(test)
     of_core = {str(file.relative_to(ROOT)) for file in own if file.is_relative_to(ROOT / "core")}
     with_model = any(not name.startswith(ALONE) for name in of_core)
-    return passed.key(files=own, arguments=(test.name, hardware(), core() if with_model else ""))
+    return passed.key(files=own, arguments=(test.name, hardware(frozenset(modules(test))), core() if with_model else ""))
 
 
 def main() -> int:

@@ -235,6 +235,8 @@ def test_the_gatewares_tests_run_again_when_what_they_follow_from_changes(tmp_pa
     for module in (gateware_tests, passed):
         monkeypatch.setattr(module, "ROOT", tmp_path)
     monkeypatch.setattr(gateware_tests, "GATEWARE", tmp_path / "gateware")
+    monkeypatch.setattr(gateware_tests.sources, "ROOT", tmp_path)
+    monkeypatch.setattr(gateware_tests.sources, "LIST", tmp_path / "gateware/files.f")
 
     def changed(name: str, text: str) -> set[str]:
         """Tests whose keys are others when that is written behind a file."""
@@ -249,7 +251,15 @@ def test_the_gatewares_tests_run_again_when_what_they_follow_from_changes(tmp_pa
     everything = {file.name for file in gateware_tests.tests()}
     equality = changed("core/nic/transfers/transfer_sender.cpp", "int x;")
     assert {name for name in everything if name.endswith("equality_test.cpp")} <= equality < everything
-    assert changed("gateware/ni/rtl/ni_transfers.sv", "module x; endmodule") == everything
+    assert changed("gateware/common/rtl/exanet_pkg.sv", "module x; endmodule") > equality - {"acc_equality_test.cpp"}
+    assert changed("gateware/node/rtl/node_watchdog.sv", "module x; endmodule") == {
+        "lofamo_test.cpp",
+        "lofamo_equality_test.cpp",
+        "phy_test.cpp",
+    }
+    of_transfers = changed("gateware/ni/rtl/ni_transfers.sv", "module x; endmodule")
+    assert {"transfers_equality_test.cpp", "pages_test.cpp"} <= of_transfers
+    assert not {"lofamo_test.cpp", "credit_test.cpp"} & of_transfers
     assert changed("gateware/ni/rtl/ni_transfers.sv", "// only a comment") == set()
     assert changed("gateware/ni/tb/pages_test.cpp", "int x;") == {"pages_test.cpp"}
     assert {"pages_test.cpp", "messages_test.cpp"} <= changed("gateware/ni/tb/axi_memory.hpp", "int x;") < everything
