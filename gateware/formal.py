@@ -90,7 +90,7 @@ def prove(proof: Proof, path: Path, mutation: Mutation | None = None, label: str
     # A proof by induction may fail for want of a lemma; what breaks the gateware has to come with a counter-example.
     parameters = " ".join(f"-G {name}={value}" for name, value in {**proof.parameters, **(mutation.parameters if mutation else {})}.items())
     mode, depth, engine = (
-        ("bmc", 24 if proof.clocks else max(16, proof.depth), mutation.engine)
+        ("bmc", 24 if proof.clocks else max(mutation.cycles, proof.depth), mutation.engine)
         if mutation and proof.engine != "abc pdr"
         else (proof.mode, proof.depth, proof.engine)
     )

@@ -65,6 +65,16 @@ PROOFS = [
     Proof("ni-launches-cover", "ni/formal/launches_formal.sv", engine="smtbmc z3", depth=16, mode="cover"),
     Proof("ni-packetizer", "ni/formal/packetizer_formal.sv", engine="abc bmc3", depth=26, mode="bmc", long=True),
     Proof("ni-packetizer-cover", "ni/formal/packetizer_formal.sv", engine="smtbmc z3", depth=26, mode="cover", long=True),
+    Proof("ni-packetizer-answers", "ni/formal/packetizer_answers_formal.sv", engine="smtbmc z3", depth=2, own=True),
+    Proof(
+        "ni-packetizer-answers-cover",
+        "ni/formal/packetizer_answers_formal.sv",
+        engine="smtbmc z3",
+        depth=26,
+        mode="cover",
+        own=True,
+        long=True,
+    ),
     Proof("ni-packetizer-waits", "ni/formal/packetizer_waits_formal.sv", engine="smtbmc z3", depth=2, own=True),
     Proof(
         "ni-packetizer-waits-cover",
@@ -138,6 +148,8 @@ PROOFS = [
     Proof("ni-transfers", "ni/formal/transfers_formal.sv", engine="smtbmc z3", depth=2, registers=True, long=True),
     Proof("ni-transfers-count", "ni/formal/transfers_formal.sv", {"Counts": 1}, engine="abc bmc3", depth=30, mode="bmc", within=24),
     Proof("ni-transfers-cover", "ni/formal/transfers_formal.sv", {"Counts": 1}, engine="smtbmc z3", depth=24, mode="cover", long=True),
+    Proof("ni-answers", "ni/formal/answers_formal.sv", engine="smtbmc z3", depth=2, own=True),
+    Proof("ni-answers-cover", "ni/formal/answers_formal.sv", engine="smtbmc z3", depth=24, mode="cover", own=True, long=True),
     Proof("ni-transfers-waits", "ni/formal/transfers_waits_formal.sv", engine="smtbmc z3", depth=2, own=True),
     Proof(
         "ni-transfers-waits-cover",
@@ -212,6 +224,7 @@ class Mutation:
     new: str
     parameters: dict[str, int] = field(default_factory=dict)  # smaller ones, so that what breaks does so soon
     engine: str = "abc bmc3"  # or another one, where memories are too large for registers
+    cycles: int = 16  # in which it shows, where the proof is by induction
 
     def text(self) -> str:
         """The file, broken. Raises SystemExit where what is to be replaced is not there, or more than once."""
@@ -552,6 +565,17 @@ MUTATIONS = [
     ),
     Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "answer1_q.from == order1.peer", "(1'b1 || answer1_q.from == order1.peer)"),
     Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "known && block1.psn == answer1_q.psn", "known"),
+    Mutation("ni-answers", "ni/rtl/ni_transfers.sv", "answer1_q.from == order1.peer", "(1'b1 || answer1_q.from == order1.peer)"),
+    Mutation("ni-answers", "ni/rtl/ni_transfers.sv", "known && block1.psn == answer1_q.psn", "known"),
+    Mutation("ni-answers", "ni/rtl/ni_transfers.sv", "fence.value, submission_peer1_q}", "fence.value, submission_peer}"),
+    Mutation("ni-answers", "ni/rtl/ni_transfer_step.sv", "fits_o = facts_i.fits && here_busy", "fits_o = facts_i.fits"),
+    Mutation("ni-answers", "ni/rtl/ni_transfer_submit.sv", "if (!known) refusal", "if (1'b0) refusal"),
+    Mutation("ni-packetizer-answers", "ni/rtl/ni_packetizer.sv", "(!fresh[Answering] || gives_up_q)", "1'b1"),
+    Mutation("ni-packetizer-answers", "ni/rtl/ni_packetizer.sv", " && answer_from_q == answer_peer", "", cycles=26),
+    Mutation("ni-packetizer-answers", "ni/rtl/ni_packetizer.sv", " && answered_number_q == answer_number", "", cycles=26),
+    Mutation("ni-packetizer-answers", "ni/rtl/ni_packetizer.sv", "{number, order_q.peer}", "{number_q, order_q.peer}", cycles=26),
+    Mutation("ni-packetizer-answers", "ni/rtl/ni_packetizer.sv", "(!turned_down[Answering] && answered", "(answered", cycles=40),
+    Mutation("ni-packetizer-answers", "ni/rtl/ni_packetizer.sv", "if (!known) refusal", "if (1'b0) refusal"),
     # Found by assertions inside the modules alone.
     Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "step1_q == Begin, step1_q == Emit}", "step1_q == Begin, step1_q != Admit}"),
     Mutation("ni-transfers-count", "ni/rtl/ni_transfer_ends.sv", "settled_q <= asked_q &&", "settled_q <= claim_valid_o &&"),
