@@ -62,6 +62,8 @@ struct NiConfig {
       "none";  // of interfaces that acknowledge packets (core/nic/ultra_ethernet/entropies.hpp)
   std::uint32_t entropies = 64;  // among which it chooses
   std::string rail_policy = "pair";  // which rail a descriptor takes: the name of a member of rail_policy.hpp
+  std::uint64_t rail_stripe_bytes =
+      0;  // longer transfers are cut over all rails (core/nic/exanet/stripes.hpp); 0: none
 };
 
 template <>
@@ -113,6 +115,7 @@ void visit(NiConfig& c, V&& v) {
   v("load_balancing", c.load_balancing, kOptional);
   v("entropies", c.entropies, kOptional);
   v("rail_policy", c.rail_policy, kOptional);
+  v("rail_stripe_bytes", c.rail_stripe_bytes, kOptional);
   v("clock_ps", c.clock);
 }
 

@@ -19,7 +19,7 @@
 //   to one at its source when its last packet has left. Nothing acknowledges it.
 //
 // A node has an interface for each of its rails (core/topology/rails.hpp); which one a descriptor takes says a policy
-// (core/nic/rail_policy.hpp).
+// (core/nic/rail_policy.hpp). A long transfer may be cut over all of them.
 //
 // To extend: an engine (core/nic/exanet) is a class in a file of its own that injects packets of a kind of its own and
 // gets those that arrive. Time-out and retransmission belong to the engine that has sent: it holds a descriptor until

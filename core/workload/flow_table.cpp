@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/flow/max_min.hpp"
+#include "core/nic/rail_policy.hpp"
 
 namespace exanet {
 
@@ -67,7 +68,9 @@ std::vector<FlowRow> FlowTable::table(const MessageConfig& config, const Message
     }
     rows.push_back(row);
   }
-  if (config.load == 0 && network.fixed_routes()) add_shares(network, config.packet_bytes, rows);
+  const bool one_way = network.fixed_routes() &&
+                       (network.topology().rails() == 1 || !rail_policy_kind(config.interface.rail_policy).spreads);
+  if (config.load == 0 && one_way) add_shares(network, config.packet_bytes, rows);
   return rows;
 }
 

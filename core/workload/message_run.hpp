@@ -30,7 +30,7 @@ struct FlowRow {
   double start_ns = 0, end_ns = 0;  // the first begins, the last one has arrived
   double gbps = 0;  // payload, between both
   double share_gbps =
-      -1;  // its max-min share while all flows of a burst run; -1: routes are not fixed, or the messages come at a load
+      -1;  // its max-min share while all flows of a burst run; -1: no fixed routes and rails, or messages at a load
   bool victim = false;  // it shares a link with a flow of a smaller share, which is held up elsewhere
   double slowdown = 0;  // of its messages, against an empty network: mean
   std::uint64_t packets = 0, marks = 0;  // data packets that have come, and those that a router has marked

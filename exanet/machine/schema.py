@@ -483,6 +483,11 @@ class NetworkInterface(Strict):
         default=None,
         description=f"With several rails: which rail a message or transfer takes. {_helps('rail_policies')}. Default: pair.",
     )
+    rail_stripe: Bytes | None = Field(
+        default=None,
+        description="With a `rail_policy` that takes several rails: transfers longer than this are cut into a part for each rail, of whole "
+        "blocks (`dma_block`). Default: none is cut.",
+    )
     clock: Frequency = Field(
         description="Clock at whose edges, counted from virtual time 0, packets go to the router; 0: packets go when they are ready. Parts "
         "in the gateware's cycles use the router's clock."

@@ -56,6 +56,18 @@ def test_programs_get_right_answers(
     assert done.output.startswith(says)
 
 
+@pytest.mark.parametrize("policy", ["round-robin", "least-loaded"])
+@pytest.mark.parametrize(("program", "says"), [("two_sided", "ok 4"), ("one_sided", "ok 4")])
+def test_programs_get_right_answers_where_a_pair_takes_all_rails(
+    exanet_run: Runner, stack: Stack, tmp_path: Path, policy: str, program: str, says: str
+) -> None:
+    file = tmp_path / "rails.yaml"
+    file.write_text(MACHINE.format(base="exanest", rails=3) + f"ni: {{rail_policy: {policy}, rail_stripe: 4 KiB}}\n")
+    words = [stack.python, PROGRAMS / f"{program}.py"]
+    done = exanet_run(stack, 4, words, machine=str(file), options=("--compute", "off", "--map", "round-robin"))
+    assert done.output.startswith(says)
+
+
 def test_messages_of_many_senders_overtake_each_other(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
     """Over random routers: what a rank sends after its answer would come before the first message of another one."""
     file = tmp_path / "valiant.yaml"

@@ -117,6 +117,10 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
             "rail_policy is '" + ni.rail_policy +
                 "', which lets messages overtake each other: with 'messages: gateware', "
                 "whose mailboxes do not reorder them, use pair");
+  if (ni.rail_stripe_bytes != 0)
+    require(rail_policy_kind(ni.rail_policy).spreads, "ni.rail_stripe_bytes",
+            "rail_stripe cuts transfers over several rails, and rail_policy is '" + ni.rail_policy +
+                "', which keeps each pair of nodes to one; say least-loaded");
   check_congestion_control(ni, router);
   require(ni.clock >= Time(), "ni.clock_ps", "the interface's clock must not be negative");
   return ni;
@@ -144,6 +148,12 @@ std::uint16_t slots_given_back(const NiConfig& ni) {
   if (ni.transfers == NiConfig::Costs::kGateware) ports = Interfaces::kGivesBack;
   if (ni.reductions == NiConfig::Costs::kGateware) ports |= 1u << kReductionPort;
   return ports;
+}
+
+std::unique_ptr<Stripes> make_stripes(const NicSetup& setup) {
+  const NiConfig& ni = setup.config;
+  if (ni.rail_stripe_bytes == 0 || setup.topology.rails() == 1) return nullptr;
+  return std::make_unique<Stripes>(setup.listener, ni.rail_stripe_bytes, setup.topology.rails(), ni.dma_block_bytes);
 }
 
 std::size_t interfaces_of(const Topology& topology) {
@@ -208,7 +218,9 @@ std::unique_ptr<Network> ExanetNic::make_network_below(const NicSetup& setup) {
 }
 
 ExanetNic::ExanetNic(const NicSetup& setup)
-    : context_{setup.events, setup.listener, checked(setup.config, setup.network.router), setup.network.router},
+    : stripes_(make_stripes(setup)),
+      context_{setup.events, stripes_ ? *stripes_ : setup.listener, checked(setup.config, setup.network.router),
+               setup.network.router},
       network_(make_network_below(setup)),
       packetizer_(context_, interfaces_of(setup.topology)),
       reductions_(context_, interfaces_of(setup.topology)),
@@ -286,7 +298,18 @@ void ExanetNic::post(const PacketizerMessage& message) {
   send(rails_->by_choice(message));
 }
 
-void ExanetNic::post(const RdmaTransfer& transfer) { rails_ ? send(by_its_rail(transfer)) : send(transfer); }
+void ExanetNic::post(const RdmaTransfer& transfer) {
+  if (!rails_) return send(transfer);
+  if (stripes_ && stripes_->cuts(transfer)) return send_striped(transfer);
+  send(by_its_rail(transfer));
+}
+
+void ExanetNic::send_striped(const RdmaTransfer& transfer) {
+  const std::uint32_t first = rails_->rail(transfer.src, transfer.dst);
+  stripes_->cut(transfer, [&](const RdmaTransfer& part, std::uint32_t number) {
+    send(rails_->by((first + number) % context_.rails, part));
+  });
+}
 
 void ExanetNic::post(const ReductionPacket& packet) {
   rails_ ? send(rails_->by(rails_->rail(packet.src, packet.dst), packet)) : send(packet);

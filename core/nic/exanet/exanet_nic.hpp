@@ -19,6 +19,7 @@
 #include "core/nic/exanet/packetizer.hpp"
 #include "core/nic/exanet/rail_interfaces.hpp"
 #include "core/nic/exanet/rdma_engine.hpp"
+#include "core/nic/exanet/stripes.hpp"
 #include "core/nic/exanet/verilated_interfaces.hpp"
 #include "core/nic/in_order.hpp"
 #include "core/nic/nic.hpp"
@@ -69,6 +70,7 @@ class ExanetNic final : public Nic, GatewareListener {
   void make_reliable(const NicSetup& setup, PacketSink& sink);
   void set_pacing(const NicSetup& setup);
   RdmaTransfer by_its_rail(const RdmaTransfer& transfer);
+  void send_striped(const RdmaTransfer& transfer);
   // From interface to interface.
   void send(const PacketizerMessage& message);
   void send(const RdmaTransfer& transfer);
@@ -98,6 +100,7 @@ class ExanetNic final : public Nic, GatewareListener {
   void transfer_served(std::uint64_t user) override { transfers_->served(user); }
   void reduction_ended(const ReductionEnd& end) override { units_->ended(end); }
 
+  std::unique_ptr<Stripes> stripes_;  // between engines and listener, where long transfers are cut over the rails
   NicContext context_;
   std::unique_ptr<EndToEnd> reliable_;  // between engines and network, where these interfaces retransmit
   std::unique_ptr<Network> network_;

@@ -7,7 +7,8 @@
 // goes between the interfaces of one rail, which a policy chooses (core/nic/rail_policy.hpp). Answers come back to the
 // interface that has sent, by the link of the way back.
 //
-// Limits: a long transfer goes by one rail. Interfaces of a node do not wait for each other at its memory.
+// Limits: a transfer goes by one rail unless it is cut (stripes.hpp). Interfaces of a node do not wait for each other
+// at its memory.
 #pragma once
 
 #include <memory>
