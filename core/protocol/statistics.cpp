@@ -2,7 +2,6 @@
 #include "core/protocol/statistics.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace exanet {
 
@@ -65,7 +64,7 @@ void Statistics::add(const MessageRecord& m) {
     ++begun.messages;
     begun.bytes += m.bytes;
   }
-  Count& size = sizes[m.bytes <= 1 ? 0 : std::bit_width(m.bytes - 1)];
+  Count& size = sizes[size_class(m.bytes)];
   ++size.messages;
   size.bytes += m.bytes;
   message_latency.add((m.delivered - m.posted).ps());

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -13,6 +15,14 @@
 #include "core/units/time.hpp"
 
 namespace exanet {
+
+// Classes of messages by their size, the same in all tables: 0 and 1 B are class 0, above 2^(i-1) and up to 2^i B is
+// class i.
+constexpr std::size_t size_class(std::uint64_t bytes) {
+  return bytes <= 1 ? 0 : static_cast<std::size_t>(std::bit_width(bytes - 1));
+}
+constexpr std::uint64_t least_of_class(std::size_t i) { return i == 0 ? 0 : (std::uint64_t{1} << (i - 1)) + 1; }
+constexpr std::uint64_t most_of_class(std::size_t i) { return std::uint64_t{1} << i; }
 
 // Sums per rank and time bin. When the run outgrows the bins, neighbours are added together and the bins become twice
 // as long.
@@ -66,7 +76,7 @@ struct Statistics {
   // data come from.
   std::vector<std::vector<Sent>> sent;
   std::vector<Count> received;
-  std::array<Count, 64> sizes{};  // bucket i: 2^(i-1) < size <= 2^i; bucket 0: 0 and 1
+  std::array<Count, 64> sizes{};  // by size_class()
   Histogram packet_latency, message_latency;
   Timeline timeline;
   std::vector<Count> rma;  // by initiator

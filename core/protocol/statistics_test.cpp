@@ -30,3 +30,19 @@ TEST_CASE("a get is sent by its target, and counts as an operation of its initia
   CHECK(statistics.rma[1].messages == 0);
   CHECK(statistics.sent[1][0].bytes == 1000);
 }
+
+TEST_CASE("a class of sizes ends with a power of two, and the next one begins behind it") {
+  CHECK(size_class(0) == 0);
+  CHECK(size_class(1) == 0);
+  CHECK(size_class(2) == 1);
+  for (std::size_t i = 1; i < 63; ++i) {
+    CHECK(size_class(most_of_class(i)) == i);
+    CHECK(size_class(least_of_class(i)) == i);
+    CHECK(least_of_class(i + 1) == most_of_class(i) + 1);
+  }
+  Statistics statistics(2);
+  for (const std::uint64_t bytes : {0, 1, 63, 64, 65, 128}) statistics.add({0, 1, bytes, 0, Protocol::put, {}, {}});
+  CHECK(statistics.sizes[0].messages == 2);
+  CHECK(statistics.sizes[6].messages == 2);
+  CHECK(statistics.sizes[7].bytes == 65 + 128);
+}

@@ -17,6 +17,14 @@ using namespace nanobind::literals;
 
 namespace {
 
+// The least size of each one's class.
+nb::object size_classes(const nb::ndarray<const std::int64_t, nb::ndim<1>, nb::device::cpu>& sizes) {
+  std::vector<std::int64_t> least(sizes.shape(0));
+  for (std::size_t i = 0; i < least.size(); ++i)
+    least[i] = static_cast<std::int64_t>(least_of_class(size_class(static_cast<std::uint64_t>(sizes(i)))));
+  return array(std::move(least));
+}
+
 class ReplayFace {
  public:
   ReplayFace(const nb::dict& machine, const nb::list& programs, bool flow_level, bool call_times)
@@ -343,6 +351,7 @@ void bind_replay(nb::module_& m) {
   nb::class_<TraceTables>(m, "TraceTables")
       .def(nb::init<std::uint32_t>(), "ranks"_a)
       .def("read", &TraceTables::read, "path"_a);
+  m.def("size_classes", &size_classes, "sizes"_a, nb::sig("def size_classes(sizes: Any) -> Any"));
   m.def("collective_algorithms", [] {
     std::vector<std::pair<std::string, std::string>> all;
     for (const CollectiveAlgorithm& algorithm : collective_algorithms())

@@ -102,8 +102,8 @@ nb::dict message_sizes(const Statistics& s) {
   std::vector<std::uint64_t> lower, upper, messages, bytes;
   for (std::size_t i = 0; i < s.sizes.size(); ++i) {
     if (s.sizes[i].messages == 0) continue;
-    lower.push_back(i == 0 ? 0 : (std::uint64_t{1} << (i - 1)) + 1);
-    upper.push_back(std::uint64_t{1} << i);
+    lower.push_back(least_of_class(i));
+    upper.push_back(most_of_class(i));
     messages.push_back(s.sizes[i].messages);
     bytes.push_back(s.sizes[i].bytes);
   }

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import polars as pl
 
+from exanet import _core
 from exanet.compare import sides
 from exanet.compare.sides import Row, Side
 from exanet.results import Run
@@ -82,9 +82,8 @@ def _totals(summary: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _sizes(messages: pl.DataFrame) -> pl.DataFrame:
-    """Messages by powers of two of their bytes: how many, and the median of their time from posting to delivery."""
-    sizes = messages["bytes"].to_numpy()
-    lower = np.where(sizes > 0, np.left_shift(1, np.frexp(np.maximum(sizes, 1).astype(np.float64))[1].astype(np.int64) - 1), 0)
+    """Messages by classes of their size: how many, and the median of their time from posting to delivery."""
+    lower = _core.size_classes(messages["bytes"].cast(pl.Int64).to_numpy())
     took = pl.col("delivered_ps") - pl.col("posted_ps")
     by_size = messages.with_columns(lower_bytes=pl.Series(lower, dtype=pl.Int64)).group_by("lower_bytes")
     return by_size.agg(messages=pl.len(), median_ps=took.filter(pl.col("delivered_ps") >= 0).median()).sort("lower_bytes")

@@ -152,7 +152,9 @@ def _percent(value: float) -> str:
 
 
 def _size(lower: str) -> str:
-    return "0 B" if lower == "0" else f"{bytes_text(int(lower))} to below {bytes_text(2 * int(lower))}"
+    """A class of sizes, by its least one."""
+    least, most = int(lower), 2 * int(lower) - 2 if lower != "0" else 1
+    return bytes_text(least) if least == most else f"{bytes_text(least)} to {bytes_text(most)}"
 
 
 def _short(name: str, *, keep: str = "end") -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from exanet._core import TraceTables
+from exanet._core import TraceTables, size_classes
 from exanet.errors import InputError
 from exanet.files import parquet, write_whole
 from exanet.results import report
@@ -37,10 +37,11 @@ def statistics(trace: Trace) -> dict[str, pl.DataFrame]:
         sent = pl.concat([sent, _started(trace)])
     figures = (pl.len().alias("calls"), pl.col("bytes").sum(), pl.col("took_ps").sum())
     calls = calls.with_columns(bytes=pl.when(prepares).then(0).otherwise(pl.col("bytes")))
-    lower = pl.when(pl.col("bytes") <= 1).then(0).otherwise(2 ** (pl.col("bytes") - 1).log(2).floor().cast(pl.Int64) + 1)
+    lower = size_classes(sent["bytes"].cast(pl.Int64).to_numpy())
     return {
         "by_call": calls.group_by("call").agg(*figures).sort("took_ps", "call", descending=[True, False]),
-        "by_size": sent.group_by(lower.cast(pl.Int64).alias("lower_bytes"))
+        "by_size": sent.with_columns(pl.Series("lower_bytes", lower, pl.Int64))
+        .group_by("lower_bytes")
         .agg(pl.len().alias("messages"), pl.col("bytes").sum())
         .sort("lower_bytes"),
         "by_rank": calls.group_by("rank")

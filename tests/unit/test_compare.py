@@ -90,21 +90,23 @@ def test_runs_of_other_sizes_and_networks_are_compared_by_means(tmp_path: Path, 
     assert invoke(before, small, before).exit_code == 0
 
 
-def test_sizes_are_powers_of_two(tmp_path: Path) -> None:
+def test_sizes_are_those_of_the_other_tables(tmp_path: Path) -> None:
     run = synthetic_run()
     count = len(run["messages"]["bytes"])
     sizes = [0, 1, 2, 3, *(2**k for k in range(3, 53)), *(2**k - 1 for k in range(3, 53))]
     run["messages"]["bytes"][:] = (sizes * (count // len(sizes) + 1))[:count]
     folder = results.write(tmp_path / "a", run, synthetic_meta())
     rows = exanet.compare(folder, folder).differences.filter((pl.col("view") == "size") & (pl.col("figure") == "messages"))
-    assert rows["item"].to_list() == ["0", *(str(2**k) for k in range(53))]
+    assert rows["item"].to_list() == ["0", "2", *(str(2 ** (k - 1) + 1) for k in range(2, 53))]
+    counts = dict(zip(rows["item"], rows["value"], strict=True))
+    assert counts["0"] > counts["2"] and counts["3"] < counts["5"] == counts["9"]  # 0 and 1; 2; 3 and 4 (here 4 is not); 7 and 8
 
 
 def test_a_size_that_a_run_does_not_have_has_no_median(tmp_path: Path, before: Path) -> None:
     run = synthetic_run()
     run["messages"]["bytes"][:] = 100
     same = results.write(tmp_path / "same", run, synthetic_meta())
-    rows = exanet.compare(before, same).differences.filter((pl.col("view") == "size") & (pl.col("item") != "64"))
+    rows = exanet.compare(before, same).differences.filter((pl.col("view") == "size") & (pl.col("item") != "65"))
     medians, counts = (rows.filter(pl.col("figure") == figure) for figure in ("median_ps", "messages"))
     assert len(medians) and medians["value"].is_null().all() and medians["change"].is_null().all() and medians["first"].is_not_null().all()
     assert (counts["value"] == 0).all() and (counts["change"] < 0).all()

@@ -22,9 +22,12 @@ function changeText(first, value, format) {
   return `${sign}${format(Math.abs(value - first))}${first && format !== formatPoints ? ` (${sign}${Math.abs((100 * (value - first)) / first).toFixed(1)} %)` : ""}`;
 }
 
-const itemLabel = (view, item) => (view.key === "rank" ? `rank ${item}` : view.key === "size" ? (item === "0" ? "0 B" : `${formatBytes(Number(item))} to below ${formatBytes(2 * Number(item))}`)
+// The largest size of a class, by its least one.
+const mostBytes = (least) => (least === "0" ? 1 : 2 * Number(least) - 2);
+const sizeLabel = (least) => (Number(least) === mostBytes(least) ? formatBytes(Number(least)) : `${formatBytes(Number(least))} to ${formatBytes(mostBytes(least))}`);
+const itemLabel = (view, item) => (view.key === "rank" ? `rank ${item}` : view.key === "size" ? sizeLabel(item)
   : view.key === "load" ? `load ${item}` : { compute: "computing", wait: "waiting", library: "in the library" }[item] || item);
-const axisLabelOf = (view, item) => (view.key === "size" ? formatBytes(Number(item)).replace(/\.0+ /, " ") : view.key === "rank" || view.key === "load" ? item : view.key === "link" ? item.split(" → ")[0] : itemLabel(view, item));
+const axisLabelOf = (view, item) => (view.key === "size" ? formatBytes(mostBytes(item)).replace(/\.0+ /, " ") : view.key === "rank" || view.key === "load" ? item : view.key === "link" ? item.split(" → ")[0] : itemLabel(view, item));
 
 // The options of one run's picture of a view; `most` is the end of the axis of all runs.
 function sideOptions(view, figure, run, name, most, place) {
@@ -32,7 +35,7 @@ function sideOptions(view, figure, run, name, most, place) {
   const horizontal = view.shape === "rows", labels = view.items.map((item) => axisLabelOf(view, item));
   const left = horizontal ? (narrow ? 130 : 190) : 74;
   const items = axis({
-    type: "category", data: labels, inverse: horizontal, axisTick: { show: false }, name: horizontal ? "" : view.word, nameGap: 28,
+    type: "category", data: labels, inverse: horizontal, axisTick: { show: false }, name: horizontal ? "" : view.key === "size" ? "size, up to" : view.word, nameGap: 28,
     axisLabel: { color: colour("soft"), width: left - 12, overflow: "truncate", ...(horizontal ? { interval: 0 } : sparse(labels.length, narrow ? 8 : 14)) },
   });
   const scale = axis({
