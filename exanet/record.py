@@ -207,6 +207,6 @@ def said(recorded: Recorded, directory: Path) -> str:
     calls = f"{counted(about.calls, 'call')} of {counted(about.ranks, 'rank')} of {about.mpi} in {directory}"
     if not about.complete:
         return f"exanet: recorded {calls}, but not to the end: {about.reason}{kept}"
-    if about.unrecorded:
-        return f"exanet: recorded {calls}; not recorded are {', '.join(about.unrecorded)}, without which it cannot be replayed"
+    if about.missing:
+        return f"exanet: recorded {calls}; not recorded are {', '.join(about.missing)}, without which it cannot be replayed"
     return f"exanet: recorded {calls}; exanet replay {directory} -m MACHINE replays them"

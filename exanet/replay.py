@@ -78,7 +78,7 @@ def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict
         found["throughput"] = throughput.table(found["programs"], found["timeline"], timelines)
     meta = _meta(options, asked, traces, described, resolved, sum(len(spec["placement"]) for spec in specs))
     beside = background_traffic.note(options.background, found)
-    notes = [*meta.get("notes", ()), *([beside] if beside else []), *_by_messages(found)]
+    notes = [*meta.get("notes", ()), *([beside] if beside else []), *_by_messages(found), *_truncated(*found.pop("truncated"))]
     return found, meta | ({"notes": notes} if notes else {}) | {"cpu_s": found["summary"]["cpu_s"]}
 
 
@@ -86,6 +86,14 @@ def _by_messages(found: Mapping[str, Any]) -> list[str]:
     """What is to be said of calls that interfaces were to carry out (`accelerator`), and did not."""
     calls = found["summary"]["by_messages"]
     return [f'{count} calls of ranks went by messages, not by "accelerator": {why}' for why, count in sorted(calls.items())]
+
+
+def _truncated(messages: int, first: str) -> list[str]:
+    """What is to be said of messages that are longer than their receives: the recorded programs have gone on."""
+    if not messages:
+        return []
+    many = "message is longer than its receive" if messages == 1 else "messages are longer than their receives"
+    return [f"{messages} {many}, which is an error of the call (MPI_ERR_TRUNCATE); the first is in {first}"]
 
 
 def _chosen(options: Options) -> Options:
@@ -118,9 +126,9 @@ def loaded(program: Program) -> folder.Trace | None:
     trace = folder.load(program.trace).verify()
     if not trace.about.complete:
         raise InputError(f"{program.trace}: the recording is incomplete and cannot be replayed: {trace.about.reason}")
-    if trace.about.unrecorded:
+    if trace.about.missing:
         raise InputError(
-            f"{program.trace}: the program calls {', '.join(trace.about.unrecorded)}, which is not recorded and cannot be replayed"
+            f"{program.trace}: the program calls {', '.join(trace.about.missing)}, which is not recorded and cannot be replayed"
         )
     return trace
 
@@ -218,7 +226,7 @@ def _meta(
     one = recorded[0] if len(asked) == 1 and recorded else None
     options = _of(asked[0], options) if one else options
     mpis = " and ".join(sorted({trace.about.mpi for trace in recorded}))
-    notes = [*levels.caveats_of_programs(options.level, described), *_extrapolated(recorded)]
+    notes = [*levels.caveats_of_programs(options.level, described), *_extrapolated(recorded), *_without_files(recorded)]
     return {
         "program": one.about.run.get("program", []) if one else [" and ".join(program.text for program in asked)],
         "machine": resolved,
@@ -250,6 +258,18 @@ def _extrapolated(traces: Sequence[folder.Trace]) -> list[str]:
             ran = " and ".join(str(source["ranks"]) for source in trace.about.run["extrapolated"]["from"])
             found.append(
                 f"{trace.folder}: its {trace.about.ranks} ranks are extrapolated from runs of {ran}; no program of so many has run"
+            )
+    return found
+
+
+def _without_files(traces: Sequence[folder.Trace]) -> list[str]:
+    """What is to be said of traces of programs that use files (MPI-IO)."""
+    found = []
+    for trace in traces:
+        if names := ", ".join(trace.about.file_calls):
+            found.append(
+                f"{trace.folder}: the program calls {names}, of which a trace has the names alone: the replay leaves out what "
+                "ranks wait for and exchange in them, and keeps their computing"
             )
     return found
 

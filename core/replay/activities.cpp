@@ -43,8 +43,8 @@ bool Activities::match_own(std::vector<Own>& waiting, const Own& own) {
 }
 
 void Activities::take_own(const Own& sent, const Own& received) {
-  Received& taken = all_[received.activity].received;
-  taken = {rank_, sent.tag, sent.contents.bytes, sent.contents.bytes > received.contents.bytes, false};
+  const std::uint64_t bytes = sent.contents.bytes, space = received.contents.bytes;
+  all_[received.activity].received = {rank_, sent.tag, bytes, space, bytes > space, false};
   if (sent.contents.address == 0 || received.contents.address == 0) return;
   library_.move(rank_, sent.contents.address, received.contents.address,
                 std::min(sent.contents.bytes, received.contents.bytes));
@@ -76,6 +76,7 @@ std::uint32_t Activities::receive(RankId from, std::uint64_t tag, std::uint64_t 
   const std::uint32_t activity = allocate();
   if (from != kAnyRank) from += first_;
   all_[activity].outstanding = 1;
+  all_[activity].received.space = space.bytes;
   const Own own{tag, ignore, activity, space};
   if ((from == rank_ || from == kAnyRank) && match_own(own_sends_, own))
     all_[activity].outstanding = 0;
@@ -94,7 +95,7 @@ bool Activities::answer_own(RankId from, std::uint64_t tag, std::uint64_t ignore
     if (from == rank_) answer_ = {Arrival::Kind::missed};
     return from == rank_;
   }
-  answer_ = {Arrival::Kind::probed, {rank_, found->tag, found->contents.bytes}};
+  answer_ = {Arrival::Kind::probed, {.from = rank_, .tag = found->tag, .bytes = found->contents.bytes}};
   if (claims) {
     own_claimed_.emplace_back(*claims, *found);
     own_sends_.erase(found);
@@ -119,6 +120,7 @@ void Activities::take(std::uint32_t activity, Library::Space space) {
       std::find_if(own_claimed_.begin(), own_claimed_.end(), [activity](const auto& c) { return c.first == activity; });
   if (own == own_claimed_.end()) {
     all_[activity].outstanding = 1;
+    all_[activity].received.space = space.bytes;
     return library_.receive_claimed(rank_, activity, space);
   }
   const Own sent = own->second;
@@ -167,6 +169,17 @@ std::uint32_t Activities::collective(std::unique_ptr<Schedule> schedule, const s
   a.before_stage = before_stage;
   post_stage(activity);
   return activity;
+}
+
+Time Activities::cost(const Schedule& schedule) const {
+  Time all;
+  bool waits = false;
+  for (const ScheduledMessage& m : schedule.messages()) {
+    if (m.sends) all += library_.send_cost(m.peer, m.bytes);
+    waits = waits || !m.sends || !library_.is_eager(m.bytes);
+    if (m.ends_stage && waits) break;
+  }
+  return all;
 }
 
 // Posts messages up to the end of a stage that does not complete at once.
@@ -219,16 +232,17 @@ void Activities::release(std::uint32_t activity) {
 
 void Activities::arrived(const Arrival& arrival) {
   if (arrival.kind == Arrival::Kind::probed || arrival.kind == Arrival::Kind::missed) {
-    answer_ = {arrival.kind, {arrival.peer, arrival.tag, arrival.length}};
+    answer_ = {arrival.kind, {.from = arrival.peer, .tag = arrival.tag, .bytes = arrival.length}};
     return;
   }
   if ((arrival.cookie & kFetched) != 0) return on_active_(arrival.peer - first_, arrival.cookie & ~kFetched);
   if (arrival.cookie == kActiveMessage) return on_active_(arrival.peer - first_, arrival.data);
   if (arrival.kind == Arrival::Kind::received && (arrival.data & kSynchronous) != 0)
     library_.send(rank_, arrival.peer, kAcknowledgementTag | (arrival.data & ~kSynchronous), 0, 0, 0);
-  if (arrival.kind == Arrival::Kind::received && (arrival.tag & kAcknowledgementTag) == 0)
-    all_[static_cast<std::uint32_t>(arrival.cookie)].received = {arrival.peer, arrival.tag, arrival.length,
-                                                                 arrival.truncated, arrival.cancelled};
+  if (arrival.kind == Arrival::Kind::received && (arrival.tag & kAcknowledgementTag) == 0) {
+    Received& taken = all_[static_cast<std::uint32_t>(arrival.cookie)].received;
+    taken = {arrival.peer, arrival.tag, arrival.length, taken.space, arrival.truncated, arrival.cancelled};
+  }
   completed(static_cast<std::uint32_t>(arrival.cookie));
 }
 

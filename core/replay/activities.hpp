@@ -38,7 +38,7 @@ class Activities {
   // What the receive has taken, once it is complete.
   struct Received {
     RankId from = kAnyRank;  // of nothing
-    std::uint64_t tag = 0, bytes = 0;
+    std::uint64_t tag = 0, bytes = 0, space = 0;
     bool truncated = false, cancelled = false;
   };
   const Received& received(std::uint32_t activity) const { return all_[activity].received; }
@@ -61,6 +61,8 @@ class Activities {
   // each one.
   std::uint32_t collective(std::unique_ptr<Schedule> schedule, const std::vector<std::uint64_t>* names,
                            std::uint64_t tag, Time before_stage);
+  // What collective() costs the rank at once, where nothing is computed before the stages.
+  Time cost(const Schedule& schedule) const;
 
   bool done(std::uint32_t activity) const { return all_[activity].outstanding == 0 && !all_[activity].schedule; }
   void cancel(std::uint32_t activity) { library_.cancel(rank_, activity); }

@@ -115,13 +115,16 @@ bool Library::send_active(RankId rank, RankId to, std::uint64_t bytes, std::uint
   return send_as(0, rank, to, 0, bytes, data, cookie, 0);
 }
 
+Time Library::send_cost(RankId to, std::uint64_t bytes) const {
+  if (to >= kGroup && !is_eager(bytes)) return engine_.send_cpu() + engine_.rdma_cpu();
+  return engine_.send_cpu() +
+         config_.store_word * router_.words(config_.envelope_bytes + (is_eager(bytes) ? bytes : 0));
+}
+
 bool Library::send_as(std::uint16_t flags, RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes,
                       std::uint64_t data, std::uint64_t cookie, std::uint64_t address) {
-  const bool eager = bytes <= config_.eager_max_bytes;
-  const bool transfer = to >= kGroup && !eager;
-  charge(rank, engine_.send_cpu() +
-                   (transfer ? engine_.rdma_cpu()
-                             : config_.store_word * router_.words(config_.envelope_bytes + (eager ? bytes : 0))));
+  const bool eager = is_eager(bytes);
+  charge(rank, send_cost(to, bytes));
   SendDescriptor d;
   d.flags = static_cast<std::uint16_t>(flags | kHasData | (eager ? kSilent : 0));
   d.time = ranks_[rank].clock;

@@ -142,13 +142,26 @@ void RankReplay::begin() {
     case EXANET_TRACE_ACCESS: return begin_access();
     case EXANET_TRACE_SYNCHRONISE: return begin_synchronisation();
     case EXANET_TRACE_NAME:
+      if (names_file_call(call_)) return;
       stream_.fail("the program calls " + call_.name + ", which is not recorded and cannot be replayed");
     default: return;
   }
 }
 
+// The program that was recorded has gone on, with an error of its call.
+void RankReplay::note_truncated(std::uint32_t activity) {
+  const Activities::Received& received = activities_.received(activity);
+  if (!received.truncated || statistics_.truncated++ > 0) return;
+  statistics_.first_truncated = where() + ": a message of " + std::to_string(received.bytes) + " B of rank " +
+                                std::to_string(received.from - first_) + " comes to a receive of " +
+                                std::to_string(received.space) + " B";
+}
+
 void RankReplay::end() {
-  for (const std::uint32_t activity : waited_) activities_.release(activity);
+  for (const std::uint32_t activity : waited_) {
+    note_truncated(activity);
+    activities_.release(activity);
+  }
   waited_.clear();
   charge_inside(1);
   until_ = Time::never();
@@ -207,7 +220,11 @@ void RankReplay::keep(std::uint32_t number, std::uint32_t activity) {
 std::uint32_t RankReplay::activity_of(const TraceRecord& call, const TraceMessage& m, bool sends) {
   if (m.peer == kNoPeer) return activities_.nothing();
   const std::uint64_t tag = std::uint64_t{communicator(call.comm).context} << 32 | m.tag;
-  if (!sends) return activities_.receive(m.peer == kAnyPeer ? kAnyRank : m.peer, tag, m.any_tag ? 0xffffffffu : 0);
+  if (!sends) {
+    Library::Space space;
+    if (m.bytes > 0) space.bytes = m.bytes;  // else it is not known
+    return activities_.receive(m.peer == kAnyPeer ? kAnyRank : m.peer, tag, m.any_tag ? 0xffffffffu : 0, space);
+  }
   if (m.peer == kAnyPeer) stream_.fail("a message is sent to MPI_ANY_SOURCE: the stream is damaged");
   const std::uint32_t activity = activities_.send(m.peer, tag, m.bytes, is_synchronous(call.code));
   if (!is_buffered(call.code)) return activity;

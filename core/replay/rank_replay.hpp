@@ -66,6 +66,7 @@ class RankReplay final : public RankProgram {
   void plan(Collective collective, std::uint32_t comm, std::uint64_t bytes, Schedule& out);
   bool probe_answered();
   void wait_for(std::uint32_t activity) { waited_.push_back(activity); }
+  void note_truncated(std::uint32_t activity);
   void pass(Time step);
   std::uint32_t activity_of(const TraceRecord& call, const TraceMessage& message, bool sends);
   Communicator& communicator(std::uint32_t number);

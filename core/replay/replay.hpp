@@ -87,6 +87,8 @@ struct ReplayedRank {
   Time clock, compute, library, last_call;  // when the last call before MPI_Finalize returned
   std::vector<ReplayedCall> calls;  // by code (trace_format.h)
   std::vector<TimedCall> times;  // of all calls in their order, where they are kept
+  std::uint64_t truncated = 0;  // messages that were longer than their receives
+  std::string first_truncated;  // which call that was, and the sizes
 };
 
 struct ReplayResult {

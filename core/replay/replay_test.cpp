@@ -96,6 +96,42 @@ TEST_CASE("a message that the network loses ends the replay, which says where an
   CHECK(says(found, " failed: a packet of it was lost"));
 }
 
+TEST_CASE("a message that is longer than its receive is named, and comes as far as there is space") {
+  for (const std::uint64_t bytes : {std::uint64_t{40}, std::uint64_t{4096}}) {
+    auto s = two();
+    s[0].message(EXANET_TRACE_Send, 1, bytes).message(EXANET_TRACE_Send, 1, bytes).end();
+    s[1].message(EXANET_TRACE_Recv, 0, 32).message(EXANET_TRACE_Irecv, 0, 32, 1).call(EXANET_TRACE_Wait, {1}).end();
+    const Outcome found = replay(s);
+    CHECK(found.complaint == "");
+    CHECK(found.result.ranks[0].truncated == 0);
+    CHECK(found.result.ranks[1].truncated == 2);
+    CHECK(found.result.ranks[1].first_truncated == "rank 1 in call 1, MPI_Recv from rank 0 with tag 5: a message of " +
+                                                       std::to_string(bytes) +
+                                                       " B of rank 0 comes to a receive of 32 B");
+  }
+}
+
+TEST_CASE("a receive that is as long as its message, longer, or of no known size is not named") {
+  for (const std::uint64_t space : {std::uint64_t{0}, std::uint64_t{40}, std::uint64_t{41}}) {
+    auto s = two();
+    s[0].message(EXANET_TRACE_Send, 1, 40).message(EXANET_TRACE_Isend, 0, 40, 1).message(EXANET_TRACE_Recv, 0, space);
+    s[0].call(EXANET_TRACE_Wait, {1}).end();
+    s[1].message(EXANET_TRACE_Recv, 0, space).end();
+    const Outcome found = replay(s);
+    CHECK(found.complaint == "");
+    CHECK(found.result.ranks[0].truncated + found.result.ranks[1].truncated == 0);
+  }
+}
+
+TEST_CASE("names of calls on files are left out") {
+  auto s = two();
+  s[0].call(EXANET_TRACE_UNRECORDED, {'M', 'P', 'I', '_', 'F', 'i', 'l', 'e', '_', 's', 'y', 'n', 'c'}).end(3'000'000);
+  s[1].end();
+  const Outcome found = replay(s);
+  CHECK(found.complaint == "");
+  CHECK(found.result.finished == Time::us(3));
+}
+
 TEST_CASE("computing is as long as recorded, times the factor") {
   auto s = two();
   s[0].end(5'000'000), s[1].end(2'000'000);

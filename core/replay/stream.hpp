@@ -44,6 +44,11 @@ struct TraceRecord {
   std::vector<std::uint32_t> sources, destinations;
 };
 
+// Whether it is the name of a call on files, which a replay leaves out.
+inline bool names_file_call(const TraceRecord& r) {
+  return r.form == EXANET_TRACE_NAME && r.name.starts_with("MPI_File_");
+}
+
 // Whether a collective among neighbours blocks.
 constexpr bool waits_for_neighbours(std::uint8_t code) { return code < EXANET_TRACE_Ineighbor_allgather; }
 

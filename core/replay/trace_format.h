@@ -36,7 +36,7 @@ enum exanet_trace_form {
   EXANET_TRACE_SYNCHRONISE, /* the synchronisation of a window */
   EXANET_TRACE_OPERATION, /* an operation of a graph, which consecutive operations make: it begins when those that it names have ended or begun, and computes for `compute_ps` */
   EXANET_TRACE_ENDING, /* the program's end */
-  EXANET_TRACE_NAME, /* the name of a call that messages depend on and that is not recorded; once for each name */
+  EXANET_TRACE_NAME, /* the name of a call that is not recorded, once for each name: one that messages depend on, and a trace with it is not replayed; or MPI_File_..., which a replay leaves out */
 };
 
 /* a collective's flags */

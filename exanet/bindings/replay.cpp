@@ -17,6 +17,17 @@ using namespace nanobind::literals;
 
 namespace {
 
+// How many messages were longer than their receives, and what the first rank's first one was.
+nb::tuple truncated(const ReplayResult& r) {
+  std::uint64_t messages = 0;
+  std::string first;
+  for (const ReplayedRank& rank : r.ranks) {
+    if (messages == 0) first = rank.first_truncated;
+    messages += rank.truncated;
+  }
+  return nb::make_tuple(messages, first);
+}
+
 // The least size of each one's class.
 nb::object size_classes(const nb::ndarray<const std::int64_t, nb::ndim<1>, nb::device::cpu>& sizes) {
   std::vector<std::int64_t> least(sizes.shape(0));
@@ -59,6 +70,7 @@ class ReplayFace {
     summary["complete"] = true;
     d["summary"] = summary;
     d["mpi_calls"] = mpi_calls(r);
+    d["truncated"] = truncated(r);
     if (call_times_) d["call_times"] = call_times(r);
     add_queues(d, r.queues);
     add_faults(d, faults_, r.faults, loop_->topology());
@@ -96,7 +108,7 @@ class ReplayFace {
     for (std::uint32_t i = 0; i < r.ranks.size(); ++i) {
       for (std::uint32_t code = 0; code < r.ranks[i].calls.size(); ++code) {
         const ReplayedCall& figures = r.ranks[i].calls[code];
-        if (figures.calls == 0 || code == EXANET_TRACE_COMMUNICATOR) continue;
+        if (figures.calls == 0 || code == EXANET_TRACE_COMMUNICATOR || code == EXANET_TRACE_UNRECORDED) continue;
         table.add(i, code, figures.calls, ps(figures.time));
       }
     }

@@ -115,8 +115,8 @@ def _checked(target: Path, wanted: Format | None, overwrite: bool) -> Format:
 def _write(source: Path, target: Path, wanted: Format, collectives: Mapping[str, str], rules: str | None) -> LeftOut:
     """Writes a trace in the format `wanted`."""
     trace = folder.load(source).verify()
-    if wanted.is_schedule and (not trace.about.complete or trace.about.unrecorded):
-        why = trace.about.reason or f"it calls {', '.join(trace.about.unrecorded)}, which is not recorded"
+    if wanted.is_schedule and (not trace.about.complete or trace.about.missing):
+        why = trace.about.reason or f"it calls {', '.join(trace.about.missing)}, which is not recorded"
         raise InputError(f"{source}: the recording is incomplete and cannot be converted to a schedule: {why}")
     if not wanted.holds_graphs and trace.has_graphs():
         able = formats.joined(each.name for each in formats.formats().values() if each.holds_graphs)

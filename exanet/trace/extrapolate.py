@@ -32,7 +32,9 @@ from exanet.trace.forms import FORMS, NAMES, Value, fields, values
 from exanet.trace.grids import Grid, grids, larger
 from exanet.trace.layout import INTER, OF_WORLD, SELF, WORLD
 from exanet.trace.records import COLLECTIVES, HEADER_BYTES, TIMES, Record, opened, pack, records
+from exanet.trace.write import CODES
 
+_FINALIZE, _UNRECORDED = CODES["Finalize"], CODES["unrecorded"]
 _TO_FIND_GRID = 500  # calls of each rank
 _SIZES = ("bytes", "receive_bytes", "compute_ps", "inside_ps", "took_ps")
 _COMPUTED = ("compute_ps", "inside_ps", "took_ps")
@@ -199,8 +201,9 @@ def _check(trace: Trace, grid: Grid, most: int | None) -> _Absolute:
 
 
 def _records(stream: Path) -> Iterator[Record]:
+    """All but the names of calls on files, which are not those of all ranks."""
     with opened(stream) as data:
-        yield from records(data)
+        yield from (record for record in records(data) if record.code != _UNRECORDED)
 
 
 @dataclass(frozen=True)
@@ -250,7 +253,14 @@ class _Made:
         for count, row in enumerate(itertools.zip_longest(*map(_records, streams))):
             taken = self._taken(count, row)
             code = row[0].code
+            if code == _FINALIZE:
+                out.write(self._file_calls())
             out.write(pack(code, fields(code, self._values(code, taken, row[0], (place, count)))))
+
+    def _file_calls(self) -> bytes:
+        """Their names, of all ranks."""
+        names = sorted({name for source in self._sources for name in source.trace.about.file_calls})
+        return b"".join(pack(_UNRECORDED, [0] * TIMES + [*name.encode("ascii")]) for name in names)
 
     def _taken(self, count: int, row: Sequence[Record | None]) -> list[list[Any]]:
         """What the calls of all traces are on their grids. Raises InputError where they are not the same but for

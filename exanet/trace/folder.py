@@ -44,6 +44,9 @@ FORMAT = 1
 
 MOST_RANKS = 1 << 22
 
+FILE_CALLS = "MPI_File_"
+"""How the names of calls of MPI-IO begin."""
+
 BLOCK_BYTES = 1 << 20
 """Of a stream, that have a checksum."""
 
@@ -68,6 +71,16 @@ class About(BaseModel):
     run: dict[str, Any]
     checksums: list[str] = []
     """By rank, those of its stream's blocks: CRC-32 in eight digits each. A trace of an earlier version has none."""
+
+    @property
+    def file_calls(self) -> list[str]:
+        """Those of `unrecorded` that a replay leaves out: calls on files (MPI-IO)."""
+        return [name for name in self.unrecorded if name.startswith(FILE_CALLS)]
+
+    @property
+    def missing(self) -> list[str]:
+        """Those of `unrecorded` without which the trace cannot be replayed."""
+        return [name for name in self.unrecorded if not name.startswith(FILE_CALLS)]
 
 
 @dataclass(frozen=True)

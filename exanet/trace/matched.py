@@ -4,8 +4,9 @@ collectives.
 
 Problem: a trace that another tool has written may lack a rank's calls, or have wrong ones, and a replay of it would
 come to a halt in the middle. Model: what is certain is compared, by counts: of a pair of ranks, messages by tag that
-are received, and those that are sent; of a communicator, each rank's collectives in their order, by root and size.
-Limits: sizes by rank, and those of messages, are not compared; a receive without blocking counts where all requests of
+are received, and those that are sent; of a communicator, each rank's collectives in their order, by root and size. Of
+the messages of a pair by one tag, each is compared with its receive. Limits: sizes by rank are not compared, nor are
+messages whose receive may take another one, or has no size (0); a receive without blocking counts where all requests of
 its rank come to an end; persistent sends count as any number; members of a communicator that call nothing on it are not
 missed, except in MPI_COMM_WORLD.
 """
@@ -36,6 +37,8 @@ _SENDS = [*_named(*(set(MESSAGES) - set(RECEIVES) - set(INITS)), *EXCHANGES), "s
 _WAIT_FOR_IT = [*_named(CODES["Recv"], CODES["Mrecv"], *EXCHANGES), "receive"]
 _BEGIN_ONE = _named(CODES["Irecv"], CODES["Imrecv"])
 _PREPARE = [name for name in _named(*INITS) if name != "MPI_Recv_init"]
+_TAKE_ONE = [name for name in (*_WAIT_FOR_IT, *_BEGIN_ONE) if name.startswith("MPI_")]
+_UNCERTAIN = ["MPI_Cancel", "MPI_Recv_init", "MPI_Mprobe", "MPI_Improbe"]  # which message a receive of the rank takes
 _END = [f"MPI_{name}" for name in CALLS["requests"] if name.startswith(("Wait", "Test"))]
 _OF_ALL = _named(*COLLECTIVES, *NEIGHBOURS)
 
@@ -52,10 +55,10 @@ _GOT = _either("Gather", "Allgather", "Allgatherv", "Alltoall")
 
 def check(trace: Trace, source: Path) -> None:
     """Raises InputError, of the file that the trace comes from, where ranks do not fit together."""
-    if not trace.about.complete or trace.about.unrecorded:
+    if not trace.about.complete or trace.about.missing:
         return  # a replay refuses it
     calls = trace.calls(*_COLUMNS)
-    if wrong := _messages(calls) or _collectives(calls, trace.about.ranks):
+    if wrong := _messages(calls) or _collectives(calls, trace.about.ranks) or _too_long(calls):
         raise InputError(f"{source}: {wrong}: {_ADVICE}")
 
 
@@ -89,6 +92,32 @@ def _messages(calls: pl.DataFrame) -> str:
             messages = f"{counted(here, 'message')} of {by}{tag}"
             return f"rank {row['dst']} waits for {messages}, and {there or 'none'} {'are' if there > 1 else 'is'} sent"
     return ""
+
+
+def _too_long(calls: pl.DataFrame) -> str:
+    """A message that is longer than the receive that takes it; "" if it is not certain that there is one."""
+    call, keys = pl.col("call"), ["src", "dst", "communicator", "tag"]
+    received = calls.filter(call.is_in(_TAKE_ONE)).select(
+        pl.col("receive_peer").alias("src"), pl.col("rank").alias("dst"), "communicator", pl.col("receive_tag").alias("tag"), "call",
+        pl.col("receive_bytes").alias("space"),
+    )  # fmt: skip
+    sent = calls.filter(call.is_in(_SENDS) & (pl.col("peer") >= 0)).select(
+        pl.col("rank").alias("src"), pl.col("peer").alias("dst"), "communicator", "tag", "bytes"
+    )
+    choosy = calls.filter(call.is_in(_UNCERTAIN)).select(pl.col("rank").alias("dst")).unique()
+    of_any = received.filter(pl.col("src") == -1).select("dst", "communicator").unique()
+    by_any_tag = received.filter(pl.col("tag") == -1).select("src", "dst", "communicator").unique()
+    persistent = calls.filter(call.is_in(_PREPARE)).select(pl.col("rank").alias("src"), pl.col("peer").alias("dst")).unique()
+    for uncertain in (choosy, of_any, by_any_tag, persistent):
+        received = received.join(uncertain, on=uncertain.columns, how="anti", maintain_order="left")
+    turn = pl.int_range(pl.len()).over(keys).alias("turn")
+    met = received.with_columns(turn).join(sent.with_columns(turn), on=[*keys, "turn"])
+    wrong = met.filter((pl.col("space") > 0) & (pl.col("bytes") > pl.col("space"))).sort("dst", "src", "communicator", "tag", "turn")
+    if not len(wrong):
+        return ""
+    row = wrong.row(0, named=True)
+    of = f"{row['call']} of rank {row['dst']} from rank {row['src']} by tag {row['tag']}, message {row['turn'] + 1} of these"
+    return f"{of}, has space for {row['space']} B, but {row['bytes']} B are sent (MPI_ERR_TRUNCATE)"
 
 
 def _collectives(calls: pl.DataFrame, ranks: int) -> str:

@@ -60,8 +60,8 @@ _ENDINGS = [CODES[f"Win_{name}"] for name in ("unlock", "unlock_all", "complete"
 def whole(place: Path) -> Trace:
     """A trace that can be replayed. Raises InputError."""
     trace = folder.load(place).verify()
-    if not trace.about.complete or trace.about.unrecorded:
-        why = trace.about.reason or f"it calls {', '.join(trace.about.unrecorded)}, which is not recorded"
+    if not trace.about.complete or trace.about.missing:
+        why = trace.about.reason or f"it calls {', '.join(trace.about.missing)}, which is not recorded"
         raise InputError(f"{place}: the recording is incomplete: {why}")
     try:
         tables = TraceTables(trace.about.ranks)

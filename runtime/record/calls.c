@@ -7,8 +7,8 @@
  * record's.
  *
  * Limits: partitioned messages and MPI_Isendrecv have no records; that there are some is said, and so is that
- * threads call at once, and that a persistent collective is given up under way, which MPI forbids. Files are not
- * recorded. */
+ * threads call at once, and that a persistent collective is given up under way, which MPI forbids. Of calls on files
+ * the names alone are recorded. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -83,6 +83,12 @@ static void put_times(const struct exanet_recorded_call *call, uint64_t computed
                                                  .inside_ps = since(until_ps, computed_ps),
                                                  .took_ps = since(call->begin_ps, end_ps)});
   counted_ps = until_ps + since(until_ps, computed_ps);
+}
+
+/* MPI took what had come from the network, or nothing, and did not ask it for more: a test or probe that has found
+   nothing then is no step of a replay, and its computing is the next record's. */
+static bool took_no_time(const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
+  return since(call->begin_ps, end_ps) <= since(call->compute_ps, computed_ps);
 }
 
 static void put_no_times(void) { exanet_put_times(&(struct exanet_times_fields){0}); }
@@ -204,7 +210,7 @@ static bool put_probe(uint8_t code, const struct exanet_recorded_call *call, uin
   const bool asks = code == EXANET_TRACE_Iprobe || code == EXANET_TRACE_Improbe;
   const bool found = !asks || *(const int *)a[3] != 0;
   uint64_t peer = comm != NULL ? peer_field(comm, a[0]) : 0;
-  if (peer == 0) return false;
+  if (peer == 0 || (!found && took_no_time(call, computed_ps, end_ps))) return false;
   /* A message to oneself is found as one, since it does not cross the network. */
   const char *answer = (const char *)a[asks ? code == EXANET_TRACE_Iprobe ? 4 : 5 : code == EXANET_TRACE_Probe ? 3 : 4];
   const int source = found && (uintptr_t)answer > 1 ? *(const int *)(answer + exanet_mpi.status_source) : -1;
@@ -265,6 +271,8 @@ static bool put_requests(uint8_t code, const struct exanet_recorded_call *call, 
   const long n = completed(code, call->arguments, &indices);
   const bool starts = code == EXANET_TRACE_Start || code == EXANET_TRACE_Startall;
   const bool ends = !starts && code != EXANET_TRACE_Cancel && code != EXANET_TRACE_Request_get_status;
+  const bool tests = code >= EXANET_TRACE_Test && code <= EXANET_TRACE_Request_get_status;
+  if (tests && n == 0 && took_no_time(call, computed_ps, end_ps)) return false;
   const long collectives = starts ? put_starts(call, computed_ps, end_ps) : 0;
   if (collectives > 0 && collectives == handle_count) return false;
   static bool warned;
@@ -406,14 +414,26 @@ static bool put_synchronisation(uint8_t code, const struct exanet_recorded_call 
   return true;
 }
 
+static bool met[EXANET_MPI_CALL_COUNT]; /* calls that are not recorded */
+
+static bool is_of_files(uint32_t call) { return strncmp(exanet_mpi_call_name(call), "MPI_File", 8) == 0; }
+
+/* Without them the trace can be replayed: their names come last. */
+static void put_names_of_files(void) {
+  for (uint32_t call = 0; call < EXANET_MPI_CALL_COUNT; call++) {
+    bool done = !met[call] || !is_of_files(call);
+    put_unrecorded(exanet_mpi_call_name(call), &done);
+  }
+}
+
 /* A call that messages depend on and that is not recorded: its name, once. */
 static bool put_name(const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
-  static bool warned[EXANET_MPI_CALL_COUNT];
   const char *name = exanet_mpi_call_name(call->call);
-  const bool matters = strncmp(name, "MPI_File", 8) != 0 && call->call != EXANET_MPI_Comm_free &&
-                       call->call != EXANET_MPI_Comm_disconnect && call->call != EXANET_MPI_Buffer_detach;
-  if (warned[call->call] || !matters) return false;
-  warned[call->call] = true;
+  const bool before = met[call->call], matters = call->call != EXANET_MPI_Comm_free &&
+                                                 call->call != EXANET_MPI_Comm_disconnect &&
+                                                 call->call != EXANET_MPI_Buffer_detach;
+  met[call->call] = true;
+  if (before || !matters || is_of_files(call->call)) return false;
   exanet_stream_begin(EXANET_TRACE_UNRECORDED);
   put_times(call, computed_ps, end_ps);
   for (; *name != '\0'; name++) exanet_stream_put((uint8_t)*name);
@@ -473,6 +493,7 @@ void exanet_record_open(struct exanet_ni *ni, void *(*find)(const char *name)) {
 void exanet_record_close(struct exanet_ni *ni) {
   if (!exanet_recording) return;
   exanet_recording = false;
+  put_names_of_files();
   exanet_stream_begin(EXANET_TRACE_Finalize);
   exanet_put_times(&(struct exanet_times_fields){.compute_ps = since(counted_ps, exanet_computed_ps(ni))});
   const int status = exanet_stream_end();

@@ -205,6 +205,17 @@ def test_what_cannot_be_held_is_said(tmp_path: Path) -> None:
     ]
 
 
+def test_names_of_calls_on_files_come_back(tmp_path: Path) -> None:
+    with Writer(tmp_path / "trace", 2, {}) as both:
+        for stream in both:
+            stream.call("unrecorded", *b"MPI_File_open")
+            stream.end(compute_ps=500)
+    convert.convert(tmp_path / "trace", tmp_path / "there.otf2", {})
+    assert convert.convert(tmp_path / "there.otf2", tmp_path / "back", {}) == {}
+    assert folder.load(tmp_path / "back").about.file_calls == ["MPI_File_open"]
+    assert calls(tmp_path / "back", 0, "compute_ps") == [("unrecorded", 0), ("MPI_Finalize", 500)]
+
+
 def test_an_incomplete_trace_stays_incomplete(tmp_path: Path) -> None:
     with Writer(tmp_path / "trace", 2, {}) as both:
         for rank, stream in enumerate(both):

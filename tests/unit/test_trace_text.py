@@ -166,3 +166,28 @@ def test_computing_that_is_too_long_is_named_by_its_line(tmp_path: Path) -> None
     (tmp_path / "x").write_text("0 init\n0 compute 3e15\n0 compute 3e15\n0 finalize\n")
     with pytest.raises(InputError, match=r"x:3:1: error: 'compute 3e15': computing of more than 53 days"):
         convert.convert(tmp_path / "x", tmp_path / "out", {})
+
+
+@pytest.mark.parametrize(
+    ("sent", "received", "wrong"),
+    [
+        ("Send peer=1 tag=7 bytes=16", "Recv peer=0 tag=7 bytes=8", "MPI_Recv of rank 1 from rank 0 by tag 7, message 1"),
+        (
+            "Isend peer=1 tag=7 bytes=8 request=1\nSend peer=1 tag=3 bytes=99\nSend peer=1 tag=7 bytes=16\nWait requests=1",
+            "Recv peer=0 tag=7 bytes=8\nIrecv peer=0 tag=7 bytes=8 request=1\nRecv peer=0 tag=3 bytes=99\nWait requests=1",
+            "MPI_Irecv of rank 1 from rank 0 by tag 7, message 2",
+        ),
+        ("Sendrecv peer=1 tag=7 bytes=16", "Recv peer=0 tag=7 bytes=8", "MPI_Recv of rank 1 from rank 0 by tag 7, message 1"),
+        ("Send peer=1 tag=7 bytes=16", "Recv peer=0 tag=7 bytes=16", ""),
+        ("Send peer=1 tag=7 bytes=16", "Recv peer=0 tag=7", ""),  # of no size
+        ("Send peer=1 tag=7 bytes=16\nSend peer=1 tag=7 bytes=8", "Recv peer=any tag=7 bytes=8\nRecv peer=0 tag=7 bytes=16", ""),
+        ("Send peer=1 tag=7 bytes=16\nSend peer=1 tag=8 bytes=8", "Recv peer=0 bytes=16\nRecv peer=0 tag=8 bytes=8", ""),
+    ],
+)
+def test_a_message_that_is_longer_than_its_receive_is_refused(sent: str, received: str, wrong: str, tmp_path: Path) -> None:
+    """Where it is certain which receive takes it, and how long that is."""
+    sent, received = (lines.replace("peer=", "communicator=1 peer=") for lines in (sent, received))
+    found = converted(tmp_path, sent, f"{received}\nFinalize")
+    assert len(found) == bool(wrong)
+    if wrong:
+        assert f"{tmp_path / 'x.txt'}: {wrong} of these, has space for 8 B, but 16 B are sent (MPI_ERR_TRUNCATE)" in found[0]

@@ -195,6 +195,31 @@ def test_what_cannot_be_replayed_is_reported(tmp_path: Path, streams: list[bytes
     assert not list(tmp_path.glob("exanet-replay*"))
 
 
+def test_calls_on_files_are_named_and_left_out(tmp_path: Path, ping: Path) -> None:
+    names = [b"MPI_File_open", b"MPI_File_write_all"]
+    with_files = write(tmp_path / "files", [call(UNRECORDED, *name) + records for name, records in zip(names, PING, strict=True)])
+    about = folder.finish(with_files, 2, {"program": ["ping"]})
+    assert about.file_calls == about.unrecorded == ["MPI_File_open", "MPI_File_write_all"] and not about.missing
+    left, without = (exanet.replay(each, "exanest").summary for each in (with_files, ping))
+    (note,) = left["run"]["notes"]
+    assert note.startswith(f"{with_files}: the program calls MPI_File_open, MPI_File_write_all, of which a trace has the names alone")
+    assert left["virtual_ps"] == without["virtual_ps"] and "notes" not in without["run"]
+    for suffix in ("goal", "txt", "json", "paje", "simgrid"):
+        convert.convert(with_files, tmp_path / f"files.{suffix}", {})
+    convert.convert(tmp_path / "files.txt", tmp_path / "back", {})
+    assert folder.load(tmp_path / "back").about.file_calls == about.file_calls
+
+
+def test_messages_that_are_longer_than_their_receives_are_named(tmp_path: Path) -> None:
+    records = [message(SEND, 1, 4096) + call(FINALIZE), message(RECV, 0, 64) + call(FINALIZE)]
+    folder.finish(write(tmp_path / "long", records), 2, {})
+    (note,) = exanet.replay(tmp_path / "long", "exanest").summary["run"]["notes"]
+    assert note == (
+        "1 message is longer than its receive, which is an error of the call (MPI_ERR_TRUNCATE); the first is in rank 1 in call 1, "
+        "MPI_Recv from rank 0 with tag 5: a message of 4096 B of rank 0 comes to a receive of 64 B"
+    )
+
+
 def test_what_is_no_trace_is_reported(tmp_path: Path, ping: Path) -> None:
     assert "not a trace, trace.json is missing" in refused(tmp_path)
     (ping / "trace.json").write_text('{"format": 7}')

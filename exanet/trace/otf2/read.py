@@ -186,6 +186,8 @@ class _Rank:
             self._held.append(_Record(code, self._computed, inside, took))
             self.ended = True
             return
+        if name.startswith(folder.FILE_CALLS):
+            self._held.extend(self._once(name))  # at no time: a replay leaves it out
         made = self._once(name) if _unrecorded(name) else self._made(code, call, leave)
         if not made:
             self._computed += inside
