@@ -155,16 +155,38 @@ std::string LiveRank::begin_requests() {
   return {};
 }
 
-std::string LiveRank::begin_collective() {
+std::string LiveRank::plan(Planned& planned) {
   Communicator* comm = communicators_.find(rank_, call_->comm);
   if (comm == nullptr) return "a communicator that has not been made";
-  JoinedCollective joined;
-  if (std::string why = collectives_.join(rank_, *comm, *call_, joined); !why.empty()) return why;
-  std::unique_ptr<Schedule> schedule = activities_.empty_schedule();
-  LiveCollectives::plan(*comm, joined, *schedule);
+  if (std::string why = collectives_.join(rank_, *comm, *call_, planned.joined); !why.empty()) return why;
+  planned.schedule = activities_.empty_schedule();
+  LiveCollectives::plan(*comm, planned.joined, *planned.schedule);
+  return {};
+}
+
+std::string LiveRank::prepare(exanet_live_call& call) {
+  call_ = &call;
+  Planned planned;
+  if (std::string why = plan(planned); !why.empty()) return why;
+  library_.clock(rank_) += activities_.cost(*planned.schedule);
+  planned_.push_back(std::move(planned));
+  call_ = nullptr;
+  return {};
+}
+
+std::string LiveRank::begin_collective() {
+  Planned planned;
+  if (call_->asks != 0) {
+    planned = std::move(planned_.front());
+    planned_.pop_front();
+  } else if (std::string why = plan(planned); !why.empty()) {
+    return why;
+  }
+  const JoinedCollective& joined = planned.joined;
+  const std::vector<std::uint64_t>* names =
+      is_live_neighbours(call_->code) ? nullptr : communicators_.find(rank_, call_->comm)->members;
   const std::uint32_t activity =
-      activities_.collective(std::move(schedule), is_live_neighbours(call_->code) ? nullptr : comm->members,
-                             kCollectiveTag | joined.key, Time());
+      activities_.collective(std::move(planned.schedule), names, kCollectiveTag | joined.key, Time());
   if (live_collective_waits(call_->code)) {
     waited_.push_back(activity);
     joined_ = joined;
@@ -293,6 +315,13 @@ void LiveRanks::post(RankId rank, exanet_live_call& first) {
     library_.clock(rank) = Time::ps(static_cast<std::int64_t>(call->time_ps));
     if (const std::string why = ranks_[rank]->post(*call); !why.empty()) return host_.refused(rank, why);
   }
+}
+
+Time LiveRanks::prepare(RankId rank, exanet_live_call& call) {
+  const Time begins = Time::ps(static_cast<std::int64_t>(call.time_ps));
+  library_.clock(rank) = begins;
+  if (const std::string why = ranks_[rank]->prepare(call); !why.empty()) host_.refused(rank, why);
+  return library_.clock(rank) - begins;
 }
 
 Time LiveRanks::resume(RankId rank) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,8 @@ class LiveRank {
   bool go_on();
   // The same of one that the rank does not wait for.
   std::string post(exanet_live_call& call);
+  // Joins a collective that is posted, and adds to the rank's clock what its start costs.
+  std::string prepare(exanet_live_call& call);
   Time until() const { return until_; }  // when to go on at the latest
   std::string where() const;  // "" outside
   bool waits() const;  // for messages alone
@@ -52,6 +55,12 @@ class LiveRank {
     std::optional<JoinedCollective> collective;
   };
 
+  struct Planned {
+    JoinedCollective joined;
+    std::unique_ptr<Schedule> schedule;
+  };
+
+  std::string plan(Planned& planned);
   std::string begin_message();
   std::string begin_requests();
   std::string begin_collective();
@@ -80,6 +89,7 @@ class LiveRank {
   std::vector<std::uint32_t> waited_;  // activities of the call
   std::optional<JoinedCollective> joined_;  // by the call, which waits for it
   std::vector<JoinedCollective> answered_;  // in the call before
+  std::deque<Planned> planned_;  // collectives that are posted
   std::uint32_t claimed_ = 0;  // activity of a matched probe
   std::uint32_t empty_probes_ = 0;
   Time until_ = Time::never();
@@ -91,6 +101,7 @@ class LiveRanks final : private LibraryUser {
 
   void enter(RankId rank, exanet_live_call& call);
   void post(RankId rank, exanet_live_call& first);  // and those behind it
+  Time prepare(RankId rank, exanet_live_call& call);  // what the start of a collective costs, which is posted
   Time clock(RankId rank) const { return library_.clock(rank); }  // in its call
   Time library_time(RankId rank) const { return library_.library_time(rank); }
   void deliver(RankId rank, const Completion& completion, Payload payload) {

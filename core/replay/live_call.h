@@ -3,7 +3,8 @@
  *
  * Calls are known by the codes of the stream of recorded calls (trace_format.h). Rank and simulator share one address
  * space, so that addresses are the rank's own. The rank waits meanwhile; calls that wait for nobody are posted in a
- * chain, before the next one that it waits for, and the rank adds to its clock what they cost. */
+ * chain, before the next one that it waits for, and the rank adds to its clock what they cost. What the start of a
+ * collective costs it asks, with the collective's own record. */
 #ifndef EXANET_REPLAY_LIVE_CALL_H
 #define EXANET_REPLAY_LIVE_CALL_H
 
@@ -37,6 +38,7 @@ struct exanet_live_call {
   struct exanet_live_call *next; /* of calls that are posted: the one after it */
   uint64_t time_ps; /* when it begins, by the rank's clock */
   uint32_t code; /* enum exanet_trace_code */
+  uint32_t asks; /* of a collective that returns at once: 1 it is posted, too, and begins in its turn there */
   uint32_t comm; /* number of the communicator, as its rank counts them; 1 MPI_COMM_WORLD, 2 MPI_COMM_SELF */
   uint32_t
       request; /* of a call that returns at once: the number of its request, free so far; of a matched probe that of

@@ -218,8 +218,12 @@ void Coordinator::start_virtual() {
 
 void Coordinator::run_virtual() {
   while (wait_asleep()) {
-    collect();
+    const bool at_once = collect();
     if (at_finish_ == ranks() || stopping()) return;
+    if (at_once) {
+      release();
+      continue;
+    }
     while (!stopping() && events_.run_one_before(window_end_)) {
     }
     report_progress_to_ranks();
@@ -296,7 +300,8 @@ bool Coordinator::sleep(std::int64_t ns) {
   return futex_wait(&region_->simulator_wake, EXN_ASLEEP, ns);
 }
 
-void Coordinator::collect() {
+// True: some ranks go on before anything else happens.
+bool Coordinator::collect() {
   // due_ still holds those that ran: by number, so that descriptors of one time are taken in a fixed order.
   std::sort(due_.begin(), due_.end());
   for (const RankId r : due_) {
@@ -307,8 +312,13 @@ void Coordinator::collect() {
   for (const RankId r : due_) fell_asleep(r);
   reckon();
   due_.clear();
+  if (answer_starts()) {
+    window_end_ = events_.now();
+    return true;
+  }
   window_end_ = Time::never();
   enter_calls();
+  return false;
 }
 
 // With what ranks may do that touches the network soon.

@@ -118,7 +118,7 @@ class Coordinator final : private Host, private LiveHost {
   bool wait_asleep();
   bool spin();
   bool sleep(std::int64_t ns);
-  void collect();
+  bool collect();
   void reckon();
   void fell_asleep(RankId rank);
   void take_clock(RankId rank);
@@ -152,7 +152,9 @@ class Coordinator final : private Host, private LiveHost {
   void refused(RankId rank, const std::string& why) override;
   void found_nothing() override;
   void start_live();
+  bool answer_starts();
   void enter_calls();
+  void leave_call(RankId rank, Time clock, Time worked);
   bool stop_if_live_failed();
   // trees.cpp
   void set_nodes();  // which rank is on which

@@ -2,8 +2,11 @@
 // Ranks whose calls of MPI are carried out by the simulator.
 //
 // Model: such a rank sleeps with a call in its slot; it is due at the time at which the call is over. Calls are taken
-// when all ranks sleep, in the order of ranks, as their descriptors are. Limits: rank and simulator share one address
-// space; the record of a call is believed, since the rank's libexanet writes it.
+// when all ranks sleep, in the order of ranks, as their descriptors are. A rank that asks what the start of a
+// collective costs goes on before anything else happens: the collective begins with what else the rank has posted.
+// Limits: rank and simulator share one address space; the record of a call is believed, since the rank's libexanet
+// writes it.
+#include <algorithm>
 #include <utility>
 
 #include "core/protocol/failure.hpp"
@@ -24,7 +27,20 @@ void Coordinator::start_live() {
                 static_cast<LiveHost&>(*this));
 }
 
+bool Coordinator::answer_starts() {
+  std::erase_if(calling_, [this](RankId r) {
+    auto* call = reinterpret_cast<exanet_live_call*>(region_.rank(r).live_call);
+    if (call == nullptr || call->asks == 0 || stopping()) return false;
+    region_.rank(r).live_call = 0;
+    const Time cost = live_->prepare(r, *call);
+    if (!stopping()) leave_call(r, ranks_[r].clock + cost, cost);
+    return true;
+  });
+  return !due_.empty();
+}
+
 void Coordinator::enter_calls() {
+  std::sort(calling_.begin(), calling_.end());
   const auto taken = [](std::uint64_t& word) {
     return reinterpret_cast<exanet_live_call*>(std::exchange(word, std::uint64_t{0}));
   };
@@ -41,8 +57,11 @@ void Coordinator::enter_calls() {
 }
 
 void Coordinator::returned(RankId rank, Time clock) {
+  leave_call(rank, clock, live_->library_time(rank) - ranks_[rank].library_before);
+}
+
+void Coordinator::leave_call(RankId rank, Time clock, Time worked) {
   Rank& r = ranks_[rank];
-  const Time worked = live_->library_time(rank) - r.library_before;
   region_.rank(rank).library_ps += static_cast<std::uint64_t>(worked.ps());
   r.worked += worked;
   r.in_call = false;

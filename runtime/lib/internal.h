@@ -152,6 +152,8 @@ bool exanet_simulates_mpi(const struct exanet_ni *ni);
 void exanet_live_call(struct exanet_ni *ni, struct exanet_live_call *call, bool waits);
 /* One that waits for nobody, kept until the rank next sleeps; charged if it sends. False: there are too many. */
 bool exanet_live_post(struct exanet_ni *ni, const struct exanet_live_call *call, bool sends);
+/* The same of a collective, whose cost is asked for. */
+void exanet_live_start(struct exanet_ni *ni, struct exanet_live_call *call);
 __attribute__((noreturn)) void exanet_end_run(struct exanet_ni *ni, const char *reason);
 
 /* Collectives that the run takes from the MPI library, a bit of enum exn_offload (shm.h) each. */

@@ -30,28 +30,41 @@ void exanet_live_call(struct exanet_ni *ni, struct exanet_live_call *call, bool 
   exn_sleep(ni, EXN_SLEEPING, UINT64_MAX, waits);
 }
 
+/* Appends it to those that are posted, with so many bytes of contents; NULL where there is no space. */
+static struct exanet_live_call *keep(struct exanet_ni *ni, const struct exanet_live_call *call, size_t copied) {
+  if (ni->slot->live_posted == 0) posted.count = 0, posted.used = 0;
+  if (posted.count == POSTED || posted.used + copied > CONTENTS) return NULL;
+  struct exanet_live_call *kept = &posted.calls[posted.count];
+  *kept = *call;
+  kept->time_ps = ni->clock_ps;
+  kept->next = NULL;
+  if (posted.count++ == 0)
+    ni->slot->live_posted = (uint64_t)(uintptr_t)kept;
+  else
+    kept[-1].next = kept;
+  ni->slot->horizon_ps = 0;
+  return kept;
+}
+
+void exanet_live_start(struct exanet_ni *ni, struct exanet_live_call *call) {
+  call->asks = 1;
+  if (keep(ni, call, 0) == NULL) call->asks = 0;
+  exanet_live_call(ni, call, false);
+}
+
 bool exanet_live_post(struct exanet_ni *ni, const struct exanet_live_call *call, bool sends) {
   const struct exn_region *region = ni->region;
   const bool eager = call->sent.bytes <= region->eager_max;
   const uint64_t word = region->store_word_bytes, stored = region->envelope_bytes + (eager ? call->sent.bytes : 0);
   const size_t copied = sends && eager ? (call->sent.bytes + 15) / 16 * 16 : 0;
-  if (ni->slot->live_posted == 0) posted.count = 0, posted.used = 0;
-  if (posted.count == POSTED || posted.used + copied > CONTENTS) return false;
-  struct exanet_live_call *kept = &posted.calls[posted.count];
-  *kept = *call;
-  kept->time_ps = ni->clock_ps;
-  kept->next = NULL;
+  struct exanet_live_call *kept = keep(ni, call, copied);
+  if (kept == NULL) return false;
   if (sends) exn_charge(ni, region->send_cpu_ps + region->store_word_ps * ((stored + word - 1) / word));
   if (copied > 0) {
     kept->sent.address = (uint64_t)(uintptr_t)memcpy(posted.contents + posted.used,
                                                      (const void *)(uintptr_t)call->sent.address, call->sent.bytes);
     posted.used += copied;
   }
-  if (posted.count++ == 0)
-    ni->slot->live_posted = (uint64_t)(uintptr_t)kept;
-  else
-    kept[-1].next = kept;
-  ni->slot->horizon_ps = 0;
   return true;
 }
 

@@ -93,7 +93,7 @@ void exanet_operation_post(struct exanet_operation *o, uint32_t number) {
   o->end = end_posted;
   exanet_live_request_begin(number,
                             &(struct exanet_live_request){.comm = o->call.comm, .handle = o->s.comm, .operation = o});
-  exanet_live_call(o->s.ni, &o->call, false);
+  exanet_live_start(o->s.ni, &o->call);
 }
 
 static long begin_request(struct exanet_simulated *s, uint8_t code) {

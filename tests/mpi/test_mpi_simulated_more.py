@@ -7,10 +7,12 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from exanet import api
 from exanet.mpi import elf
+from exanet.trace import folder
 
 from .conftest import PROGRAMS, Runner, Stack
 from .test_mpi_simulated import CALLS, options
@@ -21,6 +23,7 @@ PARTS = [
     ("simulated_messages", "probes"),
     ("simulated_collectives", "scattered"),
     ("simulated_collectives", "requests"),
+    ("simulated_collectives", "several"),
 ]
 
 
@@ -55,6 +58,15 @@ def test_times_are_a_replays(exanet_run: Runner, mpich: Stack, programs: dict[st
     replayed = api.replay([tmp_path / "trace"], "exanest")
     for column in ("virtual_ps", "messages", "packets"):
         assert simulated.summary[column] == replayed.summary[column]
+
+
+def test_a_recording_has_no_tests_that_took_no_time(exanet_run: Runner, mpich: Stack, programs: dict[str, Path], tmp_path: Path) -> None:
+    """MPICH takes messages of collectives in them, and a replay would charge a step for each."""
+    command = [programs["simulated_collectives"], "tested"]
+    exanet_run(mpich, 4, command, options=("--compute", "off", "--record", str(tmp_path / "trace")))
+    calls = folder.load(tmp_path / "trace").calls("call", "requests", "took_ps")
+    empty = calls.filter((pl.col("call") == "MPI_Testall") & (pl.col("requests") == 0))
+    assert len(empty) > 100 and empty["took_ps"].min() > 0
 
 
 def test_persistent_collectives(exanet_run: Runner, mpich: Stack, programs: dict[str, Path]) -> None:

@@ -3,7 +3,7 @@
  * scattered reductions, types by rank, requests, neighbours. Each rank prints a sum of the bits that it gets, which the
  * MPI library gets, too. Any number of ranks from 2 on.
  *
- *   simulated_collectives [scattered | requests | neighbours]     those alone, for a replay */
+ *   simulated_collectives [scattered | requests | neighbours | several | tested]     those alone, for a replay */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -181,6 +181,45 @@ static void at_once(void) {
   print("any", 0);
 }
 
+/* All of `count`, by calls of this kind. */
+static void end_all(int how, int count, MPI_Request *all) {
+  int index, done[7], flag = 0;
+  if (how == 0) MPI_Waitall(count, all, MPI_STATUSES_IGNORE);
+  for (int i = 0; how == 1 && i < count; i++) MPI_Wait(&all[i], MPI_STATUS_IGNORE);
+  for (int i = count; how == 2 && i > 0; i--) MPI_Wait(&all[i - 1], MPI_STATUS_IGNORE);
+  for (int i = 0; how == 3 && i < count; i++) MPI_Waitany(count, all, &index, MPI_STATUS_IGNORE);
+  for (int i = 0; how == 4 && i < count; i += index) MPI_Waitsome(count, all, &index, done, MPI_STATUSES_IGNORE);
+  while (how == 5 && !flag) MPI_Testall(count, all, &flag, MPI_STATUSES_IGNORE);
+  for (int i = 0; how == 6 && i < count; i++)
+    for (flag = 0; !flag;) MPI_Test(&all[i], &flag, MPI_STATUS_IGNORE);
+}
+
+/* Collectives of several kinds and messages, under way at once on two communicators. */
+static void under_way(int n, int how, MPI_Comm other) {
+  const MPI_Comm w = MPI_COMM_WORLD;
+  const int right = (rank + 1) % size, left = (rank + size - 1) % size;
+  double *into = out;
+  MPI_Request r[7];
+  fill(n + how);
+  MPI_Ialltoall(in, n, MPI_DOUBLE, into, n, MPI_DOUBLE, w, &r[0]), into += n * size;
+  MPI_Iallreduce(in, into, n, MPI_DOUBLE, MPI_SUM, w, &r[1]), into += n;
+  MPI_Irecv(into, n, MPI_DOUBLE, left, 1, other, &r[2]), into += n;
+  MPI_Ibarrier(other, &r[3]);
+  MPI_Isend(in, n, MPI_DOUBLE, right, 1, other, &r[4]);
+  MPI_Ibcast(rank == 1 ? in : into, n, MPI_DOUBLE, 1, other, &r[5]), into += n;
+  MPI_Iallgather(in, n, MPI_DOUBLE, into, n, MPI_DOUBLE, w, &r[6]);
+  end_all(how, 7, r), print("under way", n + how);
+}
+
+static void several(int first, int last) {
+  const int sizes[] = {1, 125, 1000};
+  MPI_Comm other;
+  MPI_Comm_dup(MPI_COMM_WORLD, &other);
+  for (int i = 0; i < 3; i++)
+    for (int how = first; how <= last; how++) under_way(sizes[i], how, other);
+  MPI_Comm_free(&other);
+}
+
 static void of_neighbours(MPI_Comm comm, const char *name) {
   const int n = 40, wide = 100;
   const MPI_Datatype d = MPI_DOUBLE;
@@ -251,6 +290,9 @@ int main(int argc, char **argv) {
   if (!*what || !strcmp(what, "scattered")) scattered(), types_by_rank();
   if (!*what || !strcmp(what, "requests")) requests();
   if (!*what || !strcmp(what, "neighbours")) neighbours();
+  if (!*what) several(0, 4);
+  if (!*what || !strcmp(what, "tested")) several(5, 6);
+  if (!strcmp(what, "several")) under_way(125, 0, MPI_COMM_WORLD);
   if (!*what) own_operation(), at_once(), large_counts();
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) printf("time %.12e\n", MPI_Wtime());
