@@ -13,6 +13,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/flow/max_min.hpp"
@@ -54,9 +56,11 @@ class FlowNetwork {
   void route(NodeId src, NodeId dst, std::vector<ResourceId>& resources,
              std::vector<std::uint8_t>* channels = nullptr) const;
 
-  // From the moment at which the last bit of a message has passed its bottleneck to its delivery, in an empty network:
-  // what a packet takes by the formula of the packet level, less its time on the slowest link of the way.
-  Time latency(const std::vector<ResourceId>& route) const;
+  // What a message takes in an empty network: the packet level's formula.
+  Time message_time(const std::vector<ResourceId>& route, std::uint64_t bytes) const;
+
+  // The same from the moment at which the last bit of the message has passed its bottleneck.
+  Time latency(const std::vector<ResourceId>& route, std::uint64_t bytes) const;
 
   // From injection at `at` to delivery of one packet of so many bytes by this route, in an empty network: the packet
   // level's formula.
@@ -106,6 +110,7 @@ class FlowNetwork {
   std::vector<Rate> link_rate_;  // by class
   std::vector<Time> packet_time_;  // the same
   Rate in_rate_, out_rate_;  // of ports
+  mutable std::unordered_map<std::string, Time> message_times_;  // by classes of links, and bytes
   static constexpr std::uint8_t kUnplugged = 0xff;
 };
 

@@ -148,7 +148,7 @@ void FlowSimulator::finish(FlowId id, Time drained) {
   delivered_bits_ += bits;
   rounded_bits_ += bits_of(sharing_.rate(id), Time::ps(1));  // ends are rounded up to picoseconds
   sharing_.remove(id);
-  const Time arrival = drained + network_.latency(route_);
+  const Time arrival = drained + network_.latency(route_, flows_[id].bytes);
   leave_sender(id);  // which may release others, by routes of their own
   arrive(id, arrival);
 }

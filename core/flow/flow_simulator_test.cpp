@@ -32,7 +32,7 @@ struct Row {
   double latency_us(NodeId src, NodeId dst) const {
     std::vector<ResourceId> route;
     network.route(src, dst, route);
-    return network.latency(route).us_double();
+    return network.latency(route, 256).us_double();  // of any number of whole packets: the links have no pauses
   }
   double end_us(FlowId flow, NodeId src, NodeId dst) const {
     return flows.finished(flow).us_double() - latency_us(src, dst);

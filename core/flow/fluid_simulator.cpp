@@ -347,7 +347,8 @@ void FluidSimulator::arrive_mark(const Moving& m, Time step) {
   const Flow& flow = flows_[m.flow];
   own_route(m, route_);
   const Time early = Time::ps(static_cast<std::int64_t>((1 - m.passed) * static_cast<double>(step.ps())));
-  arrive(m.flow, max(now_ - early - step_ * (m.length - 1) - m.late, flow.begin) + network_.latency(route_));
+  arrive(m.flow,
+         max(now_ - early - step_ * (m.length - 1) - m.late, flow.begin) + network_.latency(route_, flow.bytes));
 }
 
 void FluidSimulator::retire(std::size_t index) {

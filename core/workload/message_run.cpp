@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The figures of a message plan that has been carried out, at either level.
 //
-// Problem: latency says little of messages of unequal length. Model: each is compared with what the flow level says
-// that it takes alone, its length over the slowest resource of its route and the route's latency; the ratio is its
-// slowdown. Sizes that are drawn are counted by decades, too. Limits: of a plan of one size only some messages, spread
-// over it, are compared; an open loop's messages count by when they start, and those that have not arrived by the end
-// have no latency.
+// Problem: latency says little of messages of unequal length. Model: each is compared with what its packets take alone
+// in an empty network; the ratio is its slowdown. Sizes that are drawn are counted by decades, too. Limits: of a plan
+// of one size only some messages, spread over it, are compared; an open loop's messages count by when they start, and
+// those that have not arrived by the end have no latency.
 #include "core/workload/message_run.hpp"
 
 #include <algorithm>
@@ -141,10 +140,7 @@ void judge(const MessageConfig& config, const MessagePlan& plan, const MessageTi
 double alone_ps(const FlowNetwork& network, const MessagePlan::Message& message) {
   std::vector<ResourceId> route;
   network.route(message.src, message.dst, route);
-  Rate least = network.capacity(route.front());
-  for (const ResourceId r : route) least = std::min(least, network.capacity(r));
-  return network.volume_bits(message.bytes) * 1e18 / static_cast<double>(least) +
-         static_cast<double>(network.latency(route).ps());
+  return static_cast<double>(network.message_time(route, message.bytes).ps());
 }
 
 void summarize(const MessageConfig& config, const MessagePlan& plan, const MessageTimes& times,

@@ -4,7 +4,9 @@
 
 #include <cmath>
 
+#include "core/engine/random.hpp"
 #include "core/network/cut_through/switch_harness.hpp"
+#include "core/network/exanet/exanet_harness.hpp"
 #include "core/workload/message_run.hpp"
 #include "core/workload/open_loop_harness.hpp"
 
@@ -58,6 +60,47 @@ TEST_CASE("messages through switches take the same at both levels, and no less t
       CHECK(flow.slowdown == near(1, 0.001));
       CHECK(packet.slowdown > 0.999);
       CHECK(packet.slowdown < 1.03);
+    }
+}
+
+TEST_CASE("a message alone takes what the empty network says, at both levels, whatever its length") {
+  struct Machine {
+    TopologySpec spec;
+    NetworkConfig fabric;
+  };
+  std::vector<Machine> machines;
+  for (const TopologySpec& spec :
+       {TopologySpec{"torus", {4, 4}}, TopologySpec{"qfdb-torus", {2, 2, 1}}, TopologySpec{"fat-tree", {4, 4}}}) {
+    machines.push_back({spec, fabric_for(spec)});
+    NetworkConfig gaps = fabric_for(spec), switches = fabric_for(spec);
+    gaps.router.output_gap_cycles = 20;
+    machines.push_back({spec, gaps});
+    switches.router.inter_fifo_words = 2048;
+    for (const std::int64_t slot : {0, 9}) {
+      SwitchConfig config;
+      config.slot_cycles = slot;
+      switches.input_queued = config;
+      machines.push_back({spec, switches});
+    }
+  }
+  Random draw(1, 2);
+  for (const Machine& machine : machines)
+    for (int drawn = 0; drawn < 8; ++drawn) {
+      const std::uint64_t bytes = 1 + draw.next() % (std::uint64_t{1} << (4 + 2 * drawn));
+      MessageConfig config;
+      const std::string ends = std::to_string(draw.next() % 8) + " " + std::to_string(8 + draw.next() % 8);
+      config.traffic = "flows:[" + ends + " " + std::to_string(bytes) + " 0;]";
+      CAPTURE(machine.spec.kind);
+      CAPTURE(machine.fabric.input_queued.has_value());
+      CAPTURE(machine.fabric.router.output_gap_cycles);
+      CAPTURE(config.traffic);
+      const auto packets = make_packet_messages(machine.spec, machine.fabric, config),
+                 flows = make_flow_messages(machine.spec, machine.fabric, config);
+      REQUIRE(packets->run());
+      REQUIRE(flows->run());
+      CHECK(packets->result().zero_load_ns == doctest::Approx(packets->result().completion_ns).epsilon(1e-12));
+      CHECK(packets->result().slowdown == doctest::Approx(1).epsilon(1e-12));
+      CHECK(std::abs(flows->result().completion_ns - packets->result().completion_ns) < 0.0015);  // rounded up
     }
 }
 

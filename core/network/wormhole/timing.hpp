@@ -37,6 +37,7 @@ struct WormholeTiming final : ZeroLoadModel {
     return crossbar_word * router.packet_words(payload_words);
   }
   Time output_time(std::uint32_t payload_words) const override { return input_time(payload_words); }
+  const LinkTiming& link(std::uint8_t link_class) const override { return wires[link_class].timing; }
 
   RouterTiming router;
   std::vector<Wire> wires;  // by link class
