@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes what a packet takes through ExaNet routers where nothing is in its way: the rules of
-// docs/microarchitecture.md as a formula. Limits: buffers and credits never hold a message up, and all its packets use
-// one virtual channel.
+// docs/microarchitecture.md as a formula. Limits: buffers, credits and slots of interfaces never hold a message up, and
+// all its packets use one virtual channel.
 #pragma once
 
 #include <vector>
