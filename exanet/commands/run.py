@@ -27,7 +27,13 @@ Compute = Annotated[
         "--compute", help="Virtual time of computing: off (none), measured (CPU time on this host), or a factor on that CPU time."
     ),
 ]
-Mpi = Annotated[str, typer.Option("--mpi", help="The program's MPI: auto, mpich, openmpi, or none for a program that uses only libexanet.")]
+Mpi = Annotated[
+    str,
+    typer.Option(
+        "--mpi",
+        help="What the program uses: auto, mpich, openmpi, openshmem, libfabric, or none but libexanet.",
+    ),
+]
 MpiCalls = Annotated[
     str,
     typer.Option(

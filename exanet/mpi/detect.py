@@ -21,31 +21,36 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from exanet.errors import InputError
 from exanet.mpi import elf, python
 
-CHOICES = ("auto", "mpich", "openmpi", "none")
+CHOICES = ("auto", "mpich", "openmpi", "openshmem", "libfabric", "none")
 WRAPPERS = {"env", "nice", "nohup", "numactl", "stdbuf", "taskset", "time", "timeout", "valgrind", "strace", "ltrace", "perf"}
 LAUNCHERS = {"mpirun", "mpiexec", "orterun", "prterun", "prun", "srun", "aprun", "jsrun"}
 """They also have names with an ending, such as mpirun.openmpi."""
 _COMPILERS = {".c": "mpicc"} | dict.fromkeys((".cc", ".cpp", ".cxx"), "mpicxx") | dict.fromkeys((".f", ".f90", ".f03", ".f08"), "mpifort")
 _MPICH_SONAME = re.compile(r"libmpi(ch)?\.so\.12|libmpi_abi\.so\.\d+")
 _OPENMPI_SONAME = re.compile(r"libmpi\.so\.(\d+)")
+_SHMEM_SONAME = re.compile(r"lib(sma|oshmem)\.so\.\d+")
+_LIBFABRIC_SONAME = "libfabric.so.1"
+_BESIDE_THE_NETWORK = {b"\0process_vm_readv\0": "--with-cma", b"\0xpmem_attach\0": "--with-xpmem"}
+"""What an OpenSHMEM library calls where it is built to reach the memory of processes of its host, by the option."""
 _MPICH_WITHOUT_OFI = re.compile(rb"\0ch[34]:(?![a-z:, ]*ofi)[a-z:, ]+\0")
 """The device with its netmods, as MPI_Get_library_version has it."""
+_STATIC_SHMEM_MARK = re.compile(rb"\0SHMEM_SYMMETRIC_SIZE\0|Sandia OpenSHMEM")
 _STATIC_MARK = re.compile(rb"MPICH Version:|Open MPI v\d|\0MPI_Init\0|MPIR_Err_create_code")
 
 
 @dataclass(frozen=True)
 class Mpi:
-    """The MPI of a program: kind is "mpich", "openmpi" or "none"; `launcher` is Open MPI's mpirun, `version` its major
-    version.
+    """The MPI of a program, or what it has in its place: kind is "mpich", "openmpi", "openshmem", "libfabric" (used
+    alone) or "none"; `launcher` is Open MPI's mpirun, `version` its major version.
 
-    `search`: a folder that the loader must have to find the library.
+    `search`: a folder that the loader must have to find the library; `shmem`: the program uses an OpenSHMEM library.
     """
 
     kind: str
@@ -53,6 +58,7 @@ class Mpi:
     version: int = 0
     launcher: Path | None = None
     search: Path | None = None
+    shmem: bool = False
 
 
 def find_program(name: str) -> Path:
@@ -96,8 +102,8 @@ def detect(command: Sequence[str], choice: str = "auto") -> Mpi:
     program = find_program(command[0])
     _check_script(command)
     linked = _check_choice(_check_machine(program), choice) if elf.is_elf(program) else None
-    if choice == "none":
-        return Mpi("none")
+    if choice in ("none", "openshmem", "libfabric"):
+        return Mpi(choice, shmem=choice == "openshmem")
     if choice == "mpich":
         return Mpi("mpich", linked)
     if choice == "openmpi":
@@ -172,9 +178,15 @@ def _follow(command: list[str], depth: int) -> Mpi:
             f"program {str(program)!r} has its MPI linked in statically; link it with a shared libmpi (MPICH or Open MPI), "
             "since only that can use the simulated network"
         )
+    if _LIBFABRIC_SONAME in elf.libraries(executable):
+        if elf.contains(program, _STATIC_SHMEM_MARK):
+            raise InputError(
+                f"program {str(program)!r} has its OpenSHMEM linked in statically; link it with the shared library (libsma.so)"
+            )
+        return Mpi("libfabric")
     raise InputError(
-        f"program {str(program)!r} is not an MPI program: no libmpi is among its libraries; "
-        "if it loads MPI in another way, say which: --mpi mpich or --mpi openmpi"
+        f"program {str(program)!r} is not an MPI program: no libmpi is among its libraries, nor an OpenSHMEM library or libfabric; "
+        "if it loads one in another way, say which: --mpi mpich, openmpi, openshmem or libfabric"
     )
 
 
@@ -182,8 +194,38 @@ def _follow(command: list[str], depth: int) -> Mpi:
 
 
 def _from_libraries(executable: elf.Executable, extra_path: str = "") -> Mpi | None:
-    """The MPI among the libraries that the program loads, None if there is none."""
-    for soname, path in elf.libraries(executable, extra_path).items():
+    """The MPI among the libraries that the program loads, or else the OpenSHMEM library; None if there is neither."""
+    libraries = elf.libraries(executable, extra_path)
+    shmem = next((soname for soname in libraries if _SHMEM_SONAME.fullmatch(soname)), None)
+    if shmem:
+        _check_shmem(executable, shmem, libraries[shmem])
+    found = _mpi_from_libraries(executable, libraries)
+    if found:
+        return replace(found, shmem=shmem is not None)
+    return Mpi("openshmem", libraries[shmem], shmem=True) if shmem else None
+
+
+def _check_shmem(executable: elf.Executable, soname: str, path: Path | None) -> None:
+    """Raises InputError on an OpenSHMEM library whose data would go beside the simulated network."""
+    if path is None:
+        raise InputError(
+            f"program {str(executable.path)!r} needs {soname}, which the loader does not find; put its folder into LD_LIBRARY_PATH"
+        )
+    library = path.resolve()
+    if not elf.contains(library, b"\0fi_getinfo\0"):
+        raise InputError(
+            f"{library} is an OpenSHMEM library that is built without libfabric, so its data does not go over the simulated network; "
+            "link the program with one that has it (Sandia OpenSHMEM, configured with --with-ofi)"
+        )
+    for name, option in _BESIDE_THE_NETWORK.items():
+        if elf.contains(library, name):
+            raise InputError(
+                f"{library} reaches the memory of processes of its host beside the simulated network; build it without {option}"
+            )
+
+
+def _mpi_from_libraries(executable: elf.Executable, libraries: Mapping[str, Path | None]) -> Mpi | None:
+    for soname, path in libraries.items():
         if not (_MPICH_SONAME.fullmatch(soname) or _OPENMPI_SONAME.fullmatch(soname)):
             continue
         if path is not None:

@@ -28,6 +28,9 @@ _BESIDE = {
 }
 """Wrappers of functions that not every MPI has, by one of them."""
 
+_SHMEM = "libexanet-shmem.so"
+"""The wrappers of OpenSHMEM."""
+
 _MPICH = {
     "MPIR_CVAR_CH4_NETMOD": "ofi",
     "MPIR_CVAR_NOLOCAL": "1",
@@ -90,8 +93,11 @@ def environment(mpi: Mpi, *, region: str, status: str, library: Path, base: Mapp
     env = {name: value for name, value in own.items() if not name.startswith(_FOREIGN)}
     env |= {"EXANET_NI": region, "EXANET_STATUS": status, "EXANET_LIBRARY": str(library)}
     names = elf.read(mpi.library.resolve()).strings if mpi.library else b""
-    if beside := [file for file, symbol in _BESIDE.items() if symbol in names]:
+    beside = [_SHMEM] if mpi.shmem else []
+    if beside := beside + [file for file, symbol in _BESIDE.items() if symbol in names]:
         env["EXANET_BESIDE"] = ":".join(beside)
+    if mpi.kind == "libfabric":
+        env["EXANET_BEGINS"] = "libfabric"  # virtual time, with the first operation
     if mpi.search:
         env["LD_LIBRARY_PATH"] = ":".join(part for part in (env.get("LD_LIBRARY_PATH", ""), str(mpi.search)) if part)
     # One core a rank, as the machine has them: a program that starts threads does so because it was asked to.
@@ -100,8 +106,12 @@ def environment(mpi: Mpi, *, region: str, status: str, library: Path, base: Mapp
 
 
 def _forced(mpi: Mpi, own: Mapping[str, str]) -> dict[str, str]:
-    """What an MPI needs so that it uses the simulated network and no other, whatever the user's own environment
-    says."""
+    """What an MPI or OpenSHMEM needs so that it uses the simulated network and no other, whatever the user's own
+    environment says."""
+    return _forced_mpi(mpi, own) | ({"SHMEM_OFI_PROVIDER": "exanet"} if mpi.shmem else {})
+
+
+def _forced_mpi(mpi: Mpi, own: Mapping[str, str]) -> dict[str, str]:
     if mpi.kind == "mpich":
         return _MPICH
     if mpi.kind != "openmpi":

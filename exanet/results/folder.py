@@ -49,6 +49,8 @@ FAULT_COUNTS = (
 )
 """Of a run with --faults; all but the first two where interfaces retransmit end to end."""
 
+_WITHOUT_MPI = ("none", "OpenSHMEM", "libfabric alone")
+"""What run.json says of a program that makes no calls of MPI."""
 MOST_BINS = 1024
 """Bins of the timeline; of a longer run they are longer."""
 
@@ -341,7 +343,7 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
         "compute_percent": _share(ranks, "compute_ps"),
         "wait_percent": _share(ranks, "wait_ps"),
         "library_percent": _share(ranks, "library_ps"),
-        "after_last_call_percent": 0.0 if meta.get("mpi") == "none" else _share(after, "after_ps"),
+        "after_last_call_percent": 0.0 if meta.get("mpi") in _WITHOUT_MPI else _share(after, "after_ps"),
         "clock_reads": int(ranks["clock_reads"].sum()),
         "clock_reads_percent": _share(ranks, "clock_reads_ps"),
         "packet_latency": latency_statistics(tables["latency"], "packet"),

@@ -54,6 +54,7 @@ def library_folder() -> Path:
         "libexanet-sessions.so",
         "libexanet-lists.so",
         "libexanet-persistent.so",
+        "libexanet-shmem.so",
         "libexanet-record.so",
         "libexanet-record-lists.so",
         "libexanet-record-persistent.so",
@@ -159,7 +160,7 @@ class Session:
         self._output = _Terminal(terminal) if terminal else None
         if self._output:
             self._selector.register(self._output.ours, selectors.EVENT_READ, self._output)
-        self._pmi = pmi1.Server(ranks, self._pmi_error, self._pmi_abort) if mpi.kind == "mpich" else None
+        self._pmi = pmi1.Server(ranks, self._pmi_error, self._pmi_abort) if mpi.kind in ("mpich", "openshmem") else None
         self._environment = mpi_settings.environment(mpi, region=region, status=f"@{name}", library=folder / "libexanet-fi.so")
         if record:
             self._environment["EXANET_RECORD"] = str(record)

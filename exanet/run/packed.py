@@ -31,7 +31,7 @@ WORKER_THREADS = "EXANET_WORKER_THREADS"
 _EARLIER = {"carriers": "worker_threads", "no_carriers": "no_worker_threads", "turns_carried": "turns_on_workers"}
 """Keys of run.json by the names of the release before, which this one writes, too."""
 
-_MAPPINGS_OF_RANK = {"mpich": 320, "openmpi": 640, "none": 320}
+_MAPPINGS_OF_RANK = {"mpich": 320, "openmpi": 640, "openshmem": 320, "libfabric": 320, "none": 320}
 """For which there is space. Counted: a program in C has 110 with MPICH, 440 with Open MPI 4, and mpi4py with NumPy
 130 more."""
 _SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "fish", "busybox"}

@@ -28,7 +28,7 @@ from exanet._core import Simulator, collective_algorithms, failed_endpoints, off
 from exanet.directory import result_directory
 from exanet.errors import InputError
 from exanet.gateware import fabric
-from exanet.mpi import detect, python, settings
+from exanet.mpi import detect, phases, python, settings
 from exanet.quantity import counted
 from exanet.run import launch, packed, placement, supervise
 
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 MPI_CALLS = ("library", "simulated")
 """What carries out a program's MPI calls."""
+_NAMES = {"mpich": "MPICH", "openmpi": "Open MPI", "openshmem": "OpenSHMEM", "libfabric": "libfabric alone", "none": "none"}
+"""Of what a program uses, by exanet.mpi.detect's kind."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def run(options: Options) -> int:
     mpi = detect.detect(options.command, options.mpi)
     if options.mpi_calls == "library":
         detect.check_network(mpi)
-    if mpi.kind == "none":
+    if mpi.kind not in ("mpich", "openmpi"):
         _check_without_mpi(options)
     _check_mpi_calls(options, mpi.kind)
     if options.bcast and "bcast" in options.offload:
@@ -117,7 +119,7 @@ def run(options: Options) -> int:
     with _recording(options, directory) as options:
         results, outcome = _simulate(options, config | traffic, placed, factor, mpi, gateware, how)
         if not outcome.used_network and not outcome.reason:
-            print("exanet: the program never called MPI_Init, so nothing ran on the simulated machine", file=sys.stderr)
+            print(f"exanet: the program never called {phases.of(mpi).begin}, so nothing ran on the simulated machine", file=sys.stderr)
             return int(outcome.exit_code)
         if how:
             meta |= packed.turns_on_workers(results["summary"])
@@ -134,8 +136,8 @@ def run(options: Options) -> int:
                 meta |= _add_calls(results, meta, trace)
         finally:
             _publish(options, directory, results, meta | {"exit_code": outcome.exit_code}, joined=outcome.used_network)
-        if outcome.reason and not outcome.used_network and options.mpi in ("mpich", "openmpi"):
-            print(f"exanet: --mpi {options.mpi} must be the MPI that the program uses; without --mpi exanet finds it", file=sys.stderr)
+        if outcome.reason and not outcome.used_network and options.mpi not in ("auto", "none"):
+            print(f"exanet: --mpi {options.mpi} must be what the program uses; without --mpi exanet finds it", file=sys.stderr)
     return int(outcome.exit_code)
 
 
@@ -145,6 +147,7 @@ def _check_without_mpi(options: Options) -> None:
         ("--collective", options.bcast, "MPI_Bcast"),
         ("--timeline", options.timeline, "calls that it could show"),
         ("--offload", options.offload, "collectives"),
+        ("--record", options.record, "calls that could be recorded"),
     ):
         if given:
             raise InputError(f"{option}: a program without MPI has no {what}; leave the option out")
@@ -173,7 +176,7 @@ def _check_mpi_calls(options: Options, mpi: str) -> None:
     if options.mpi_calls == "library":
         return
     if mpi != "mpich":
-        name = {"openmpi": "Open MPI"}.get(mpi, "none")
+        name = _NAMES.get(mpi, "none")
         raise InputError(f"--mpi-calls simulated: calls of MPICH are simulated, and the program's MPI is {name}; leave the option out")
     others = {
         "--record": options.record is not None,
@@ -357,6 +360,7 @@ def _simulate(
             program=options.command[0],
             progress=shown,
             mpirun=mpi.kind == "openmpi",
+            phases=phases.of(mpi),
             waits_for_progress=settings.waits_for_progress(mpi),
             python=any(python.is_interpreter(word) or word.endswith(".py") for word in options.command),
             faults=str(options.faults or ""),
@@ -375,7 +379,6 @@ def _meta(options: Options, described: machine.Machine, config: dict[str, Any], 
         own_version = version("exanet")
     except PackageNotFoundError:
         own_version = "unknown"
-    names = {"mpich": "MPICH", "openmpi": f"Open MPI {mpi.version}", "none": "none"}
     return {
         "program": list(options.command),
         "machine": config,
@@ -383,7 +386,7 @@ def _meta(options: Options, described: machine.Machine, config: dict[str, Any], 
         "ranks": options.ranks,
         "map": options.mapping,
         "compute": options.compute,
-        "mpi": names[mpi.kind],
+        "mpi": f"Open MPI {mpi.version}" if mpi.kind == "openmpi" else _NAMES[mpi.kind],
         "seed": options.seed,
         "fabric": options.fabric,
         "level": options.level,

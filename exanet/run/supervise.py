@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Protocol
 
+from exanet.mpi.phases import Phases
 from exanet.progress import Progress
 from exanet.run.launch import Event, HostEnded, LauncherEnded, RankAborted, RankEnded, RankFault, Session
 from exanet.run.watchdog import DeadlockWatch, Watchdog, by_call, early_end, want_of_buffering, want_of_progress
@@ -74,6 +75,7 @@ class Supervisor:
         program: str,
         progress: Progress,
         mpirun: bool,
+        phases: Phases,
         waits_for_progress: bool = False,
         python: bool = False,
         faults: str = "",
@@ -83,9 +85,10 @@ class Supervisor:
         self._ranks = ranks
         self._program = program
         self._progress = progress
-        self._watchdog = Watchdog(progress.note)
+        self._watchdog = Watchdog(progress.note, instead_of_loops=phases.instead_of_loops)
         self._deadlock = DeadlockWatch(progress.note, faults=faults)
         self._mpirun = mpirun
+        self._phases = phases
         self._waits_for_progress = waits_for_progress  # its library does, in passive-target communication
         self._python = python  # an interpreter runs the program
         self._mpirun_aborts = False  # a rank has ended in a way that mpirun ends the others for
@@ -224,6 +227,8 @@ class Supervisor:
     def _simulator_reason(self) -> str:
         """Why the simulator has ended the run; of a deadlock also who waits where."""
         reason = str(self._simulator.results()["summary"]["reason"])
+        if self._without_mpi and reason.startswith("a rank exited before virtual time began"):
+            return self._never_began()
         waiting = by_call([str(state.get("mpi_call") or "") for state in self._simulator.rank_states()])
         return f"{reason}: {waiting}{self._advice()}" if reason.startswith(_NO_RANK_GOES_ON) and waiting else reason
 
@@ -238,10 +243,19 @@ class Supervisor:
         return text + (want_of_progress(calls) if self._waits_for_progress else "")
 
     def _check_joined(self, progress: Mapping[str, Any]) -> None:
-        """A rank that ended without MPI_Init keeps the others waiting in theirs for ever."""
-        if self._without_mpi and self._stopping_since is None and (progress["attached"] > 0 or self._session.waiting_in_launcher()):
-            rank = min(self._without_mpi)
-            self._fail(f"{self._name(rank)} exited with code 0 without calling MPI_Init, in which the other ranks wait for it", 1)
+        """A rank that ended without beginning virtual time keeps the others waiting in their MPI_Init for ever."""
+        if not self._without_mpi or self._stopping_since is not None:
+            return
+        if self._phases.optional:
+            waits = any(state["initialized"] for state in self._simulator.rank_states())
+        else:
+            waits = progress["attached"] > 0 or bool(self._session.waiting_in_launcher())
+        if waits:
+            self._fail(self._never_began(), 1)
+
+    def _never_began(self) -> str:
+        name = self._name(min(self._without_mpi))
+        return f"{name} exited with code 0 without calling {self._phases.begin}, in which the other ranks wait for it"
 
     # -- judging -------------------------------------------------------------------------------------------------------
 
@@ -268,7 +282,11 @@ class Supervisor:
 
     def _judge_abort(self, event: RankAborted) -> None:
         # MPICH also comes here by itself after a fatal error, which it has then explained on stderr.
-        self._fail(f"{self._name(event.rank)} called MPI_Abort({event.code})", event.code & 0xFF or 1)
+        self._fail(f"{self._name(event.rank)} called {self._phases.abort}({event.code})", self._code_of_abort(event.code))
+
+    def _code_of_abort(self, code: int) -> int:
+        """OpenSHMEM's ends a program that has done its work, too."""
+        return code & 0xFF or int(self._phases.abort == "MPI_Abort")
 
     def _judge_end(self, event: RankEnded, state: Mapping[str, Any]) -> None:
         name, status = self._name(event.rank), event.status
@@ -290,16 +308,23 @@ class Supervisor:
         elif status == -signal.SIGINT and self._signal == signal.SIGINT:
             self._interrupt(signal.SIGINT)
         elif status < 0:
-            self._fail(f"{name} was killed by {_signal_text(-status)}{_when(state)}", 128 - status)
+            self._fail(f"{name} was killed by {_signal_text(-status)}{self._when(state)}", 128 - status)
         elif not state["initialized"]:
             if status:
-                self._fail(f"{name} exited with code {status} before it had called MPI_Init", status)
+                self._fail(f"{name} exited with code {status} before it had called {self._phases.begin}", status)
             else:
                 self._without_mpi.add(event.rank)
         elif not state["finalized"]:
-            self._fail(f"{name} exited with code {status} without calling MPI_Finalize", status or 1)
+            self._fail(f"{name} exited with code {status} without calling {self._phases.end}", status or 1)
         elif status and not self._exit_code:
             self._exit_code = status
+
+    def _when(self, state: Mapping[str, Any]) -> str:
+        if state["finalized"]:
+            return f" after {self._phases.end}"
+        if not state["initialized"]:
+            return f" before {self._phases.begin} had ended"
+        return f" in {state['mpi_call']}" if state.get("mpi_call") else ""
 
     def _judge_stopped(self, name: str, status: int) -> None:
         """The rank has called MPI_Abort, or the simulator has ended the run: either way the simulator is about to
@@ -310,7 +335,7 @@ class Supervisor:
         reason = self._simulator_reason()
         if "called MPI_Abort" in reason:
             code = reason.rpartition("(")[2].rstrip(")")  # of which the status has eight bits
-            self._fail(f"{name} called MPI_Abort({code})", status or 1)
+            self._fail(f"{name} called {self._phases.abort}({code})", status or self._code_of_abort(0))
         elif status == _LOST_NETWORK and (self._crash or reason):
             self._fail(self._crash or reason, _code_of(self._crash or reason))
 
@@ -352,11 +377,3 @@ def _signal_text(number: int) -> str:
         return f"signal {number}"
     meaning = signal.strsignal(number)
     return f"{name} ({meaning.lower()})" if meaning else name
-
-
-def _when(state: Mapping[str, Any]) -> str:
-    if state["finalized"]:
-        return " after MPI_Finalize"
-    if not state["initialized"]:
-        return " before MPI_Init had ended"
-    return f" in {state['mpi_call']}" if state.get("mpi_call") else ""

@@ -26,6 +26,9 @@ LOOK_EVERY_S = 0.25
 QUIET_S = 2.5
 """So long without processor time and without an event makes a rank suspicious."""
 
+SPINS_S = 10.0
+"""So long without an event makes a rank suspicious that computes."""
+
 _TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 _LITTLE_CPU_S = 0.03
 
@@ -185,13 +188,19 @@ def want_of_progress(calls: Sequence[str]) -> str:
 
 class Watchdog:
     """Contract: call `look` as often as you like; it warns once for each time that a rank stands still, and once
-    when it goes on."""
+    when it goes on.
 
-    def __init__(self, warn: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+    `instead_of_loops`: it also warns, once, where ranks compute for long, since they may wait in a loop that reads
+    memory alone; this is what to do about such loops.
+    """
+
+    def __init__(self, warn: Callable[[str], None], clock: Callable[[], float] = time.monotonic, *, instead_of_loops: str = "") -> None:
         self._warn = warn
+        self._instead_of_loops = instead_of_loops
         self._clock = clock
         self._last_look = clock()
         self._events = -1
+        self._event_at = self._last_look
         self._watches: dict[int, _Watch] = {}
 
     def look(self, progress: Mapping[str, Any], states: Callable[[], Sequence[Mapping[str, Any]]]) -> None:
@@ -202,6 +211,7 @@ class Watchdog:
         events = int(progress["events"])
         moved, self._events = events != self._events, events
         if moved or progress["phase"] != "running":
+            self._event_at = now
             self._forget()
             return
         running = {int(s["rank"]): s for s in states() if s["state"] == "running" and s["initialized"] and not s["finalized"] and s["pid"]}
@@ -209,6 +219,18 @@ class Watchdog:
             del self._watches[rank]
         for rank, state in running.items():
             self._look_at(rank, int(state["pid"]), str(state.get("mpi_call") or ""), now)
+        if self._instead_of_loops and now - self._event_at >= SPINS_S:
+            self._look_for_loops(running)
+
+    def _look_for_loops(self, running: Mapping[int, Mapping[str, Any]]) -> None:
+        computing = [rank for rank in running if rank in self._watches and not self._watches[rank].warned]
+        if computing:
+            self._warn(
+                f"{_name(computing)} {'have' if len(computing) > 1 else 'has'} computed for {SPINS_S:.0f} s without using the network, and "
+                "virtual time cannot advance meanwhile; if this is a loop that waits for a value in memory, the run does not end: "
+                f"{self._instead_of_loops}"
+            )
+            self._instead_of_loops = ""
 
     def _forget(self) -> None:
         for rank, watch in self._watches.items():

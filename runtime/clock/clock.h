@@ -101,6 +101,25 @@ static inline bool exanet_may_hand_turn_on(void) {
     status_;                     \
   })
 
+/* -- users.c: virtual time begins with the first of its users and ends with the last ------------------------------- */
+/* A library of this process has set itself up. The interface if it is the first, with the users locked until
+   exanet_users_done(); NULL: virtual time has begun with another one, or this is no run. */
+struct exanet_ni *exanet_users_add(const char *library);
+/* All ranks meet, and virtual time begins. */
+void exanet_users_start(struct exanet_ni *ni);
+/* One is about to end. The interface if it is the last, likewise. */
+struct exanet_ni *exanet_users_remove(void);
+void exanet_users_done(void);
+
+/* A library other than MPI: around its own set-up, whether that went well, and around its own end. */
+EXPORT void exanet_library_begins(void);
+EXPORT void exanet_library_has_begun(const char *library, bool well);
+EXPORT void exanet_library_ends(void);
+EXPORT void exanet_library_has_ended(void);
+EXPORT void exanet_library_aborts(int code);
+/* A function of an OpenSHMEM library, as exanet_mpi_own() finds one of MPI's. */
+EXPORT void *exanet_shmem_own(void **slot, const char *name);
+
 /* Called by the wrappers of the same names, which stand in a shared object of their own (runtime/sessions). */
 EXPORT int exanet_session_init(const char *name, long info, long errhandler, void *session);
 EXPORT int exanet_session_finalize(const char *name, void *session);

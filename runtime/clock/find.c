@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Finding the functions of MPI libraries, OpenMP libraries and launchers that the shim stands in front of.
+ * Finding the functions of MPI, OpenSHMEM and OpenMP libraries and launchers that the shim stands in front of.
  *
  * libc's follow the shim in the global search order (runtime/lib/host.c). MPI's need not: a Python extension module
  * is loaded with RTLD_LOCAL, and so is the libmpi that it depends on; RTLD_NEXT does not see it. Then the loaded
@@ -77,6 +77,16 @@ void *exanet_openmp_own(void **slot, const char *name) {
     abort();
   }
   return found;
+}
+
+void *exanet_shmem_own(void **slot, const char *name) {
+  static struct library shmem = {.names = {"libsma", "liboshmem"}, .has = "shmem_init"};
+  if (*slot == NULL) *slot = real_of(&shmem, name);
+  if (*slot == NULL) {
+    fprintf(stderr, "exanet: this process called %s, but no OpenSHMEM library in it has that function\n", name);
+    abort();
+  }
+  return *slot;
 }
 
 void *exanet_launcher_real(const char *name) {

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where the phases of a run begin and end: MPI_Init or the first session (all ranks meet, virtual time starts),
- * MPI_Finalize or the end of the last session, whichever is later (all meet, it ends), MPI_Abort; and MPI_Wtime.
- * Start-up and shut-down, with their process management over sockets, take no virtual time.
+ * Where the phases of a run begin and end with MPI: MPI_Init or the first session (all ranks meet, virtual time
+ * starts), MPI_Finalize or the end of the last session, whichever is later (all meet, it ends), MPI_Abort; and
+ * MPI_Wtime. Start-up and shut-down, with their process management over sockets, take no virtual time. (users.c counts
+ * who uses virtual time, MPI or not.)
  *
  * Limits: virtual time does not begin again, so a session after the last one's end is refused. Open MPI 5 makes a
  * communicator from a group through its launcher, in real time: a rank that is in there keeps virtual time from
  * passing for the others. */
-#include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include <stddef.h>
 
 #include "exanet/mpi_calls.h"
 #include "nodes.h"
@@ -24,64 +21,33 @@
 /* MPI_THREAD_MULTIPLE in MPICH and Open MPI, and in the standard's binary interface (MPI 5). */
 enum { THREAD_MULTIPLE = 3, THREAD_MULTIPLE_ABI = 4096 };
 
-static struct exanet_ni *opened;
-static int users; /* MPI_Init, and sessions */
-static pthread_mutex_t users_lock = PTHREAD_MUTEX_INITIALIZER; /* threads may open sessions at once */
-
-/* Joins the other ranks in virtual time; once in a process. */
-static void join(int provided, bool has_world) {
-  int status = exanet_open(&opened);
-  if (status == 0) {
-    if (provided == THREAD_MULTIPLE || provided == THREAD_MULTIPLE_ABI) exanet_note_thread_multiple(opened);
-    if (has_world) {
-      exanet_bcast_open(opened, exanet_mpi_real);
-      exanet_offload_open(opened, exanet_mpi_real);
-      exanet_shared_windows_open(opened);
-    }
-    exanet_note_before(opened, exanet_now_ps());
-    status = exanet_start(opened);
-    exanet_still_until(exanet_before_ps(opened));
-    if (status == 0) exanet_record_open(opened, exanet_mpi_real);
-    if (status == 0 && exanet_simulated_open(opened, exanet_mpi_real)) exanet_mpi_instead = exanet_simulated_call;
-  }
-  if (status != 0) {
-    fprintf(stderr, "exanet: cannot join the simulated machine named by EXANET_NI: %s\n", strerror(-status));
-    _exit(1);
-  }
-}
-
-/* After the library's own MPI_Init or MPI_Session_init. */
+/* After the library's own MPI_Init or MPI_Session_init: joins the other ranks in virtual time. */
 static void enter_virtual_phase(int provided, bool has_world) {
-  if (getenv("EXANET_NI") == NULL) return;
-  pthread_mutex_lock(&users_lock);
-  if (users++ == 0) {
-    if (opened != NULL) {
-      fprintf(
-          stderr,
-          "exanet: this program begins MPI again after it has ended it, and virtual time with it; keep a session open "
-          "until the end\n");
-      _exit(1);
-    }
-    join(provided, has_world);
+  struct exanet_ni *ni = exanet_users_add("MPI");
+  if (ni == NULL) return;
+  if (provided == THREAD_MULTIPLE || provided == THREAD_MULTIPLE_ABI) exanet_note_thread_multiple(ni);
+  if (has_world) {
+    exanet_bcast_open(ni, exanet_mpi_real);
+    exanet_offload_open(ni, exanet_mpi_real);
+    exanet_shared_windows_open(ni);
   }
-  pthread_mutex_unlock(&users_lock);
+  exanet_users_start(ni);
+  exanet_record_open(ni, exanet_mpi_real);
+  if (exanet_simulated_open(ni, exanet_mpi_real)) exanet_mpi_instead = exanet_simulated_call;
+  exanet_users_done();
 }
 
 /* Before the library's own MPI_Finalize or MPI_Session_finalize: the last one ends virtual time. */
 static void leave_virtual_phase(void) {
-  pthread_mutex_lock(&users_lock);
-  const bool last = users == 1;
-  if (users > 0) --users;
-  struct exanet_ni *ni = last ? exanet_virtual_ni() : NULL;
-  if (ni != NULL) {
-    exanet_mpi_enter(ni, EXANET_MPI_Finalize, EXANET_CALL_PLAIN);
-    exanet_record_close(ni);
-    exanet_finish(ni);
-    exanet_bcast_close();
-    exanet_offload_close();
-    exanet_mpi_leave(ni, EXANET_MPI_Finalize, EXANET_CALL_PLAIN);
-  }
-  pthread_mutex_unlock(&users_lock);
+  struct exanet_ni *ni = exanet_users_remove();
+  if (ni == NULL) return;
+  exanet_mpi_enter(ni, EXANET_MPI_Finalize, EXANET_CALL_PLAIN);
+  exanet_record_close(ni);
+  exanet_finish(ni);
+  exanet_bcast_close();
+  exanet_offload_close();
+  exanet_mpi_leave(ni, EXANET_MPI_Finalize, EXANET_CALL_PLAIN);
+  exanet_users_done();
 }
 
 typedef int (*init_function)(int *argc, char ***argv);

@@ -41,6 +41,38 @@ TEST_CASE("put and get of every size, by offset") {
   });
 }
 
+TEST_CASE("counters that are bound once the endpoint is enabled count what is posted from then on") {
+  Options o;
+  o.selective = FI_SELECTIVE_COMPLETION;
+  run_ranks(2, o, [](Node& n) {
+    std::vector<unsigned char> window(64, 0xee);
+    fid_mr* mr = n.expose(window.data(), window.size(), FI_REMOTE_READ | FI_REMOTE_WRITE, kKey);
+    const std::uint64_t before = 1, value = 42;
+    std::uint64_t back = 0;
+    n.barrier();
+    n.post([&] { return fi_inject_write(n.ep, &before, sizeof before, n.other(), 0, kKey); });
+    fi_cntr_attr attr{};
+    fid_cntr*& puts = n.writes;
+    fid_cntr*& gets = n.receives;
+    EXPECT_OK(fi_cntr_open(n.domain, &attr, &puts, nullptr));
+    EXPECT_OK(fi_cntr_open(n.domain, &attr, &gets, nullptr));
+    EXPECT_OK(fi_ep_bind(n.ep, &puts->fid, FI_WRITE));
+    EXPECT_OK(fi_ep_bind(n.ep, &gets->fid, FI_READ));
+    n.barrier();
+    for (std::uint64_t i = 1; i <= 3; ++i) {
+      n.post([&] { return fi_write(n.ep, &value, sizeof value, nullptr, n.other(), 8 * i, kKey, nullptr); });
+      EXPECT_OK(fi_cntr_wait(puts, i, -1));
+    }
+    n.post([&] { return fi_read(n.ep, &back, sizeof back, nullptr, n.other(), 24, kKey, nullptr); });
+    EXPECT_OK(fi_cntr_wait(gets, 1, -1));
+    EXPECT_EQ(back, value);
+    EXPECT_EQ(fi_cntr_read(puts), 3u);
+    EXPECT_EQ(fi_ep_bind(n.ep, &n.cq->fid, FI_TRANSMIT), -FI_EOPBADSTATE);
+    n.barrier();
+    EXPECT_OK(fi_close(&mr->fid));
+  });
+}
+
 TEST_CASE("put and get by the target's virtual addresses and keys of the provider's choice") {
   Options basic;
   basic.mr_mode = FI_MR_BASIC;

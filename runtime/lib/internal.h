@@ -12,6 +12,10 @@
 #include "exanet/exanet.h"
 #include "runtime/lib/host.h"
 
+/* What the process's first operation on the network, or look for a completion, does before anything else; NULL:
+   nothing. (runtime/clock sets it, runtime/provider calls it) */
+extern void (*exanet_first_operation)(void);
+
 /* The process's interface if it is open, or NULL. Never opens it. */
 struct exanet_ni *exanet_process_ni(void);
 

@@ -13,6 +13,7 @@ __thread __attribute__((tls_model("initial-exec"))) struct exn_call exn_call;
 __thread __attribute__((tls_model("initial-exec"))) struct exn_polls exn_polls = {.fresh = true,
                                                                                   .window_ps = EXN_FIRST_WINDOW_PS};
 
+void (*exanet_first_operation)(void);
 static struct exanet_ni *open_ni; /* once open */
 static bool forgotten; /* a forked child: the interface is its parent's */
 

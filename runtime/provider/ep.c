@@ -7,7 +7,8 @@
  * Model: libexanet's endpoint is opened as soon as the object exists, so that its name is known. Queues, counters
  * and the address vector are bound to a core, which an alias shares with its original; an alias has default
  * operation flags of its own. Operations that are under way when the last of them closes lose their core, and their
- * completions are dropped.
+ * completions are dropped. A counter may be bound to an enabled endpoint, as Sandia OpenSHMEM does: it counts what is
+ * posted from then on.
  *
  * Limit: endpoints of type FI_EP_RDM alone, without shared or scalable contexts. */
 #include <stdlib.h>
@@ -78,16 +79,18 @@ static int exanet_endpoint_bind_cntr(struct exanet_core *core, struct exanet_cnt
                                                     [EXANET_CNTR_REMOTE_READ] = FI_REMOTE_READ,
                                                     [EXANET_CNTR_REMOTE_WRITE] = FI_REMOTE_WRITE};
   if (cntr->domain != core->domain) return -FI_EDOMAIN;
+  exanet_lock();
   for (int i = 0; i < EXANET_CNTR_COUNT; i++) {
     if (flags & names[i]) core->counters[i] = cntr;
     flags &= ~names[i];
   }
+  exanet_unlock();
   return flags ? -FI_EBADFLAGS : 0;
 }
 
 static int exanet_endpoint_bind(struct fid *fid, struct fid *bfid, uint64_t flags) {
   struct exanet_core *core = exanet_endpoint_of_fid(fid)->core;
-  if (core->enabled) return -FI_EOPBADSTATE;
+  if (core->enabled && bfid->fclass != FI_CLASS_CNTR) return -FI_EOPBADSTATE;
   switch (bfid->fclass) {
     case FI_CLASS_CQ: return exanet_endpoint_bind_cq(core, EXANET_CONTAINER(bfid, struct exanet_cq, fid.fid), flags);
     case FI_CLASS_CNTR:

@@ -75,6 +75,13 @@ void exanet_lock_to_poll(
     void); /* for who only looks for completions: does not keep others from waiting in virtual time */
 void exanet_unlock(void);
 int exanet_process_open(struct exanet_ni **ni); /* idempotent; -FI_ENODATA where there is no simulated machine */
+/* Before each operation and each poll, lock held. */
+static inline void exanet_begin_operation(void) {
+  void (*first)(void) = exanet_first_operation;
+  if (__builtin_expect(first == NULL, true)) return;
+  exanet_first_operation = NULL;
+  first();
+}
 /* The following want the lock held. Polls once and sorts what came; returns the number of completions. Never loops. */
 int exanet_progress(void);
 int exanet_progress_wait(uint64_t timeout_ps);

@@ -150,6 +150,7 @@ static int exanet_tx_take_op(struct exanet_core *core, const struct exanet_tx_re
 int exanet_tx_begin(struct exanet_core *core, const struct exanet_tx_request *request, struct exanet_tx *tx) {
   *tx = (struct exanet_tx){.ni_flags = exanet_tx_ni_flags(request)};
   if (!core->enabled) return -FI_EOPBADSTATE;
+  exanet_begin_operation();
   if (core->tx_used >= core->tx_size || (core->tx_cq && core->tx_cq->count >= core->tx_cq->limit)) return -FI_EAGAIN;
   int rc = exanet_av_resolve(core->av, request->peer, &tx->to);
   if (!rc) rc = exanet_tx_take_buffers(request, tx);

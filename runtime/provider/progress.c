@@ -172,12 +172,14 @@ static int exanet_progress_sort(const struct exanet_completion *batch, int n) {
 
 int exanet_progress(void) {
   struct exanet_completion batch[EXANET_BATCH];
+  exanet_begin_operation();
   if (atomic_load(&exanet_process.waiting)) return 0; /* another thread has work to post: it goes before time passes */
   return exanet_progress_sort(batch, exanet_poll(exanet_process.ni, batch, EXANET_BATCH));
 }
 
 int exanet_progress_wait(uint64_t timeout_ps) {
   struct exanet_completion batch[EXANET_BATCH];
+  exanet_begin_operation();
   return exanet_progress_sort(batch, exanet_wait(exanet_process.ni, batch, EXANET_BATCH, timeout_ps));
 }
 

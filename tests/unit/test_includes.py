@@ -28,8 +28,9 @@ ANY_INCLUDE = re.compile(r'^#\s*include [<"]([^">]+)[">]', re.MULTILINE)
 Graph = dict[str, set[str]]
 
 RECORDER = ("runtime/record/*.c", "runtime/lists/*.c", "runtime/persistent/*.c")
+RANK = ("lib", "provider", "clock", "collectives", "sessions", "shmem", "simulated")
 LINKED = {
-    "exanet-fi": (*(f"runtime/{folder}/*.c" for folder in ("lib", "provider", "clock", "collectives", "sessions", "simulated")), *RECORDER),
+    "exanet-fi": (*(f"runtime/{folder}/*.c" for folder in RANK), *RECORDER),
     "exanet-record": ("runtime/outside/*.c", "runtime/lib/host.c", "runtime/clock/calls.c", "runtime/clock/find.c", *RECORDER),
     "exanet-exec": tuple(f"runtime/exec/{name}.c" for name in ("exanet_exec", "ask", "sweep")),
 }

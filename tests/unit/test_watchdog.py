@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from host import stat, wait_for
 
-from exanet.run.watchdog import QUIET_S, DeadlockWatch, Watchdog, want_of_buffering
+from exanet.run.watchdog import QUIET_S, SPINS_S, DeadlockWatch, Watchdog, want_of_buffering
 
 
 class Clock:
@@ -51,11 +51,11 @@ def cpu_s(pid: int) -> float:
     return sum(map(int, stat(pid)[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
-def looks(pid: int, seconds: float, computing_s: float = 0.0, **values: Any) -> list[str]:
+def looks(pid: int, seconds: float, computing_s: float = 0.0, instead_of_loops: str = "", **values: Any) -> list[str]:
     """Words in so many seconds of a fake clock, looking at a real process twice a second, each time that it has
     computed so long."""
     clock, said = Clock(), list[str]()
-    watchdog = Watchdog(said.append, clock)
+    watchdog = Watchdog(said.append, clock, instead_of_loops=instead_of_loops)
     for _ in range(int(seconds / 0.5)):
         clock.now += 0.5
         until_s = cpu_s(pid) + computing_s
@@ -76,6 +76,14 @@ def test_not_too_early(sleeper: int) -> None:
 
 def test_a_rank_that_computes_is_left_alone(worker: int) -> None:
     assert looks(worker, QUIET_S + 3, computing_s=0.05) == []
+
+
+def test_a_rank_that_computes_for_long_may_wait_in_a_loop(worker: int, sleeper: int) -> None:
+    assert looks(worker, SPINS_S - 0.5, computing_s=0.05, instead_of_loops="poll") == []
+    (said,) = looks(worker, SPINS_S + 3, computing_s=0.05, instead_of_loops="poll")
+    assert said.startswith("rank 0 has computed for 10 s without using the network")
+    assert said.endswith("the run does not end: poll")
+    assert not any("computed" in said for said in looks(sleeper, SPINS_S + 3, instead_of_loops="poll"))
 
 
 @pytest.mark.parametrize("values", [{"state": "waiting"}, {"initialized": False}, {"finalized": True}])
