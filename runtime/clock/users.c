@@ -84,6 +84,7 @@ void exanet_library_begins(void) {
 void exanet_library_has_begun(const char *library, bool well) {
   struct exanet_ni *ni = --exanet_mpi_depth == 0 && well ? exanet_users_add(library) : NULL;
   if (ni != NULL) {
+    exanet_polls_may_be_questions(ni);
     exanet_users_start(ni);
     exanet_users_done();
     on_exit(leave_at_exit, NULL); /* before what the library itself does then */

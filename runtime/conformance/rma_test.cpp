@@ -73,6 +73,40 @@ TEST_CASE("counters that are bound once the endpoint is enabled count what is po
   });
 }
 
+TEST_CASE("a loop that reads a counter, its errors and a queue takes no longer than the write that it waits for") {
+  Options o;
+  o.selective = FI_SELECTIVE_COMPLETION;
+  o.counters = true;
+  run_ranks(2, o, [](Node& n) {
+    exanet_ni* ni = nullptr;
+    EXPECT_OK(exanet_open(&ni));
+    std::uint64_t window[2] = {}, value = 7;
+    fid_mr* mr = n.expose(window, sizeof window, FI_REMOTE_WRITE, kKey);
+    n.barrier();
+    if (n.rank == 0) {
+      const auto write = [&](auto wait) {
+        const std::uint64_t begin = exanet_clock_ps(ni);
+        n.post([&] { return fi_write(n.ep, &value, sizeof value, nullptr, n.other(), 8, kKey, nullptr); });
+        wait();
+        return exanet_clock_ps(ni) - begin;
+      };
+      const std::uint64_t waited = write([&] { EXPECT_OK(fi_cntr_wait(n.writes, 1, -1)); });
+      for (std::uint64_t i = 2; i < 5; ++i) {
+        const std::uint64_t polled = write([&] {
+          for (std::uint64_t done = 0; done < i;) {
+            done = fi_cntr_read(n.writes);
+            EXPECT_EQ(fi_cntr_readerr(n.writes), 0u);
+            EXPECT_EQ(fi_cq_read(n.cq, nullptr, 0), -FI_EAGAIN);
+          }
+        });
+        EXPECT_EQ(polled, waited);
+      }
+    }
+    n.barrier();
+    EXPECT_OK(fi_close(&mr->fid));
+  });
+}
+
 TEST_CASE("put and get by the target's virtual addresses and keys of the provider's choice") {
   Options basic;
   basic.mr_mode = FI_MR_BASIC;

@@ -9,7 +9,7 @@ int exanet_start(struct exanet_ni *ni) {
   if (ni->region->phase != EXN_FREE) return 0;
   exn_sleep(ni, EXN_AT_START, 0, false);
   exn_polls.fresh = true;
-  exn_polls.window_ps = EXN_FIRST_WINDOW_PS;
+  exn_polls.window_ps = ni->first_window_ps;
   exn_account_leave(ni);
   return 0;
 }

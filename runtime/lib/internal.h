@@ -121,6 +121,9 @@ uint64_t exanet_part_began(void);
 void exanet_part_resumes(const void *whole, uint64_t began);
 uint64_t exanet_parts_ps(const void *whole);
 
+/* The program has no MPI, and nothing says which of its polls wait: before exanet_start(). */
+void exanet_polls_may_be_questions(struct exanet_ni *ni);
+
 /* The program's time before exanet_start(): each rank notes its own; from its return on the furthest of all ranks'
    is known. */
 void exanet_note_before(struct exanet_ni *ni, uint64_t ps);

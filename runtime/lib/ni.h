@@ -67,6 +67,7 @@ struct exanet_ni {
   uint32_t local_head, local_count, local_size;
   uint32_t endpoints; /* endpoint numbers handed out */
   uint64_t next_key;
+  uint64_t first_window_ps; /* how far an empty poll looks ahead that follows a post or a completion */
   /* computed in the present MPI call since it last posted or found something; of what was computed so far, that
      which a wait has swallowed */
   uint64_t idle_ps, swallowed_ps;

@@ -7,7 +7,8 @@
 // one is over after its last step. The next one waits: until the next completion's time, but no further than a window
 // that doubles with each empty poll, because the caller may also wait for something that is not the network. Inside
 // MPI_Test and its kin a poll is a question, not a wait: it takes one short fixed step. Other MPI calls poll some times
-// before they wait (nonblocking_polls.c).
+// before they wait (nonblocking_polls.c). Of programs without MPI nothing says which of both a poll is. The first
+// window is then no longer than that step, and a loop of polls still waits after few of them.
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -137,7 +138,7 @@ static int take(struct exanet_ni *ni, struct exanet_completion *out, int max) {
     exn_completion_came();
     exn_polls.fresh = true;
     exn_polls.spare = ni->rounds ? EXN_SPARE : 0;
-    exn_polls.window_ps = EXN_FIRST_WINDOW_PS;
+    exn_polls.window_ps = ni->first_window_ps;
     exn_polls.empty = 0;
     ni->idle_polls = 0;
   }
@@ -171,6 +172,8 @@ static void wait_until(struct exanet_ni *ni, uint64_t until, bool blocking) {
     exn_let_woken_go_first(); /* they read the clock, which the caller is about to charge */
   }
 }
+
+void exanet_polls_may_be_questions(struct exanet_ni *ni) { ni->first_window_ps = ni->region->test_step_ps; }
 
 static void count_empty(struct exanet_ni *ni) {
   ++exn_polls.empty;

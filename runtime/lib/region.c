@@ -65,7 +65,8 @@ int exanet_open(struct exanet_ni **out) {
                            .slot = exn_rank_slot(region, (uint32_t)number),
                            .rank = (uint32_t)number,
                            .opened = 1,
-                           .next_key = 1};
+                           .next_key = 1,
+                           .first_window_ps = EXN_FIRST_WINDOW_PS};
   /* The simulator moves bulk data in and out of this process; where the kernel restricts that to relatives, say that
      it may. */
   prctl(PR_SET_PTRACER, region->simulator_pid, 0, 0, 0);

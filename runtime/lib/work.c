@@ -68,7 +68,7 @@ static void end(struct exanet_ni *ni, struct exn_descriptor_header *header) {
   __atomic_store_n(&ring->tail, ring->tail + header->slots, __ATOMIC_RELEASE);
   exn_polls.fresh = true;
   exn_something_happened();
-  exn_polls.window_ps = EXN_FIRST_WINDOW_PS;
+  exn_polls.window_ps = ni->first_window_ps;
   exn_polls.empty = 0;
   ni->slot->horizon_ps = 0; /* what this descriptor leads to is not in the ring yet: the next wait has to ask */
   if (!exn_virtual(ni)) exn_kick(ni);

@@ -4,7 +4,8 @@
  * Problem: a program may wait by reading a counter in a loop, and calls nothing else that polls the network.
  *
  * Model: a reading that would return what the last one did polls the interface once, so that a loop of readings gets
- * on.
+ * on. A loop that reads both values and errors, as Sandia OpenSHMEM's does, polls for the values alone: a second poll
+ * would wait for what comes after that which the first one has found.
  *
  * Limit: completions are counted, and nothing else (FI_CNTR_EVENTS_COMP). */
 #include <stdlib.h>
@@ -20,6 +21,7 @@ static uint64_t exanet_cntr_read(struct fid_cntr *fid) {
   exanet_lock_to_poll();
   if (cntr->value == cntr->seen) exanet_progress();
   uint64_t value = cntr->seen = cntr->value;
+  cntr->polled = true;
   exanet_unlock();
   return value;
 }
@@ -27,8 +29,9 @@ static uint64_t exanet_cntr_read(struct fid_cntr *fid) {
 static uint64_t exanet_cntr_readerr(struct fid_cntr *fid) {
   struct exanet_cntr *cntr = exanet_cntr_of(fid);
   exanet_lock_to_poll();
-  if (cntr->errors == cntr->seen_errors) exanet_progress();
+  if (cntr->errors == cntr->seen_errors && !cntr->polled) exanet_progress();
   uint64_t errors = cntr->seen_errors = cntr->errors;
+  cntr->polled = false;
   exanet_unlock();
   return errors;
 }

@@ -190,6 +190,7 @@ struct exanet_cntr {
   struct exanet_domain *domain;
   uint64_t value, errors;
   uint64_t seen, seen_errors; /* what the last read returned: only an unchanged counter polls */
+  bool polled; /* values have been read since errors were */
 };
 
 /* Shared by an endpoint and its aliases. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The least of an OpenSHMEM library over libfabric, for two ranks: it sets itself up with writes over the network, which
- * take no virtual time, and then puts bytes from the start of one rank's memory to that of the other. */
+ * The least of an OpenSHMEM library over libfabric, for two ranks: it sets itself up with writes over the network,
+ * which take no virtual time, and then puts bytes from the start of one rank's memory to that of the other. */
 #include "shmem_library.h"
 
 #include <rdma/fabric.h>
