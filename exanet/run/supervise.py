@@ -229,6 +229,7 @@ class Supervisor:
         reason = str(self._simulator.results()["summary"]["reason"])
         if self._without_mpi and reason.startswith("a rank exited before virtual time began"):
             return self._never_began()
+        reason = reason.replace("MPI_Finalize", self._phases.end)
         waiting = by_call([str(state.get("mpi_call") or "") for state in self._simulator.rank_states()])
         return f"{reason}: {waiting}{self._advice()}" if reason.startswith(_NO_RANK_GOES_ON) and waiting else reason
 

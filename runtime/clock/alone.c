@@ -2,7 +2,7 @@
  * Where virtual time begins for a program that uses libfabric alone.
  *
  * Problem: no call of such a program says that it has set itself up. Opening and enabling endpoints are too early: the
- * program has yet to tell its addresses to other processes, by other means than the network.
+ * program has yet to exchange addresses with other processes, by other means than the network.
  *
  * Model: it has when it first transmits, or first looks for a completion, since it then waits for what others transmit
  * (runtime/provider/op.c, progress.c). All ranks meet there. Posting a receive and registering memory do not count:

@@ -123,6 +123,7 @@ def test_virtual_time_of_openshmem(run: Callable[..., Finished], begin: str, end
     [
         ("abort", 7, r"rank 0 \(pid \d+\) called shmem_global_exit\(7\)"),
         ("fail", 6, r"exited with code 6 without calling shmem_finalize"),
+        ("wait", 1, r"no rank can go on: some wait in shmem_finalize, the others for nothing that is under way"),
         ("twice", 1, r"this program begins OpenSHMEM again after it has ended it, and virtual time with it"),
     ],
 )

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Two ranks of OpenSHMEM put into each other's memory in turn, and rank 0 prints the time that this took.
  *
- * usage: shmem init|thread|start_pes finalize|return|abort|twice|fail */
+ * usage: shmem init|thread|start_pes finalize|return|abort|twice|fail|wait */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -44,6 +44,7 @@ int main(int argc, char **argv) {
   if (strcmp(end, "abort") == 0 && first) shmem_global_exit(7);
   if (strcmp(end, "abort") == 0) shmem_wait_for_puts(1000);
   if (strcmp(end, "fail") == 0) return 6;
+  if (strcmp(end, "wait") == 0 && !first) shmem_wait_for_puts(1000);
   if (strcmp(end, "return") == 0) return 0;
   shmem_finalize();
   if (strcmp(end, "twice") == 0) shmem_init();
