@@ -101,14 +101,11 @@ def detect(command: Sequence[str], choice: str = "auto") -> Mpi:
     _check_launcher(command)
     program = find_program(command[0])
     _check_script(command)
-    linked = _check_choice(_check_machine(program), choice) if elf.is_elf(program) else None
-    if choice in ("none", "openshmem", "libfabric"):
-        return Mpi(choice, shmem=choice == "openshmem")
-    if choice == "mpich":
-        return Mpi("mpich", linked)
-    if choice == "openmpi":
-        return _open_mpi_on_path()
-    return _follow(list(command), depth=0)
+    executable = _check_machine(program) if elf.is_elf(program) else None
+    if choice == "auto":
+        return _follow(list(command), depth=0)
+    found = _check_choice(executable, choice) if executable else Mpi(choice, shmem=choice == "openshmem")
+    return replace(_open_mpi_on_path(), shmem=found.shmem) if choice == "openmpi" else found
 
 
 def _check_launcher(command: Sequence[str]) -> None:
@@ -144,17 +141,21 @@ def _check_machine(program: Path) -> elf.Executable:
     return executable
 
 
-def _check_choice(executable: elf.Executable, choice: str) -> Path | None:
-    """Raises InputError on a program that is linked with another MPI than it is to run as; returns the MPICH that it is
-    linked with."""
-    for soname, path in elf.libraries(executable).items() if choice != "auto" else ():
+def _check_choice(executable: elf.Executable, choice: str) -> Mpi:
+    """What the program runs as. Raises InputError where it is linked with something else, by which it would not find
+    the other ranks."""
+    libraries = elf.libraries(executable)
+    shmem = _check_shmem(executable, libraries)
+    for soname, path in libraries.items():
         linked = "mpich" if _MPICH_SONAME.fullmatch(soname) else "openmpi" if _OPENMPI_SONAME.fullmatch(soname) else choice
+        if linked == choice and _SHMEM_SONAME.fullmatch(soname) and choice in ("libfabric", "none"):
+            linked = "openshmem"
         if linked != choice:
             name = str(executable.path)
             raise InputError(f"--mpi {choice}: program {name!r} is linked with {soname}; leave out --mpi, or say --mpi {linked}")
         if path is not None and _MPICH_SONAME.fullmatch(soname):
-            return path
-    return None
+            return Mpi("mpich", path, shmem=shmem)
+    return Mpi(choice, shmem=shmem or choice == "openshmem")
 
 
 def _follow(command: list[str], depth: int) -> Mpi:
@@ -196,17 +197,20 @@ def _follow(command: list[str], depth: int) -> Mpi:
 def _from_libraries(executable: elf.Executable, extra_path: str = "") -> Mpi | None:
     """The MPI among the libraries that the program loads, or else the OpenSHMEM library; None if there is neither."""
     libraries = elf.libraries(executable, extra_path)
-    shmem = next((soname for soname in libraries if _SHMEM_SONAME.fullmatch(soname)), None)
-    if shmem:
-        _check_shmem(executable, shmem, libraries[shmem])
+    shmem = _check_shmem(executable, libraries)
     found = _mpi_from_libraries(executable, libraries)
     if found:
-        return replace(found, shmem=shmem is not None)
-    return Mpi("openshmem", libraries[shmem], shmem=True) if shmem else None
+        return replace(found, shmem=shmem)
+    return Mpi("openshmem", shmem=True) if shmem else None
 
 
-def _check_shmem(executable: elf.Executable, soname: str, path: Path | None) -> None:
-    """Raises InputError on an OpenSHMEM library whose data would go beside the simulated network."""
+def _check_shmem(executable: elf.Executable, libraries: Mapping[str, Path | None]) -> bool:
+    """Whether an OpenSHMEM library is among them. Raises InputError on one whose data would go beside the simulated
+    network."""
+    soname = next((each for each in libraries if _SHMEM_SONAME.fullmatch(each)), None)
+    if soname is None:
+        return False
+    path = libraries[soname]
     if path is None:
         raise InputError(
             f"program {str(executable.path)!r} needs {soname}, which the loader does not find; put its folder into LD_LIBRARY_PATH"
@@ -222,6 +226,7 @@ def _check_shmem(executable: elf.Executable, soname: str, path: Path | None) -> 
             raise InputError(
                 f"{library} reaches the memory of processes of its host beside the simulated network; build it without {option}"
             )
+    return True
 
 
 def _mpi_from_libraries(executable: elf.Executable, libraries: Mapping[str, Path | None]) -> Mpi | None:

@@ -42,7 +42,9 @@ def library_code(calls: str) -> str:
 def test_a_program_of_openshmem(program: Maker) -> None:
     executable = program("hello", "libsma.so.0", "fi_getinfo")
     found = detect([str(executable)])
-    assert found == Mpi("openshmem", executable.parent / "libsma.so.0", shmem=True)
+    assert found == detect([str(executable)], "openshmem") == Mpi("openshmem", shmem=True)
+    with pytest.raises(InputError, match=r"is linked with libsma\.so\.0; leave out --mpi, or say --mpi openshmem"):
+        detect([str(executable)], "libfabric")
     given = environment(found, region="r", status="s", library=Path("l"), base={"SHMEM_OFI_PROVIDER": "sockets", "SHMEM_DEBUG": "1"})
     assert given["EXANET_BESIDE"] == "libexanet-shmem.so"
     assert given["SHMEM_OFI_PROVIDER"] == "exanet"
