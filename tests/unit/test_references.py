@@ -20,8 +20,8 @@ CODE = re.compile(r"(?<![\w./*<-])([\w*-]+\.(?:cpp|hpp|c|h|py|sv|rdl|js|patch))(
 """A source file by its bare name. What else a sentence names (results, machine files) may be the reader's own."""
 PATH = re.compile(rf"(?<![\w./*<{{-])((?:{'|'.join(FOLDERS)})/[\w.*/-]*[\w*])")
 """A file or folder from the root; a file without its suffix will do."""
-TEST = re.compile(r"(?<![\w.-])([a-z0-9]\w*_test|test_[a-z]\w*)\b(?!\.\w|\w*=)")
-"""A test by its file or function."""
+TEST = re.compile(r"(?<![\w.-])(?!(?:c11|fi|mt|shmem)_)([a-z0-9]\w*_test|test_[a-z]\w*)\b(?!\.\w|\w*=)")
+"""A test by its file or function; those of OpenSHMEM and libfabric are others'."""
 
 
 @functools.cache
