@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 namespace exanet {
@@ -23,36 +23,26 @@ struct ConfigProblem {
 
 class ConfigError : public std::invalid_argument {
  public:
-  ConfigError(std::string path, std::string text)
-      : ConfigError(std::vector<ConfigProblem>{{std::move(path), std::move(text)}}) {}
-  explicit ConfigError(std::vector<ConfigProblem> problems)
-      : std::invalid_argument(joined(problems)), problems_(std::move(problems)) {}
+  ConfigError(std::string path, std::string text);
+  explicit ConfigError(std::vector<ConfigProblem> problems);
 
   const std::vector<ConfigProblem>& problems() const { return problems_; }
 
  private:
-  static std::string joined(const std::vector<ConfigProblem>& problems) {
-    std::string text;
-    for (const ConfigProblem& problem : problems) text.append(text.empty() ? "" : "; ").append(problem.text);
-    return text;
-  }
-
   std::vector<ConfigProblem> problems_;
 };
 
+[[noreturn, gnu::cold]] void reject(std::string_view path, std::string_view text);
+
 // Throws ConfigError unless `condition`.
-inline void require(bool condition, const std::string& path, const std::string& text) {
-  if (!condition) throw ConfigError(path, text);
+inline void require(bool condition, std::string_view path, std::string_view text) {
+  if (!condition) [[unlikely]]
+    reject(path, text);
 }
 
 // Returns `value`. Throws ConfigError unless it is from `least` to `most`, which lie in 32 bits; `name` begins the
 // sentence.
-inline std::uint32_t require_in_range(std::int64_t value, std::int64_t least, std::int64_t most,
-                                      const std::string& path, const std::string& name) {
-  require(value >= least && value <= most, path,
-          name + " is " + std::to_string(value) + ": give a whole number from " + std::to_string(least) + " to " +
-              std::to_string(most));
-  return static_cast<std::uint32_t>(value);
-}
+std::uint32_t require_in_range(std::int64_t value, std::int64_t least, std::int64_t most, std::string_view path,
+                               std::string_view name);
 
 }  // namespace exanet

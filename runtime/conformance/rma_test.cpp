@@ -6,25 +6,25 @@ using namespace exanet::conformance;
 
 namespace {
 
-constexpr std::uint64_t kKey = 17;
-constexpr std::size_t kSizes[] = {1, 8, 32, 33, 256, 4096, 4097, 65536, 1u << 20};
+constexpr std::uint64_t kWindowKey = 17;
+constexpr std::size_t kTransferSizes[] = {1, 8, 32, 33, 256, 4096, 4097, 65536, 1u << 20};
 
 }  // namespace
 
 TEST_CASE("put and get of every size, by offset") {
   run_ranks(2, [](Node& n) {
-    for (const std::size_t bytes : kSizes) {
+    for (const std::size_t bytes : kTransferSizes) {
       std::vector<unsigned char> window(bytes + 64, 0xee);
-      fid_mr* mr = n.expose(window.data(), window.size(), FI_REMOTE_READ | FI_REMOTE_WRITE, kKey);
+      fid_mr* mr = n.expose(window.data(), window.size(), FI_REMOTE_READ | FI_REMOTE_WRITE, kWindowKey);
       n.barrier();
       if (n.rank == 0) {
         const auto out = pattern(bytes, 4);
         std::vector<unsigned char> back(bytes);
         int put, get;
-        n.post([&] { return fi_write(n.ep, out.data(), bytes, nullptr, n.other(), 32, kKey, &put); });
+        n.post([&] { return fi_write(n.ep, out.data(), bytes, nullptr, n.other(), 32, kWindowKey, &put); });
         auto done = n.wait(&put);
         EXPECT_EQ(done.flags, FI_RMA | FI_WRITE);
-        n.post([&] { return fi_read(n.ep, back.data(), bytes, nullptr, n.other(), 32, kKey, &get); });
+        n.post([&] { return fi_read(n.ep, back.data(), bytes, nullptr, n.other(), 32, kWindowKey, &get); });
         done = n.wait(&get);
         EXPECT_EQ(done.flags, FI_RMA | FI_READ);
         EXPECT(back == out);
@@ -212,12 +212,13 @@ TEST_CASE("a key is taken until its region is closed") {
 TEST_CASE("a put with remote data notifies the target") {
   run_ranks(2, [](Node& n) {
     std::uint64_t window = 0;
-    fid_mr* mr = n.expose(&window, sizeof window, FI_REMOTE_WRITE, kKey);
+    fid_mr* mr = n.expose(&window, sizeof window, FI_REMOTE_WRITE, kWindowKey);
     n.barrier();
     const std::uint64_t value = 4711;
     int context;
     if (n.rank == 0) {
-      n.post([&] { return fi_writedata(n.ep, &value, sizeof value, nullptr, 123, n.other(), 0, kKey, &context); });
+      n.post(
+          [&] { return fi_writedata(n.ep, &value, sizeof value, nullptr, 123, n.other(), 0, kWindowKey, &context); });
       n.wait(&context);
     } else {
       fi_addr_t source;
@@ -235,14 +236,14 @@ TEST_CASE("a put with remote data notifies the target") {
 TEST_CASE("message forms, gathered and injected puts, and a rank's own memory") {
   run_ranks(2, [](Node& n) {
     std::vector<unsigned char> window(256);
-    fid_mr* mr = n.expose(window.data(), window.size(), FI_REMOTE_READ | FI_REMOTE_WRITE, kKey);
+    fid_mr* mr = n.expose(window.data(), window.size(), FI_REMOTE_READ | FI_REMOTE_WRITE, kWindowKey);
     n.barrier();
     auto out = pattern(96, 7);
     std::vector<unsigned char> in(96);
     int context;
     const iovec pieces[3] = {{out.data(), 10}, {out.data() + 10, 30}, {out.data() + 40, 56}};
     const iovec into[2] = {{in.data(), 50}, {in.data() + 50, 46}};
-    const fi_rma_iov remote{100, 96, kKey};
+    const fi_rma_iov remote{100, 96, kWindowKey};
     fi_msg_rma m{};
     m.msg_iov = pieces;
     m.iov_count = 3;
@@ -258,11 +259,11 @@ TEST_CASE("message forms, gathered and injected puts, and a rank's own memory") 
     n.post([&] { return fi_readmsg(n.ep, &m, FI_COMPLETION); });
     n.wait(&context);
     EXPECT(in == out);
-    const fi_rma_iov too_long{100, 97, kKey};
+    const fi_rma_iov too_long{100, 97, kWindowKey};
     m.rma_iov = &too_long;
     EXPECT_EQ(fi_readmsg(n.ep, &m, FI_COMPLETION), -FI_EINVAL);
     const std::vector<unsigned char> big(n.info->tx_attr->inject_size + 1);
-    EXPECT_EQ(fi_inject_write(n.ep, big.data(), big.size(), n.other(), 0, kKey), -FI_EINVAL);
+    EXPECT_EQ(fi_inject_write(n.ep, big.data(), big.size(), n.other(), 0, kWindowKey), -FI_EINVAL);
     n.barrier();
     EXPECT_OK(fi_close(&mr->fid));
   });

@@ -9,11 +9,11 @@
 #include "runtime/coordinator/forked_ranks.hpp"
 
 using namespace exanet;
+using testing::kForEver;
 using testing::Machine;
 
 namespace {
 
-constexpr std::uint64_t kForEver = UINT64_MAX;
 // A fraction of a second on an idle host, and half of the time after which what hangs is stopped.
 constexpr double kSoonS = 30;
 

@@ -31,6 +31,8 @@ extern "C" {
 
 namespace exanet::testing {
 
+inline constexpr std::uint64_t kForEver = UINT64_MAX;  // as exanet_wait() takes it
+
 inline MachineConfig small_machine() {
   MachineConfig m;
   m.topology = {"mesh", {2, 2}, {}};

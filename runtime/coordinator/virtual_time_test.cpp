@@ -6,11 +6,10 @@
 #include "runtime/coordinator/forked_ranks.hpp"
 
 using namespace exanet;
+using testing::kForEver;
 using testing::Machine;
 
 namespace {
-
-constexpr std::uint64_t kForEver = UINT64_MAX;
 
 // One packet of `bytes` from clock to clock: stores, packetizer, network, mailbox, read.
 Time packet_time(const Machine& m, NodeId from, NodeId to, std::uint16_t bytes, int word_bytes = 16) {
