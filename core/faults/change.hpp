@@ -19,13 +19,15 @@ enum class FaultKind : std::uint8_t {
   kRate,  // a link carries data at a share of its rate
   kInterface,  // a node's interface stops; its router goes on
   kImpairment,  // packets that arrive at a node are corrupted, duplicated or reordered
+  kHost,  // a node's host dies, and its interface stops; its router goes on
 };
 template <>
 inline constexpr auto kChoices<FaultKind> = choices<FaultKind>({{"state", FaultKind::kState},
                                                                 {"lossy", FaultKind::kLoss},
                                                                 {"slow", FaultKind::kRate},
                                                                 {"interface", FaultKind::kInterface},
-                                                                {"impaired", FaultKind::kImpairment}});
+                                                                {"impaired", FaultKind::kImpairment},
+                                                                {"host", FaultKind::kHost}});
 
 struct FaultChange {
   Time at;

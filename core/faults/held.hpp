@@ -24,7 +24,9 @@ class HeldFaults {
   void change(const FaultChange& change);  // begins a fault, or ends one or several; the end of none changes nothing
 
   const LinkStates& links() const { return links_; }
-  bool interface_works(NodeId endpoint) const { return !at({FaultKind::kInterface, endpoint}); }
+  bool interface_works(NodeId endpoint) const {
+    return !at({FaultKind::kInterface, endpoint}) && !at({FaultKind::kHost, endpoint});
+  }
   double rate(PortRef link) const;  // share of the link's own
   LinkLoss loss(PortRef link) const;
   Impairment impairment(NodeId endpoint) const;

@@ -167,6 +167,14 @@ std::vector<double> FaultPlan::rates() const {
   return {found.begin(), found.end()};
 }
 
+std::vector<FaultChange> FaultPlan::dying_hosts() const {
+  std::vector<FaultChange> found;
+  std::set<NodeId> dead;
+  for (const FaultChange& change : changes_)
+    if (change.kind == FaultKind::kHost && !change.up && dead.insert(change.node).second) found.push_back(change);
+  return found;
+}
+
 bool FaultPlan::impairs() const {
   return std::any_of(changes_.begin(), changes_.end(),
                      [](const FaultChange& change) { return change.kind == FaultKind::kImpairment; });

@@ -46,6 +46,7 @@ class FaultPlan {
   }  // in the order of time, of those at one time as they were added
   LinkStates states_at(const Topology& shape, Time at) const;  // with the changes at `at`
   std::vector<double> rates() const;  // of slow links, each once, in ascending order
+  std::vector<FaultChange> dying_hosts() const;  // each once, in the order of their deaths
   bool impairs() const;  // any packets are corrupted, duplicated or reordered
 
  private:

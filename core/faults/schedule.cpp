@@ -15,6 +15,7 @@ namespace exanet {
 namespace {
 
 bool of_interfaces(FaultKind kind) { return kind == FaultKind::kInterface || kind == FaultKind::kImpairment; }
+bool of_endpoints(FaultKind kind) { return of_interfaces(kind) || kind == FaultKind::kHost; }
 
 // What an event names, all of it failing at time 0. Throws std::invalid_argument, saying what to do.
 FaultPlan named(const FaultEvent& event, const Topology& shape) {
@@ -24,11 +25,13 @@ FaultPlan named(const FaultEvent& event, const Topology& shape) {
     return part;
   }
   part.fail(shape, event.what);
-  if (!of_interfaces(event.kind)) return part;
+  if (!of_endpoints(event.kind)) return part;
   for (const FaultChange& change : part.changes())
     if (change.port != LinkStates::kNode || change.node >= shape.endpoint_count())
-      throw std::invalid_argument("\"" + event.what + "\" has no interface: name a node of endpoints like \"" +
-                                  shape.node_name(0) + "\", or all");
+      throw std::invalid_argument("\"" + event.what + "\" has no " +
+                                  (event.kind == FaultKind::kHost ? "host" : "interface") +
+                                  ": name a node of endpoints like \"" + shape.node_name(0) + "\"" +
+                                  (event.kind == FaultKind::kHost ? "" : ", or all"));
   return part;
 }
 
@@ -71,12 +74,12 @@ FaultPlan plan_of(const FaultSchedule& schedule, const Topology& shape) {
   FaultPlan plan;
   std::vector<FaultChange> all;
   std::vector<ConfigProblem> problems;
-  std::map<std::pair<std::string, bool>, FaultPlan> parts;  // names are looked for once
+  std::map<std::pair<std::string, FaultKind>, FaultPlan> parts;  // names are looked for once
   for (std::size_t i = 0; i < schedule.events.size(); ++i) {
     const FaultEvent& event = schedule.events[i];
     const std::string place = "faults.events." + std::to_string(i);
     try {
-      const std::pair key(event.what, of_interfaces(event.kind));
+      const auto key = std::pair(event.what, event.kind);
       auto part = parts.find(key);
       if (part == parts.end()) part = parts.emplace(key, named(event, shape)).first;
       std::vector<FaultChange> changes = changes_of(event, part->second);

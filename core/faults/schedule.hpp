@@ -60,6 +60,7 @@ struct FaultSchedule {
   std::vector<FaultEvent> events;
   std::vector<DrawnFaults> drawn;
   Time reaction;  // of routes that follow states of links
+  Time detection = Time::us(1000);  // from a host's death until all others know of it
 
   bool empty() const { return events.empty() && drawn.empty(); }
 };
@@ -69,6 +70,7 @@ void visit(FaultSchedule& c, V&& v) {
   v("events", c.events, kOptional);
   v("drawn", c.drawn, kOptional);
   v("reaction_ps", c.reaction, kOptional);
+  v("detection_ps", c.detection, kOptional);
 }
 
 // What interfaces that retransmit end to end have done (NiConfig::Reliability).

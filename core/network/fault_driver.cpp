@@ -138,7 +138,8 @@ void FaultDriver::apply(const FaultChange& change, Time now) {
       return each_link_of(topology_, change, [&](PortRef link) { network_.set_loss(link, held_.loss(link), now); });
     case FaultKind::kRate:
       return each_link_of(topology_, change, [&](PortRef link) { network_.set_rate(link, rate_of(link), now); });
-    case FaultKind::kInterface: return network_.set_interface(change.node, held_.interface_works(change.node), now);
+    case FaultKind::kInterface:
+    case FaultKind::kHost: return network_.set_interface(change.node, held_.interface_works(change.node), now);
     case FaultKind::kImpairment: return network_.set_impairment(change.node, held_.impairment(change.node), now);
   }
 }

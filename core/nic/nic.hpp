@@ -123,6 +123,9 @@ class Nic {
   // asks for it; an interface starts without.
   virtual void set_zero_cost(bool) {}
 
+  // All interfaces know from now on that this node's does not answer: who retransmits to it may give up.
+  virtual void is_known_dead(NodeId) {}
+
   virtual bool multicasts() const { return false; }
 
   // Where the interface has units that reduce: packets between two of them arrive in the order in which they were

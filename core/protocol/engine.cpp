@@ -58,6 +58,12 @@ void MessageEngine::take(RankId rank, const DescriptorHeader& d, Payload payload
   }
 }
 
+void MessageEngine::is_known_dead(RankId rank) {
+  context_.nic->is_known_dead(context_.node(rank));
+  context_.processors.abandon(rank);
+  context_.matching.die(rank);
+}
+
 void MessageEngine::message_completed(std::uint64_t user, Status status, Time now) {
   StateMachine& machine = *machines_[StateMachine::number_of(user)];
   const std::uint32_t operation = StateMachine::operation_of(user);

@@ -50,6 +50,11 @@ class MessageEngine final : private NicListener {
   bool is_receiving(RankId rank) const { return context_.matching.is_receiving(rank); }
   Time busy_until(RankId rank) const { return context_.processors.busy_until(rank); }
 
+  // The rank's processor does nothing more from now on; its node's interface is a plan's (FaultKind::kHost).
+  void dies(RankId rank) { context_.processors.die(rank); }
+  // From now on all others know: what waits for the rank, and what is posted for it later, ends with Status::kNodeDown.
+  void is_known_dead(RankId rank);
+
   // Messages may go to groups of ranks: as a rank kGroup | what add_group() returns.
   bool multicasts() const { return context_.nic->multicasts(); }
   std::uint32_t add_group(RankGroup group) {

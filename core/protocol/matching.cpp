@@ -8,8 +8,8 @@
 #include "core/protocol/matching.hpp"
 
 #include <algorithm>
-#include <cerrno>
 
+#include "core/faults/status.hpp"
 #include "core/protocol/context.hpp"
 
 namespace exanet {
@@ -52,7 +52,7 @@ void describe(C& done, const Message& m) {
 }  // namespace
 
 Matching::Matching(const Context& context, std::size_t ranks)
-    : context_(context), endpoints_(ranks), receiving_(ranks) {}
+    : context_(context), endpoints_(ranks), receiving_(ranks), dead_(ranks) {}
 Matching::~Matching() = default;
 
 Matching::Endpoint* Matching::find(RankId rank, std::uint16_t ep) {
@@ -73,13 +73,13 @@ bool Matching::takes(const Address& to, EndpointKind kind) const {
   return e && e->kind == kind;
 }
 
-void Matching::close(RankId rank, std::uint16_t ep) {
+void Matching::close(RankId rank, std::uint16_t ep, std::int32_t status) {
   Endpoint* e = find(rank, ep);
   if (!e) return;
-  const auto refuse_all = [this](Chain<Message>& list) {
+  const auto refuse_all = [this, status](Chain<Message>& list) {
     while (Message* m = list.head) {
       take_waiting(list, *m);
-      m->protocol->refused(*m, -ECONNRESET);
+      m->protocol->refused(*m, status);
     }
   };
   for (int tagged = 0; tagged < 2; ++tagged) {
@@ -92,6 +92,38 @@ void Matching::close(RankId rank, std::uint16_t ep) {
   }
   refuse_all(e->claimed);
   e->open = false;
+}
+
+void Matching::die(RankId rank) {
+  dead_[rank] = true;
+  for (std::uint16_t ep = 0; ep < endpoints_[rank].size(); ++ep) close(rank, ep, completion_status(Status::kNodeDown));
+  for (auto& endpoints : endpoints_) {
+    for (Endpoint& e : endpoints) {
+      for (Chain<Receive>& list : e.posted) {
+        for (Receive* r = list.head; r;) {
+          Receive* const following = r->next;
+          if (never_comes(r->d)) {
+            list.remove(*r);
+            fail(*r, context_.events.now());
+          }
+          r = following;
+        }
+      }
+    }
+  }
+}
+
+// A receive in no list, from a rank that has died.
+void Matching::fail(Receive& receive, Time at) {
+  receive.done = true;
+  receive.status = completion_status(Status::kNodeDown);
+  if (receive.holds > 0) return;  // messages are still on their way into its buffer
+  auto done = context_.completion<ReceiveCompletion>(receive.d, at, receive.status);
+  done.cookie = receive.d.cookie;
+  done.peer = receive.d.peer;
+  done.length = receive.d.length;
+  context_.host.complete(receive.rank, done, {});
+  recycle(receive);
 }
 
 Receive& Matching::allocate(RankId rank, const ReceiveDescriptor& d) {
@@ -135,6 +167,7 @@ void Matching::post(RankId rank, const ReceiveDescriptor& d) {
     }
     m = following;
   }
+  if (never_comes(d)) return fail(receive, max(d.time, context_.events.now()));
   e->posted[tagged(d)].append(receive);
 }
 
@@ -262,7 +295,8 @@ void Matching::peek(RankId rank, const PeekDescriptor& d) {
       if ((context_.zero_cost || m->arrived <= d.time) && matches(*m, d)) found = m;
     }
   }
-  auto done = context_.completion<PeekCompletion>(d, d.time, found ? 0 : -ENOMSG);
+  const std::int32_t nothing = never_comes(d) ? completion_status(Status::kNodeDown) : -ENOMSG;
+  auto done = context_.completion<PeekCompletion>(d, d.time, found ? 0 : nothing);
   done.cookie = d.cookie;
   done.peer = d.peer;
   if (!found) {

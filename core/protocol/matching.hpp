@@ -5,6 +5,7 @@
 // protocol's business.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -75,7 +76,10 @@ class Matching {
   ~Matching();
 
   void open(RankId rank, std::uint16_t ep, EndpointKind kind);
-  void close(RankId rank, std::uint16_t ep);
+  void close(RankId rank, std::uint16_t ep) { close(rank, ep, -ECONNRESET); }
+  // The rank has died, and others know: what waits for a message of its, or for a receive, ends with that.
+  void die(RankId rank);
+  bool is_dead(RankId rank) const { return dead_[rank]; }
   bool is_open(RankId rank, std::uint16_t ep) const { return find(rank, ep) != nullptr; }
   bool takes(const Address& to, EndpointKind kind) const;
 
@@ -103,6 +107,12 @@ class Matching {
 
   Endpoint* find(RankId rank, std::uint16_t ep);
   const Endpoint* find(RankId rank, std::uint16_t ep) const { return const_cast<Matching*>(this)->find(rank, ep); }
+  void close(RankId rank, std::uint16_t ep, std::int32_t status);  // what waiting messages are refused with
+  void fail(Receive& receive, Time at);
+  template <typename D>
+  bool never_comes(const D& d) const {
+    return d.peer.rank < dead_.size() && dead_[d.peer.rank];
+  }
   void take_claimed(Endpoint& e, RankId rank, const ReceiveDescriptor& d);
   void match(Message& message, Receive& receive, Time at);
   void take_waiting(Chain<Message>& list, Message& message);
@@ -115,6 +125,7 @@ class Matching {
   std::vector<std::uint32_t> receiving_;  // [rank]
   std::vector<std::unique_ptr<Receive>> receives_;
   std::vector<Receive*> free_;
+  std::vector<bool> dead_;  // [rank]
   std::uint64_t waiting_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #include "core/protocol/processors.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace exanet {
 
@@ -14,6 +15,7 @@ Processors::Processors(EventQueue& events, std::size_t ranks, const bool& zero_c
 
 void Processors::enqueue(RankId rank, ProcessorStep& step, std::uint32_t operation, Time at) {
   Processor& p = processors_[rank];
+  if (p.abandoned) return step.abandoned(operation);
   p.pending.push_back(Work{&step, operation, at});
   if (zero_cost_)
     events_.schedule(events_.now(), on_progress_, rank);
@@ -30,13 +32,19 @@ void Processors::asleep(RankId rank, Time clock) {
 
 void Processors::progress(RankId rank, Time now) {
   Processor& p = processors_[rank];
-  if (!p.polling && !zero_cost_) return;
+  if (p.dead || (!p.polling && !zero_cost_)) return;
   const Time until = max(now, p.clock);
   const auto later = std::stable_partition(p.pending.begin(), p.pending.end(),
                                            [&](const Work& w) { return zero_cost_ || w.time <= until; });
   const std::vector<Work> due(p.pending.begin(), later);
   p.pending.erase(p.pending.begin(), later);
   for (const Work& work : due) run(p, work);
+}
+
+void Processors::abandon(RankId rank) {
+  Processor& p = processors_[rank];
+  p.dead = p.abandoned = true;
+  for (const Work& work : std::exchange(p.pending, {})) work.step->abandoned(work.operation);
 }
 
 void Processors::run(Processor& p, const Work& work) {

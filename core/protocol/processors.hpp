@@ -18,6 +18,7 @@ class ProcessorStep {
   virtual ~ProcessorStep() = default;
   virtual Time cost(std::uint32_t operation) const = 0;
   virtual void step(std::uint32_t operation, Time done) = 0;
+  virtual void abandoned(std::uint32_t operation) = 0;  // its rank has died, and others know: in place of step()
 };
 
 class Processors {
@@ -30,6 +31,9 @@ class Processors {
   void asleep(RankId rank, Time clock);
   void awake(RankId rank) { processors_[rank].polling = false; }
   bool has_pending(RankId rank) const { return !processors_[rank].pending.empty(); }
+  // Does nothing more / and what waits for it, or comes for it from now on, is abandoned.
+  void die(RankId rank) { processors_[rank].dead = true; }
+  void abandon(RankId rank);
   Time busy_until(RankId rank) const { return processors_[rank].busy_until; }
 
  private:
@@ -39,7 +43,7 @@ class Processors {
     Time time;
   };
   struct Processor {
-    bool polling = false;
+    bool polling = false, dead = false, abandoned = false;
     Time clock, busy_until;
     std::vector<Work> pending;
   };

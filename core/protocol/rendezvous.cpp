@@ -159,6 +159,11 @@ class Rendezvous final : public OperationMachine<RendezvousMessage>, private Mes
     }
     context_.events.schedule(max(context_.events.now(), offered), on_offer_, id);
   }
+  // The receiver has died.
+  void abandoned(std::uint32_t id) override {
+    note((*this)[id], Status::kNodeDown);
+    end(id, context_.events.now());
+  }
   void offer(std::uint32_t id) {
     const RendezvousMessage& op = (*this)[id];
     if (op.state == State::reading)
@@ -200,6 +205,7 @@ class Rendezvous final : public OperationMachine<RendezvousMessage>, private Mes
       return;
     }
     op.status = status;
+    if (context_.matching.is_dead(target(op))) return end(m.operation, context_.events.now());
     op.state = State::acknowledging;
     context_.send_control(target(op), op.rank, 0, user(m.operation));
   }

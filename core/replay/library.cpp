@@ -33,7 +33,8 @@ Library::Library(const Setup& s)
       own_(std::make_unique<MessageEngine>(s.queue, s.topology, s.network, s.interface, s.placement,
                                            static_cast<Host&>(*this),
                                            s.flow_level ? flow_interface() : nic_kind("exanet"))),
-      engine_(*own_) {
+      engine_(*own_),
+      hosts_(s.hosts) {
   engine_.set_zero_cost(false);
   engine_.on_packet(
       [](void* self, Time latency) { static_cast<Library*>(self)->statistics_.packet_latency.add(latency.ps()); },
@@ -52,6 +53,7 @@ Library::Library(const Beside& s, LibraryUser& user)
       timeline_(s.timeline),
       engine_(s.engine),
       memory_(&s.memory),
+      hosts_(s.hosts),
       endpoint_(s.endpoint) {
   handle_wakes();
   for (RankId rank = 0; rank < ranks_.size(); ++rank) {
@@ -83,6 +85,17 @@ void Library::start(const std::vector<Time>& at) {
   }
 }
 
+void Library::end_dead(RankId rank) {
+  Rank& r = ranks_[rank];
+  if (r.dead) return;
+  if (r.asleep && !r.outside && r.clock < dies(rank)) timeline_.add_wait(rank, r.clock, dies(rank));
+  r.dead = true;
+  r.clock = dies(rank);
+  r.wake_at = Time::never();
+  ++r.generation;
+  r.arrivals.clear();
+}
+
 void Library::charge(RankId rank, Time cost) {
   ranks_[rank].clock += cost;
   ranks_[rank].library += cost;
@@ -103,7 +116,7 @@ void Library::reduce(RankId rank, std::uint32_t tree, std::uint64_t bytes, std::
   d.count = static_cast<std::uint16_t>(bytes / 4);
   d.operation = exanet_op_bor;
   d.datatype = exanet_type_u32;
-  engine_.submit(rank, d, Payload(kNothing.data(), bytes));
+  submit(rank, d, Payload(kNothing.data(), bytes));
 }
 
 bool Library::send(RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes, std::uint64_t data,
@@ -137,7 +150,7 @@ bool Library::send_as(std::uint16_t flags, RankId rank, RankId to, std::uint64_t
   d.data = data;
   if (eager && address != 0 && bytes > 0 && !memory_->read(rank, address, contents_.data(), bytes) && !failure_)
     failure_ = {rank, d.time, "it sends " + std::to_string(bytes) + " bytes that are not all in its memory"};
-  engine_.submit(rank, d, eager ? Payload(contents_.data(), bytes) : Payload{});
+  submit(rank, d, eager ? Payload(contents_.data(), bytes) : Payload{});
   return eager;
 }
 
@@ -153,7 +166,7 @@ void Library::receive(RankId rank, RankId from, std::uint64_t tag, std::uint64_t
   d.ignore = ignore;
   d.buffer = space.address;
   d.length = space.bytes;
-  engine_.submit(rank, d);
+  submit(rank, d);
 }
 
 void Library::receive_active(RankId rank, std::uint64_t cookie) {
@@ -163,7 +176,7 @@ void Library::receive_active(RankId rank, std::uint64_t cookie) {
   d.peer = Address{kAnyRank, 0};
   d.cookie = cookie;
   d.length = ~std::uint64_t{0} >> 1;
-  engine_.submit(rank, d);
+  submit(rank, d);
 }
 
 void Library::open_memory(RankId rank) {
@@ -172,7 +185,7 @@ void Library::open_memory(RankId rank) {
   d.key = kMemory;
   d.length = MemoryMap::kAddressSpace;
   d.access = kRemoteRead | kRemoteWrite;
-  engine_.submit(rank, d);
+  submit(rank, d);
 }
 
 template <typename Descriptor>
@@ -192,11 +205,11 @@ void Library::put(RankId rank, RankId to, std::uint64_t bytes, std::uint64_t coo
   auto d = access<PutDescriptor>(rank, to, bytes, cookie);
   const bool carried = bytes <= contents_.size();
   if (carried) d.flags |= kInject;
-  engine_.submit(rank, d, carried ? Payload(contents_.data(), bytes) : Payload{});
+  submit(rank, d, carried ? Payload(contents_.data(), bytes) : Payload{});
 }
 
 void Library::get(RankId rank, RankId from, std::uint64_t bytes, std::uint64_t cookie) {
-  engine_.submit(rank, access<GetDescriptor>(rank, from, bytes, cookie));
+  submit(rank, access<GetDescriptor>(rank, from, bytes, cookie));
 }
 
 void Library::probe(RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore, std::uint64_t cookie) {
@@ -215,7 +228,7 @@ void Library::receive_claimed(RankId rank, std::uint64_t cookie, Space space) {
   d.cookie = cookie;
   d.buffer = space.address;
   d.length = space.bytes;
-  engine_.submit(rank, d);
+  submit(rank, d);
 }
 
 void Library::probe_as(std::uint16_t flags, RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore,
@@ -228,8 +241,8 @@ void Library::probe_as(std::uint16_t flags, RankId rank, RankId from, std::uint6
   d.cookie = cookie;
   d.tag = tag;
   d.ignore = ignore;
-  ++probes_;
-  engine_.submit(rank, d);
+  probes_ += d.time < dies(rank);
+  submit(rank, d);
 }
 
 bool Library::waits_forever(RankId rank) const {
@@ -243,7 +256,7 @@ void Library::cancel(RankId rank, std::uint64_t cookie) {
   d.ep = endpoint_;
   d.time = ranks_[rank].clock;
   d.cookie = cookie;
-  engine_.submit(rank, d);
+  submit(rank, d);
 }
 
 void Library::move(RankId rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) {
@@ -255,7 +268,12 @@ void Library::move(RankId rank, std::uint64_t from, std::uint64_t to, std::uint6
 }
 
 void Library::complete(RankId rank, const Completion& completion, Payload payload) {
+  if (ranks_[rank].dead) {
+    probes_ -= std::holds_alternative<PeekCompletion>(completion);
+    return;
+  }
   if (std::string what = failure_of(completion); !what.empty()) {
+    if (hosts_) what += hosts_->about(completion, queue_.now());
     if (!failure_) failure_ = {rank, queue_.now(), std::move(what)};
     return;
   }
@@ -313,8 +331,9 @@ void Library::set_wake(RankId rank, Time at) {
 void Library::wake(RankId rank, std::uint32_t generation, Time now) {
   Rank& r = ranks_[rank];
   if (!r.asleep || r.generation != generation || r.wake_at > now) return;
-  r.asleep = false;
   const Time goes_on = max(r.wake_at, engine_.busy_until(rank));
+  if (goes_on >= dies(rank)) return end_dead(rank);
+  r.asleep = false;
   timeline_.add_wait(rank, r.clock, goes_on);
   r.clock = goes_on;
   engine_.awake(rank);
@@ -334,8 +353,9 @@ void Library::go_on(RankId rank) {
   r.asleep = true;
   r.wake_at = Time::never();
   ++r.generation;
+  if (r.clock >= dies(rank) || (!r.ended && queue_.now() >= dies(rank))) end_dead(rank);
   engine_.asleep(rank, r.clock);
-  if (r.ended) return;
+  if (r.ended || r.dead) return;
   if (until < Time::never()) set_wake(rank, until);
   if (!r.arrivals.empty()) set_wake(rank, r.arrivals.back().time);
 }

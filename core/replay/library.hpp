@@ -17,6 +17,7 @@
 
 #include "core/network/model.hpp"
 #include "core/protocol/engine.hpp"
+#include "core/protocol/host_deaths.hpp"
 #include "core/protocol/statistics.hpp"
 
 namespace exanet {
@@ -48,6 +49,7 @@ class Library final : private Host {
     const std::vector<NodeId>& placement;
     LibraryUser& user;
     bool flow_level = false;  // transfers as flows (core/nic/flow)
+    const HostDeaths* hosts = nullptr;  // that die, where any do
   };
   // Throws ConfigError on what cannot be built.
   explicit Library(const Setup& setup);
@@ -61,12 +63,18 @@ class Library final : private Host {
     std::size_t ranks;
     Host& memory;
     Timeline& timeline;  // gets the ranks' waits
+    const HostDeaths* hosts = nullptr;  // that die, where any do
     std::uint16_t endpoint = 0;
   };
   Library(const Beside& setup, LibraryUser& user);
 
   void start(const std::vector<Time>& at);  // each rank at its time
   void end(RankId rank) { ranks_[rank].ended = true; }
+  // Its host has died: it goes on no more.
+  void die(RankId rank) {
+    if (!ranks_[rank].ended) end_dead(rank);
+  }
+  bool died(RankId rank) const { return ranks_[rank].dead; }
 
   // A live rank comes from its program at this time, and goes on as if it had been woken; and leaves for it, in
   // LibraryUser::resume(), where nothing wakes it.
@@ -142,7 +150,7 @@ class Library final : private Host {
   struct Rank {
     Time clock, library, wake_at;
     std::uint32_t generation = 0;
-    bool asleep = false, ended = false, outside = false;
+    bool asleep = false, ended = false, outside = false, dead = false;
     std::vector<Arrival> arrivals;  // the earliest one last
   };
 
@@ -157,9 +165,15 @@ class Library final : private Host {
                std::uint64_t cookie, std::uint64_t address);
   template <typename Descriptor>
   Descriptor access(RankId rank, RankId peer, std::uint64_t bytes, std::uint64_t cookie);
+  template <typename Descriptor>
+  void submit(RankId rank, const Descriptor& d, Payload payload = {}) {
+    if (d.time < dies(rank)) engine_.submit(rank, d, payload);
+  }
+  Time dies(RankId rank) const { return hosts_ ? hosts_->dies(rank) : Time::never(); }
   void set_wake(RankId rank, Time at);
   void wake(RankId rank, std::uint32_t generation, Time now);
   void go_on(RankId rank);
+  void end_dead(RankId rank);
   void handle_wakes();
 
   EventQueue& queue_;
@@ -173,6 +187,7 @@ class Library final : private Host {
   std::unique_ptr<MessageEngine> own_;
   MessageEngine& engine_;
   Host* memory_ = nullptr;  // of live ranks
+  const HostDeaths* hosts_ = nullptr;  // that die, where any do
   std::uint16_t endpoint_ = 0;
   std::uint32_t on_wake_ = 0;
   std::uint64_t probes_ = 0;  // not answered yet

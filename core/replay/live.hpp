@@ -100,6 +100,7 @@ class LiveRanks final : private LibraryUser {
   LiveRanks(const Library::Beside& setup, LiveHost& host);
 
   void enter(RankId rank, exanet_live_call& call);
+  void die(RankId rank) { library_.die(rank); }  // with its host
   void post(RankId rank, exanet_live_call& first);  // and those behind it
   Time prepare(RankId rank, exanet_live_call& call);  // what the start of a collective costs, which is posted
   Time clock(RankId rank) const { return library_.clock(rank); }  // in its call

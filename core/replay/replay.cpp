@@ -30,7 +30,9 @@ class Replay::State final : public LibraryUser {
   State(const TopologySpec& spec, const NetworkConfig& network, const NiConfig& interface, const ReplayConfig& c)
       : config(c),
         topology(make_topology(following(spec, c.faults))),
-        library({queue, *topology, failing(network, c.faults), interface, placed(), *this, c.flow_level}),
+        hosts(plan_of(c.faults, *topology), placed(), c.faults.detection),
+        library({queue, *topology, failing(network, c.faults), interface, placement, *this, c.flow_level,
+                 c.faults.empty() ? nullptr : &hosts}),
         multicasts(library.multicasts() && spec.disabled.empty()) {
     std::vector<Time> starts;
     for (const ReplayProgram& program : config.programs) {
@@ -51,6 +53,7 @@ class Replay::State final : public LibraryUser {
         return {now, nic.network().lost(), nic.reliability().retransmissions, 0, Time()};
       });
       faults->run_on(queue);
+      hosts.run_on(queue, library.shared_engine(), [this](RankId rank) { library.die(rank); });
     }
     if (config.background)
       background
@@ -73,21 +76,32 @@ class Replay::State final : public LibraryUser {
     std::string stuck;
     std::size_t count = 0;
     for (std::size_t id = 0; id < ranks.size(); ++id) {
-      if (ranks[id]->finished() || ++count > 4) continue;
+      if (over(id) || ++count > 4) continue;
       stuck.append(stuck.empty() ? "" : "; ").append(config.programs.size() > 1 ? program_of(id).name + ": " : "");
       stuck.append(ranks[id]->where());
     }
     if (count == 0) return;
     throw ConfigError("trace",
                       "the replay cannot go on: " + std::to_string(count) + " of " + std::to_string(ranks.size()) +
-                          " ranks wait for messages that nobody sends: " + stuck + (count > 4 ? "; and others" : ""));
+                          " ranks wait for messages that nobody sends: " + stuck + (count > 4 ? "; and others" : "") +
+                          (deaths().empty() ? "" : "; hosts have died: " + text_of(deaths())));
   }
 
   // All ranks wait for what never comes, though some of them look for it again and again.
   bool stuck() const {
+    if (!hosts.all_known()) return false;
     for (RankId id = 0; id < ranks.size(); ++id)
-      if (!ranks[id]->finished() && !(ranks[id]->waits() && library.waits_forever(id))) return false;
+      if (!over(id) && !(ranks[id]->waits() && library.waits_forever(id))) return false;
     return true;
+  }
+
+  bool over(std::size_t id) const { return ranks[id]->finished() || library.died(static_cast<RankId>(id)); }
+
+  std::vector<RankDeath> deaths() const {
+    std::vector<RankDeath> found;
+    for (RankId id = 0; id < ranks.size(); ++id)
+      if (library.died(id)) found.push_back({id, placement[id], hosts.dies(id)});
+    return found;
   }
 
   double share_done() const {
@@ -100,7 +114,9 @@ class Replay::State final : public LibraryUser {
     ReplayResult r;
     for (const auto& rank : ranks) {
       r.ranks.push_back(rank->statistics());
-      r.finished = max(r.finished, rank->statistics().clock);
+      ReplayedRank& last = r.ranks.back();
+      if (const auto id = static_cast<RankId>(r.ranks.size() - 1); library.died(id)) last.clock = hosts.dies(id);
+      r.finished = max(r.finished, last.clock);
       r.calls += rank->calls();
     }
     r.reductions = library.engine().reductions();
@@ -112,6 +128,7 @@ class Replay::State final : public LibraryUser {
       r.faults = {faults->applied(), nic.network().lost(), 0, nic.reliability()};
       r.fault_intervals = faults->intervals(r.finished);
     }
+    r.deaths = deaths();
     if (background) r.background = background->record();
     r.events = queue.processed() - (samples ? samples->looks() : 0);
     if (samples) r.queues = samples->take();
@@ -122,6 +139,7 @@ class Replay::State final : public LibraryUser {
   EventQueue queue;
   std::unique_ptr<Topology> topology;
   std::vector<NodeId> placement;  // of all ranks
+  HostDeaths hosts;  // that die
   Library library;
   const bool multicasts;  // copies reach all nodes, which they do not round disabled ports
   std::deque<ActiveMessages> words;  // of each recorded program

@@ -31,6 +31,7 @@
 #include "core/network/network.hpp"
 #include "core/nic/config.hpp"
 #include "core/nic/nic.hpp"
+#include "core/protocol/host_deaths.hpp"
 #include "core/protocol/statistics.hpp"
 #include "core/topology/topology.hpp"
 #include "core/workload/background_traffic.hpp"
@@ -99,6 +100,7 @@ struct ReplayResult {
       by_messages;  // calls of ranks that interfaces were to reduce, by why they do not
   PageStatistics pages;
   FaultRecord faults;
+  std::vector<RankDeath> deaths;  // by rank
   std::vector<FaultInterval> fault_intervals;  // ranks' waits are not counted
   std::optional<BackgroundRecord> background;  // where there was any
   QueueTable queues;  // empty at flow level

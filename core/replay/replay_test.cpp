@@ -24,7 +24,7 @@ struct Outcome {
 };
 
 Outcome replay(const std::vector<StreamBytes>& streams, double factor = 1, const CollectiveChoices& choices = {},
-               const NetworkConfig& fabric = testing::steady_fabric()) {
+               const NetworkConfig& fabric = testing::steady_fabric(), const FaultSchedule& faults = {}) {
   StreamFiles files;
   ReplayProgram program;
   for (std::size_t rank = 0; rank < streams.size(); ++rank) {
@@ -34,7 +34,8 @@ Outcome replay(const std::vector<StreamBytes>& streams, double factor = 1, const
   program.streams = files.paths;
   program.compute_factor = factor;
   program.collectives = choices;
-  const ReplayConfig config{{program}};
+  ReplayConfig config{{program}};
+  config.faults = faults;
   Outcome outcome;
   try {
     Replay run({"torus", {4}}, fabric, testing::odd_costs(), config);
@@ -663,4 +664,47 @@ TEST_CASE("what a job cannot call") {
   ReplayProgram none = calling("bcast", "LLF", 8, {0, 1});
   none.job.program.name = "sing";
   refused(none, "there is no program");
+}
+
+namespace {
+
+FaultSchedule dying(const char* host, Time at) {
+  FaultSchedule faults;
+  faults.events = {{host, at, false, FaultKind::kHost}};
+  return faults;
+}
+
+NetworkConfig failing_fabric() {
+  NetworkConfig fabric = testing::steady_fabric();
+  fabric.router.virtual_channels = 4;
+  return fabric;
+}
+
+}  // namespace
+
+TEST_CASE("a rank whose host dies ends there, and the others go on without it") {
+  auto s = two();
+  for (StreamBytes& stream : s) stream.end(static_cast<std::uint64_t>(Time::us(100).ps()));
+  for (const Time at : {Time::us(10), Time::us(40), Time()}) {
+    const Outcome found = replay(s, 1, {}, failing_fabric(), dying("(1)", at));
+    CHECK(found.complaint == "");
+    REQUIRE(found.result.deaths.size() == 1);
+    CHECK((found.result.deaths[0].rank == 1 && found.result.deaths[0].node == 1 && found.result.deaths[0].at == at));
+    CHECK(found.result.ranks[1].clock == at);
+    CHECK(found.result.ranks[0].clock == Time::us(100));
+    CHECK(found.result.finished == Time::us(100));
+  }
+  const Outcome late = replay(s, 1, {}, failing_fabric(), dying("(1)", Time::us(101)));
+  CHECK(late.result.deaths.empty());
+  CHECK(late.result.ranks[1].clock == Time::us(100));
+}
+
+TEST_CASE("a rank that waits for one whose host has died is named, with both times") {
+  auto s = two();
+  s[0].message(EXANET_TRACE_Recv, 1, 64).end();
+  s[1].call(EXANET_TRACE_Send, {EXANET_TRACE_WORLD, 2, 6, 64, 0}, static_cast<std::uint64_t>(Time::us(30).ps())).end();
+  const Outcome found = replay(s, 1, {}, failing_fabric(), dying("(1)", Time::us(20)));
+  CHECK(says(found, "the replay ends at 1020.000 us, on node 0, rank 0"));
+  CHECK(says(found, "receive from rank 1"));
+  CHECK(says(found, "the host of rank 1, node 1, died at 20.000 us"));
 }

@@ -133,6 +133,8 @@ class Simulator {
                                           : "waiting";
       d["clock_ps"] = slot.clock_ps;
       d["mpi_call"] = std::string(call > 0 ? exanet_mpi_call_name(call - 1) : "");
+      d["died"] = __atomic_load_n(&slot.died, __ATOMIC_ACQUIRE) != 0;
+      d["node"] = order_.placement[r];
       d["timed_sleep"] = slot.timed_sleep != 0;
       d["initialized"] = phase != EXN_FREE || state == EXN_AT_START;
       d["finalized"] = phase == EXN_DONE || state == EXN_AT_FINISH;
@@ -203,6 +205,7 @@ class Simulator {
     d["turns_on_workers"] = on_workers;
     d["no_worker_threads"] = nb::bytes(why, ::strnlen(why, sizeof region->no_workers));
     d["hosted"] = region->where == EXN_ENDED_THERE;
+    add_deaths(d, record_.deaths);
     d["complete"] = control().reason().empty();
     d["reason"] = control().reason();
     return d;

@@ -67,6 +67,7 @@ class ReplayFace {
     summary["page_walks"] = r.pages.walks;
     summary["calls"] = r.calls;
     summary["cpu_s"] = r.cpu_s;
+    add_deaths(summary, r.deaths);
     summary["complete"] = true;
     d["summary"] = summary;
     d["mpi_calls"] = mpi_calls(r);

@@ -183,6 +183,19 @@ nb::dict run_summary(const RunStatistics& run) {
   return d;
 }
 
+void add_deaths(nb::dict& summary, const std::vector<RankDeath>& deaths) {
+  if (deaths.empty()) return;
+  nb::list dead;
+  for (const RankDeath& death : deaths) {
+    nb::dict d;
+    d["rank"] = death.rank;
+    d["node"] = death.node;
+    d["time_ps"] = death.at.ps();
+    dead.append(d);
+  }
+  summary["dead_ranks"] = dead;
+}
+
 nb::dict CallTable::as_dict() {
   nb::dict d;
   d["names"] = names;

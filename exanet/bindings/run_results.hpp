@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/network/statistics.hpp"
+#include "core/protocol/host_deaths.hpp"
 #include "core/protocol/statistics.hpp"
 #include "core/topology/topology.hpp"
 #include "exanet/bindings/convert.hpp"
@@ -44,5 +45,7 @@ struct CallTable {
 // All tables but mpi_calls; and the figures of `summary` that every run has.
 nb::dict run_results(const RunStatistics& run);
 nb::dict run_summary(const RunStatistics& run);
+// `dead_ranks`, where there are any.
+void add_deaths(nb::dict& summary, const std::vector<RankDeath>& deaths);
 
 }  // namespace exanet

@@ -22,8 +22,8 @@ from exanet.near import nearest
 _SECTIONS: dict[str, Any] = {"events": Event, "drawn": Drawn}
 
 
-def add(described: Machine, file: str | Path | None) -> Machine:
-    """The machine, on which what `file` says fails; itself without a file.
+def add(described: Machine, file: str | Path | None, *, hosts: bool = True) -> Machine:
+    """The machine, on which what `file` says fails; itself without a file. `hosts`: that run ranks, and may die.
 
     Raises InputError with each problem of the file at its line, also with what the machine does not have.
     """
@@ -38,7 +38,17 @@ def add(described: Machine, file: str | Path | None) -> Machine:
         "events": [change for _, change in events],
         "drawn": [drawn.resolved() for drawn in model.drawn],
         "reaction_ps": model.reaction,
+        **({"detection_ps": model.detection} if model.hosts else {}),
     }
+    if model.hosts and not hosts:
+        raise InputError(
+            [
+                tree.find(("events", number, "host")).error(
+                    "'host': hosts die under ranks alone, in exanet run and replay; write 'interface' for one that answers no more"
+                )
+                for number in model.hosts
+            ]
+        )
     failing = replace(described, faults=schedule, faults_file=str(file))
     try:
         needs = _core.fault_needs(failing.resolve())

@@ -17,6 +17,9 @@ LONGEST_PS = 10**18
 MOST_CHANGES = 1_000_000
 """Changes that one listed event may make."""
 
+DETECTION_PS = 10**9
+"""Of a host's death: that of LO|FA|MO with a watchdog of 1 ms (docs/karma.md), rounded up to its period."""
+
 _Time = Annotated[Duration, Field(ge=0, le=LONGEST_PS)]
 _Interval = Annotated[Duration, Field(gt=0, le=LONGEST_PS)]
 _Seed = Annotated[int, Field(ge=0, lt=1 << 64, strict=True)]
@@ -46,6 +49,7 @@ _KINDS: dict[str, tuple[tuple[str, ...], str]] = {
     "lossy": (("lost_packets", "bit_errors", "seed"), "bit_errors: 1e-9"),
     "slow": (("rate",), "rate: 0.5"),
     "interface": ((), ""),
+    "host": ((), ""),
     "impaired": (("corrupted_packets", "duplicated_packets", "reordered_packets", "delay", "seed"), "corrupted_packets: 0.001"),
 }
 """What an event may be, the keys that go with it, and an example of these."""
@@ -79,6 +83,10 @@ class Event(Strict):
     interface: Text | None = Field(
         default=None,
         description="The node whose interface stops: it neither sends nor receives, while the router there forwards. all: each node.",
+    )
+    host: Text | None = Field(
+        default=None,
+        description="The node whose host dies for good, with the ranks on it, and whose interface stops. In exanet run and replay.",
     )
     impaired: Text | None = Field(
         default=None,
@@ -114,6 +122,8 @@ class Event(Strict):
         self._check_keys(said[0])
         if self.up is not None and (self.for_ or self.period or self.count):
             raise _refuse("'up' does not take 'for', 'period' or 'count'; take them out, or write 'down'")
+        if self.host is not None and (self.for_ or self.period or self.count):
+            raise _refuse("'host' does not take 'for', 'period' or 'count': a host that has died stays dead; take them out")
         if (self.period is None) != (self.count is None):
             raise _refuse(
                 "'period' and 'count' belong together: a flapping link goes down 'count' times, once in each period; add the other"
@@ -185,5 +195,20 @@ class FaultsFile(Strict):
     reaction: _Time = Field(
         default=0, description="Time from a change until routes by tables avoid the link: the reaction time of the fabric manager."
     )
+    detection: _Time = Field(
+        default=DETECTION_PS,
+        description="Time from a host's death until all other nodes know of it, and what waits for its ranks fails. Default: 1 ms.",
+    )
     events: list[Event] = Field(default=[], description="Changes, in any order.")
     drawn: list[Drawn] = Field(default=[], description="Failures by rate.")
+
+    @property
+    def hosts(self) -> list[int]:
+        """The events in which hosts die, by their numbers."""
+        return [number for number, event in enumerate(self.events) if event.host is not None]
+
+    @model_validator(mode="after")
+    def _whole(self) -> FaultsFile:
+        if "detection" in self.model_fields_set and not self.hosts:
+            raise _refuse("'detection' is that of hosts that die, and no event has 'host'; take 'detection' out")
+        return self

@@ -339,6 +339,7 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
         "page_walks": int(total.get("page_walks", 0)),
         "messages_dropped": int(results.get("messages_dropped", 0)),
         **{key: int(results[key]) for key in FAULT_COUNTS if key in results},
+        **({"dead_ranks": list(total["dead_ranks"])} if "dead_ranks" in total else {}),
         **({"background": dict(results["background"])} if "background" in results else {}),
         "compute_percent": _share(ranks, "compute_ps"),
         "wait_percent": _share(ranks, "wait_ps"),

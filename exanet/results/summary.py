@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -36,6 +36,7 @@ STATES = {
     "slow": ("slow", "at its rate again"),
     "interface": ("interface stops", "interface works again"),
     "impaired": ("impaired", "impaired no more"),
+    "host": ("host dies", ""),
 }
 """What a change of each kind begins and ends."""
 
@@ -48,7 +49,19 @@ def fault_text(faults: pl.DataFrame, summary: Mapping[str, Any]) -> str:
     cost = f"{count_text(summary['lost_packets'])} packets lost, {count_text(summary['failed_operations'])} operations failed"
     if (again := summary.get("retransmitted_packets")) is not None:
         cost += f", {count_text(again)} packets sent again ({count_text(summary['duplicate_packets'])} came twice)"
-    return f"faults: {', '.join(shown) or 'none before the end'}{more}; {cost}"
+    died = f"; died with their hosts: {dead_text(dead)}" if (dead := summary.get("dead_ranks")) else ""
+    return f"faults: {', '.join(shown) or 'none before the end'}{more}; {cost}{died}"
+
+
+def dead_text(dead: Sequence[Mapping[str, Any]]) -> str:
+    """Ranks that have died, by node, the first few."""
+    by_node: dict[int, list[str]] = {}
+    for each in dead:
+        by_node.setdefault(each["node"], []).append(str(each["rank"]))
+    shown = [
+        f"rank{'s' * (len(ranks) > 1)} {', '.join(ranks[:4])}{' ...' * (len(ranks) > 4)} on node {node}" for node, ranks in by_node.items()
+    ]
+    return "; ".join(shown[:4]) + (f"; and those on {len(shown) - 4} more nodes" if len(shown) > 4 else "")
 
 
 def show(

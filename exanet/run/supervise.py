@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from exanet.mpi.phases import Phases
 from exanet.progress import Progress
 from exanet.run.launch import Event, HostEnded, LauncherEnded, RankAborted, RankEnded, RankFault, Session
-from exanet.run.watchdog import DeadlockWatch, Watchdog, by_call, early_end, want_of_buffering, want_of_progress
+from exanet.run.watchdog import DeadlockWatch, Watchdog, by_call, calls_of, early_end, want_of_buffering, want_of_progress
 
 _POLL_S = 0.2
 _GRACE_S = 1.0  # between asking the ranks to end and ending them
@@ -144,6 +144,9 @@ class Supervisor:
                 self._progress.note(f"the program ended with code {self._exit_code}; what had failed first on the network: {failure}")
             else:
                 self._progress.note(f"the program has gone on after a failure on the network: {failure}")
+        if not self._reason and (dead := self._dead()):
+            self._exit_code = self._exit_code or 1
+            self._progress.note(f"{dead}; all other ranks have ended by themselves")
         used = self._simulator.progress()["attached"] > 0
         return Outcome(self._exit_code, self._reason, bool(used))
 
@@ -220,7 +223,7 @@ class Supervisor:
             return
         if self._crash:
             self._fail(self._crash, 1)
-        elif len(self._ended) < self._ranks:
+        elif len(self._ended) < self._ranks and not (self._dead() and not self._simulator_reason()):
             reason = self._simulator_reason() or "the simulator ended before the ranks"
             self._fail(reason, _code_of(reason))
 
@@ -230,8 +233,16 @@ class Supervisor:
         if self._without_mpi and reason.startswith("a rank exited before virtual time began"):
             return self._never_began()
         reason = reason.replace("MPI_Finalize", self._phases.end)
-        waiting = by_call([str(state.get("mpi_call") or "") for state in self._simulator.rank_states()])
+        waiting = by_call(calls_of(self._simulator.rank_states()))
         return f"{reason}: {waiting}{self._advice()}" if reason.startswith(_NO_RANK_GOES_ON) and waiting else reason
+
+    def _dead(self) -> str:
+        """Which ranks have died with their hosts, and when, the first few; "" where none has."""
+        dead = [state for state in self._simulator.rank_states() if state["died"]]
+        shown = [
+            f"rank {state['rank']} on node {state['node']} died with its host at {state['clock_ps'] / 1e6:.3f} us" for state in dead[:4]
+        ]
+        return "; ".join(shown) + (f"; and {len(dead) - 4} more" if len(dead) > 4 else "")
 
     def _advice(self) -> str:
         """Of a deadlock: which ranks ended early, and what would have let the others go on: buffering in MPI_Send, or
@@ -239,7 +250,7 @@ class Supervisor:
         if self._thread.is_alive():
             return ""
         blocked = self._simulator.blocked_sends()
-        calls = [str(state.get("mpi_call") or "") for state in self._simulator.rank_states()]
+        calls = calls_of(self._simulator.rank_states())
         text = early_end(calls, python=self._python) + want_of_buffering(calls, **blocked)
         return text + (want_of_progress(calls) if self._waits_for_progress else "")
 
@@ -292,6 +303,8 @@ class Supervisor:
     def _judge_end(self, event: RankEnded, state: Mapping[str, Any]) -> None:
         name, status = self._name(event.rank), event.status
         self._ended.add(event.rank)
+        if state["died"]:  # in virtual time; its process stays for as long as the run
+            return
         self._mpirun_aborts |= bool(status) or (state["initialized"] and not state["finalized"])
         # An exit code after MPI_Finalize is the program's own affair: everything has been measured.
         # mpirun ends the others when one has left with a code, by SIGTERM, then SIGKILL. After MPI_Finalize that is no
@@ -353,12 +366,12 @@ class Supervisor:
         code = _exit_code(event.status)
         states = self._simulator.rank_states()
         silent = sorted(set(range(self._ranks)) - self._ended)
-        if not all(states[rank]["finalized"] for rank in silent):
+        if not all(states[rank]["finalized"] or states[rank]["died"] for rank in silent):
             self._fail(f"mpirun ended with code {code} before all ranks had ended", code or 1)
             return
         for rank in silent:  # mpirun, when it ended the others, has killed its wrapper before that could report
             self._judge_end(RankEnded(rank, -signal.SIGKILL), states[rank])
-        if code and not self._exit_code:
+        if code and not self._exit_code and not self._dead():
             self._exit_code = code
 
 

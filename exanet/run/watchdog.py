@@ -82,8 +82,9 @@ class DeadlockWatch:
             self._begin(now, progress, [])
             return ""
         ranks = states()
-        calls = [str(state.get("mpi_call") or "") for state in ranks]
-        if calls != self._calls or not all(call and not _NO_WAIT.match(call) for call in calls):
+        calls = calls_of(ranks)
+        waiting = [call for call, state in zip(calls, ranks, strict=True) if not state.get("died")]
+        if calls != self._calls or not all(call and not _NO_WAIT.match(call) for call in waiting):
             self._begin(now, progress, calls)
         # Not only now: the thread may be up for the moment.
         self._sleeping |= {int(state["rank"]) for state in ranks if state.get("timed_sleep")}
@@ -112,6 +113,11 @@ class DeadlockWatch:
     def _begin(self, now: float, progress: Mapping[str, Any], calls: list[str]) -> None:
         self._since, self._virtual_ps, self._calls = now, int(progress["virtual_ps"]), calls
         self._sleeping = set()
+
+
+def calls_of(states: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The MPI call that each rank is in; "" where there is none, and of ranks that have died."""
+    return ["" if state.get("died") else str(state.get("mpi_call") or "") for state in states]
 
 
 def by_call(calls: Sequence[str]) -> str:

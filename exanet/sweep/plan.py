@@ -431,7 +431,7 @@ def _runs(
         if which not in machines:
             changes = {name: picked[name] for name in varied}
             try:
-                machines[which] = _resolve({name: picked[name] for name in named}, changes, packets, folders)
+                machines[which] = _resolve({name: picked[name] for name in named}, changes, packets, folders, hosts="trace" in axes)
             except InputError as error:
                 problems |= dict.fromkeys(error.messages)
                 machines[which] = None
@@ -463,14 +463,14 @@ def _beside(text: str, folder: Path | None) -> str:
 
 
 def _resolve(
-    files: Mapping[str, Located], changes: Mapping[str, Located], packets: bool, folders: Mapping[str, Path]
+    files: Mapping[str, Located], changes: Mapping[str, Located], packets: bool, folders: Mapping[str, Path], *, hosts: bool
 ) -> tuple[Machine, dict[str, Any]]:
     named = files["machine"]
     try:
         found = machine.load(_beside(str(named.value), folders.get("machine")), changes, packets=packets)
         named = files.get("faults", named)
         if "faults" in files and named.value != NO_FAULTS:
-            found = faults.add(found, _beside(str(named.value), folders.get("faults")))
+            found = faults.add(found, _beside(str(named.value), folders.get("faults")), hosts=hosts)
         return found, found.resolve()
     except InputError as error:
         placed = [message if _PLACE.search(message) else named.mark.error(message.replace(": error: ", ": ")) for message in error.messages]

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Where the phases of a run begin and end with MPI: MPI_Init or the first session (all ranks meet, virtual time
  * starts), MPI_Finalize or the end of the last session, whichever is later (all meet, it ends), MPI_Abort; and
- * MPI_Wtime. Start-up and shut-down, with their process management over sockets, take no virtual time. (users.c counts
- * who uses virtual time, MPI or not.)
+ * MPI_Wtime. Start-up and shut-down, with their process management over sockets, take no virtual time. The library's
+ * shut-down is left out where ranks have died with their hosts, since it would wait for them. (users.c counts who uses
+ * virtual time, MPI or not.)
  *
  * Limits: virtual time does not begin again, so a session after the last one's end is refused. Open MPI 5 makes a
  * communicator from a group through its launcher, in real time: a rank that is in there keeps virtual time from
@@ -44,8 +45,10 @@ static void leave_virtual_phase(void) {
   exanet_mpi_enter(ni, EXANET_MPI_Finalize, EXANET_CALL_PLAIN);
   exanet_record_close(ni);
   exanet_finish(ni);
-  exanet_bcast_close();
-  exanet_offload_close();
+  if (!exanet_ranks_have_died(ni)) {
+    exanet_bcast_close();
+    exanet_offload_close();
+  }
   exanet_mpi_leave(ni, EXANET_MPI_Finalize, EXANET_CALL_PLAIN);
   exanet_users_done();
 }
@@ -76,8 +79,11 @@ static int init_thread(init_thread_function real, int *argc, char ***argv, int r
   return result;
 }
 
+static bool ranks_have_died(void) { return opened != NULL && exanet_ranks_have_died(opened); }
+
 static int finalize(finalize_function real) {
   if (exanet_mpi_depth == 0) leave_virtual_phase();
+  if (ranks_have_died()) return 0;
   exanet_mpi_depth++;
   int result = real();
   exanet_mpi_depth--;
@@ -98,6 +104,7 @@ int exanet_session_init(const char *name, long info, long errhandler, void *sess
 int exanet_session_finalize(const char *name, void *session) {
   session_finalize_function real = (session_finalize_function)exanet_mpi_own(&(void *){NULL}, name);
   if (exanet_mpi_depth == 0) leave_virtual_phase();
+  if (ranks_have_died()) return 0;
   exanet_mpi_depth++;
   int result = real(session);
   exanet_mpi_depth--;

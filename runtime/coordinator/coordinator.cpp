@@ -69,8 +69,11 @@ Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std
       throw ConfigError("placement", "placement names node " + std::to_string(node) + ", the machine has " +
                                          std::to_string(topology_->node_count()));
   }
-  if (!machine.faults.empty())
-    faults_.emplace(engine_.links(), *topology_, plan_of(machine.faults, *topology_), machine.faults.reaction);
+  if (!machine.faults.empty()) {
+    const FaultPlan plan = plan_of(machine.faults, *topology_);
+    faults_.emplace(engine_.links(), *topology_, plan, machine.faults.reaction);
+    expect_deaths(plan, machine.faults.detection);
+  }
   if (machine.background)
     background_.emplace(events_, engine_, *topology_, machine.topology, machine.fabric, *machine.background,
                         [this] { return !nothing_comes(); });
@@ -135,7 +138,7 @@ void Coordinator::run() {
   for (RankId r = 0; r < ranks(); ++r) {
     // A run cut short: the ranks' own last words count. A rank that still runs writes its clock when it next sleeps,
     // which is never.
-    if (region_.rank(r).clock_ps <= kLatestPs) take_clock(r);
+    if (!ranks_[r].dead && region_.rank(r).clock_ps <= kLatestPs) take_clock(r);
     give_turn(region_.rank(r));
   }
 }
@@ -152,6 +155,7 @@ RunRecord Coordinator::record() {
     record.faults = {faults_->applied(), engine_.nic().network().lost(), failed_, engine_.nic().reliability()};
     record.fault_intervals = faults_->intervals(events_.now());
   }
+  record.deaths = deaths_;
   if (background_) record.background = background_->record();
   record.reductions = engine_.reductions();
   record.page_lookups = engine_.nic().pages().lookups;
@@ -204,6 +208,7 @@ void Coordinator::start_virtual() {
     faults_->count_with([this](Time now) { return fault_totals(now); });
     faults_->run_on(events_);
   }
+  if (hosts_) hosts_->run_on(events_, engine_, [this](RankId rank) { die(rank); });
   if (background_) background_->start();
   __atomic_store_n(&region_->phase, EXN_VIRTUAL, __ATOMIC_RELEASE);
   for (RankId r = 0; r < ranks(); ++r) region_->sooner |= region_.rank(r).sooner;
@@ -219,7 +224,7 @@ void Coordinator::start_virtual() {
 void Coordinator::run_virtual() {
   while (wait_asleep()) {
     const bool at_once = collect();
-    if (at_finish_ == ranks() || stopping()) return;
+    if (all_over() || stopping()) return;
     if (at_once) {
       release();
       continue;
@@ -227,16 +232,12 @@ void Coordinator::run_virtual() {
     while (!stopping() && events_.run_one_before(window_end_)) {
     }
     report_progress_to_ranks();
-    if (stopping() || stop_if_live_failed()) return;
-    if (due_.empty()) {
-      stop(at_finish_ == 0 ? kDeadlock
-                           : "no rank can go on: some wait in MPI_Finalize, the others for nothing that is under way");
-      return;
-    }
-    if (deadlocked()) {
-      stop(kDeadlock);
-      return;
-    }
+    if (stopping() || stop_if_live_failed() || all_over()) return;
+    if (due_.empty())
+      return stop_deadlocked(
+          at_finish_ == 0 ? kDeadlock
+                          : "no rank can go on: some wait in MPI_Finalize, the others for nothing that is under way");
+    if (deadlocked()) return stop_deadlocked(kDeadlock);
     if (due_.size() == 1)
       window_end_ = max(window_end_, min(events_.next_time(), ranks_[due_[0]].clock + kFurthestAlone));
     release();
@@ -345,6 +346,7 @@ void Coordinator::fell_asleep(RankId r) {
   region_->sooner |= slot.sooner;
   rank.in_call = slot.live_call != 0;
   if (rank.in_call || slot.live_posted != 0) calling_.push_back(r);
+  if (!rank.held && max(rank.clock, events_.now()) >= dies(r)) return die(r);
   if (rank.in_call) return;
   engine_.asleep(r, rank.clock);
   if (rank.held) {
@@ -381,8 +383,9 @@ void Coordinator::wake_event(RankId r, std::uint32_t generation, Time now) {
 
 void Coordinator::make_due(RankId r, Time at) {
   Rank& rank = ranks_[r];
-  rank.asleep = false;
   const Time goes_on = max(at, engine_.busy_until(r));
+  if (goes_on >= dies(r)) return die(r);
+  rank.asleep = false;
   statistics_.timeline.add_wait(r, rank.clock, goes_on);
   rank.clock = goes_on;
   engine_.awake(r);
@@ -396,7 +399,7 @@ FaultInterval Coordinator::fault_totals(Time now) {
   for (RankId r = 0; r < ranks(); ++r) {
     const Rank& rank = ranks_[r];
     const Time from = rank.in_call ? live_->clock(r) : rank.clock;
-    if (rank.asleep && !rank.ended && now > from) waited += now - from;
+    if (rank.asleep && !rank.ended && !rank.dead && now > from) waited += now - from;
   }
   return {now, engine_.nic().network().lost(), engine_.nic().reliability().retransmissions, failed_, waited};
 }
@@ -467,7 +470,7 @@ void Coordinator::wake_first() {
 }
 
 bool Coordinator::deadlocked() const {
-  if (!engine_.idle()) return false;
+  if (!engine_.idle() || (hosts_ && !hosts_->all_known())) return false;
   return std::all_of(ranks_.begin(), ranks_.end(), waits_forever);
 }
 
@@ -482,14 +485,14 @@ bool Coordinator::has_waited(const Rank& r, std::uint32_t waits) {
 bool Coordinator::waits_forever(const Rank& r) {
   // A window that has doubled this often is seconds long; nobody who polls so patiently does anything else.
   constexpr std::uint32_t kPatientWaits = 20;
-  return r.held || (r.blocking > 0 && has_waited(r, kPatientWaits));
+  return r.held || r.dead || (r.blocking > 0 && has_waited(r, kPatientWaits));
 }
 
 // For ranks, whatever else the network carries: all wait for each other, and have for some milliseconds.
 bool Coordinator::nothing_comes() const {
   constexpr std::uint32_t kQuietWaits = 10;
-  return engine_.idle() &&
-         std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& r) { return r.held || has_waited(r, kQuietWaits); });
+  return engine_.idle() && std::all_of(ranks_.begin(), ranks_.end(),
+                                       [](const Rank& r) { return r.held || r.dead || has_waited(r, kQuietWaits); });
 }
 
 void Coordinator::finish_virtual() {
@@ -497,14 +500,14 @@ void Coordinator::finish_virtual() {
     background_->stop();
     network_at_end_ = network_statistics(*topology_, engine_.nic().network());
   }
-  // Packets still in flight and late events end in their own time.
-  while (!events_.empty() && !stopping()) events_.run_one();
+  run_out();
   if (stopping()) return;
   engine_.set_zero_cost(true);
   report_progress_to_ranks();
   __atomic_store_n(&region_->phase, EXN_DONE, __ATOMIC_RELEASE);
   for (RankId r = 0; r < ranks(); ++r) {
     Rank& rank = ranks_[r];
+    if (rank.dead) continue;
     rank.asleep = rank.held = false;
     region_.rank(r).clock_ps = static_cast<std::uint64_t>(rank.clock.ps());
     __atomic_store_n(&region_.rank(r).state, EXN_RUNNING, __ATOMIC_RELEASE);

@@ -23,6 +23,7 @@
 #include "core/faults/schedule.hpp"
 #include "core/network/fault_driver.hpp"
 #include "core/protocol/engine.hpp"
+#include "core/protocol/host_deaths.hpp"
 #include "core/protocol/statistics.hpp"
 #include "core/replay/live.hpp"
 #include "core/topology/topology.hpp"
@@ -96,6 +97,7 @@ class Coordinator final : private Host, private LiveHost {
     bool asleep = false;  // and nothing has woken it yet
     bool held = false;  // waits for all others at the start or the end: completions do not wake it
     bool ended = false;
+    bool dead = false;  // with its host
     bool in_call = false;  // that is carried out here
     Time library_before;  // what the library had taken of its time when that began
     std::uint32_t blocking = 0;  // 1 + empty waits before this one
@@ -133,13 +135,21 @@ class Coordinator final : private Host, private LiveHost {
   void give_turn(exn_rank& slot);
   void finish_virtual();
   void report_progress_to_ranks();
+  bool all_over() const { return at_finish_ + deaths_.size() == ranks(); }
   bool deadlocked() const;
+  void stop_deadlocked(const char* reason);
   bool nothing_comes() const;
   static bool waits_forever(const Rank& rank);
   static bool has_waited(const Rank& rank, std::uint32_t waits);
+  // deaths.cpp
+  void expect_deaths(const FaultPlan& plan, Time detection);
+  Time dies(RankId rank) const { return hosts_ ? hosts_->dies(rank) : Time::never(); }
+  void die(RankId rank);
+  bool all_have_left() const;
   // free_time.cpp
   void run_free(std::uint32_t until_state);
   bool serve_free();
+  void run_out();
   // rings.cpp
   bool drain(RankId rank);
   static void rewind(exn_ring& ring);
@@ -177,6 +187,8 @@ class Coordinator final : private Host, private LiveHost {
   EventQueue events_;
   MessageEngine engine_;
   std::optional<FaultDriver> faults_;
+  std::optional<HostDeaths> hosts_;  // where any dies
+  std::vector<RankDeath> deaths_;
   std::optional<BackgroundTraffic> background_;
   std::optional<NetworkStatistics> network_at_end_;  // of the programs, where it carries other traffic, too
   std::uint64_t failed_ = 0;  // operations that the network has failed

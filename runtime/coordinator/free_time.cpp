@@ -5,6 +5,12 @@
 
 namespace exanet {
 
+// Packets still in flight and late events end in their own time; not where interfaces may retransmit to a dead one for
+// ever.
+void Coordinator::run_out() {
+  while (deaths_.empty() && !events_.empty() && !stopping()) events_.run_one();
+}
+
 // One pass over all ranks. True when something happened.
 bool Coordinator::serve_free() {
   bool any = false, found = true;
@@ -15,7 +21,7 @@ bool Coordinator::serve_free() {
     for (RankId r = 0; r < ranks(); ++r) found |= drain(r);
     any |= found;
   }
-  while (!events_.empty() && !stopping()) events_.run_one();
+  run_out();
   for (RankId r = 0; r < ranks(); ++r) {
     Rank& rank = ranks_[r];
     if (rank.completions.empty()) continue;
@@ -41,7 +47,7 @@ void Coordinator::run_free(std::uint32_t until_state) {
       there += until_state != EXN_ABSENT && state == until_state;
     }
     const std::uint32_t exited = control_.exited();
-    if (exited == ranks()) return;
+    if (exited == ranks() || all_have_left()) return;
     if (there == ranks()) {
       // The last descriptors may have been written between the pass above and the state that was seen.
       while (serve_free()) {

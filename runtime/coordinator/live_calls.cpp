@@ -23,14 +23,15 @@ void Coordinator::start_live() {
     return stop("--mpi-calls simulated: ranks and simulator do not share an address space" +
                 (why.empty() ? "" : ": " + why));
   }
-  live_.emplace(Library::Beside{events_, engine_, fabric_, ni_, ranks_.size(), *this, statistics_.timeline},
+  live_.emplace(Library::Beside{events_, engine_, fabric_, ni_, ranks_.size(), *this, statistics_.timeline,
+                                hosts_ ? &*hosts_ : nullptr},
                 static_cast<LiveHost&>(*this));
 }
 
 bool Coordinator::answer_starts() {
   std::erase_if(calling_, [this](RankId r) {
     auto* call = reinterpret_cast<exanet_live_call*>(region_.rank(r).live_call);
-    if (call == nullptr || call->asks == 0 || stopping()) return false;
+    if (call == nullptr || call->asks == 0 || ranks_[r].dead || stopping()) return false;
     region_.rank(r).live_call = 0;
     const Time cost = live_->prepare(r, *call);
     if (!stopping()) leave_call(r, ranks_[r].clock + cost, cost);
@@ -48,7 +49,7 @@ void Coordinator::enter_calls() {
     if (stopping()) break;
     exn_rank& slot = region_.rank(r);
     if (exanet_live_call* posted = taken(slot.live_posted)) live_->post(r, *posted);
-    if (exanet_live_call* call = taken(slot.live_call)) {
+    if (exanet_live_call* call = taken(slot.live_call); call != nullptr && !ranks_[r].dead) {
       ranks_[r].library_before = live_->library_time(r);
       live_->enter(r, *call);
     }
@@ -75,9 +76,10 @@ void Coordinator::refused(RankId rank, const std::string& why) {
 
 // The others wait for ever, too, in a call that is simulated or in one of the library's.
 void Coordinator::found_nothing() {
+  if (hosts_ && !hosts_->all_known()) return;
   for (RankId r = 0; r < ranks(); ++r)
     if (!(ranks_[r].in_call ? live_->waits_forever(r) : waits_forever(ranks_[r]))) return;
-  stop(kDeadlock);
+  stop_deadlocked(kDeadlock);
 }
 
 bool Coordinator::stop_if_live_failed() {

@@ -70,7 +70,7 @@ void Coordinator::submit(RankId rank, const std::byte* at) {
     const char* what = d.time < Time() || d.time > kLatest ? "a time beyond all" : malformed(d, ni_);
     if (what)
       refuse(rank, std::string("a malformed descriptor to its network interface: ") + what);
-    else
+    else if (d.time < dies(rank))
       engine_.submit(rank, d, Payload(payload, d.payload_bytes));
   });
 }
@@ -123,6 +123,7 @@ void Coordinator::complete(RankId rank, const Completion& completion, Payload pa
   if (live_ && std::visit([](const auto& done) { return done.ep == LiveRanks::kEndpoint; }, completion))
     return live_->deliver(rank, completion, payload);
   Rank& r = ranks_[rank];
+  if (r.dead) return;
   Stored& stored = r.completions.add();
   bool failed = false;
   std::visit(
@@ -144,8 +145,9 @@ void Coordinator::complete(RankId rank, const Completion& completion, Payload pa
 
 // Whoever watches over the run can then say why it fails, whatever the rank makes of it.
 void Coordinator::note_failure(RankId rank, const Completion& completion, Time time) {
-  const std::string what = failure_of(completion);
+  std::string what = failure_of(completion);
   if (what.empty()) return;
+  if (hosts_) what += hosts_->about(completion, time);
   ++failed_;
   const std::uint32_t call = region_.rank(rank).mpi_call;
   const std::string in_call = call > 0 ? std::string(", in ") + exanet_mpi_call_name(call - 1) : "";

@@ -8,6 +8,7 @@
 
 #include "core/faults/schedule.hpp"
 #include "core/network/statistics.hpp"
+#include "core/protocol/host_deaths.hpp"
 #include "core/protocol/matching.hpp"
 #include "core/protocol/statistics.hpp"
 #include "core/units/time.hpp"
@@ -28,6 +29,7 @@ struct RunRecord {
   std::vector<Matching::Unmatched> blocked_sends;
   FaultRecord faults;
   std::vector<FaultInterval> fault_intervals;
+  std::vector<RankDeath> deaths;  // in their order
   std::optional<BackgroundRecord> background;  // where there was any
 };
 
@@ -48,6 +50,7 @@ void visit(RunRecord& r, V&& v) {
   v("blocked_sends", r.blocked_sends);
   v("faults", r.faults);
   v("fault_intervals", r.fault_intervals);
+  v("deaths", r.deaths);
   v("background", r.background);
 }
 

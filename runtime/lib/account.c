@@ -47,9 +47,7 @@ void exn_charge_nonblocking(struct exanet_ni *ni) {
   ni->ahead = true;
 }
 
-void exn_account_enter(struct exanet_ni *ni) {
-  ni->clock_reads = 0;
-  if (!exn_virtual(ni)) return;
+static void account(struct exanet_ni *ni) {
   if (exn_polls.nonblocking) exn_charge_nonblocking(ni);
   if (__atomic_load_n(&ni->pending_ps, __ATOMIC_RELAXED)) {
     const uint64_t ps = __atomic_exchange_n(&ni->pending_ps, 0, __ATOMIC_RELAXED);
@@ -65,6 +63,19 @@ void exn_account_enter(struct exanet_ni *ni) {
     ni->idle_ps += ps;
   }
   exn_own_ps = ni->clock_ps;
+}
+
+/* Its host has died: the rank goes on no more, and is no more let run. */
+static void stay_if_dead(struct exanet_ni *ni) {
+  const uint64_t dies_ps = ni->slot->dies_ps;
+  while (dies_ps > 0 && ni->clock_ps >= dies_ps) exn_sleep(ni, EXN_SLEEPING, UINT64_MAX, false);
+}
+
+void exn_account_enter(struct exanet_ni *ni) {
+  ni->clock_reads = 0;
+  if (!exn_virtual(ni)) return;
+  account(ni);
+  stay_if_dead(ni);
 }
 
 void exn_account_leave(struct exanet_ni *ni) {

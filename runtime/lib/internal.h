@@ -169,6 +169,10 @@ uint32_t exanet_offloaded(const struct exanet_ni *ni);
 /* MPI_Abort(code) was called: notifies the simulator, which ends the run and reports it. */
 void exanet_abort(struct exanet_ni *ni, int code);
 
+/* Whether ranks have died with their hosts: the MPI library's own end, which they would take part in, is then left
+   out. */
+bool exanet_ranks_have_died(const struct exanet_ni *ni);
+
 /* A forked child is no rank: drops the interface without touching the region. exanet_process_ni() returns NULL in
    this process from then on. */
 void exanet_forget(void);

@@ -102,6 +102,7 @@ bool exn_runs_on_worker(const struct exanet_ni *ni);
 /* Gives the processor away until the simulator says so. `state` is an enum exn_state. */
 void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool blocking);
 void exn_kick(struct exanet_ni *ni); /* free time: the simulator has something to do */
+void exn_await_stop(struct exanet_ni *ni); /* the program has ended: until the run has */
 bool exn_free_wait(struct exanet_ni *ni); /* free time: a short real wait for a completion */
 
 /* table.c */

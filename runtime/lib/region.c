@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -40,6 +41,20 @@ static struct exn_region *map_region(const char *path, int *error) {
   }
   return region;
 }
+
+/* Of a run in which ranks have died: their processes are still there, and launchers end all ranks when the first one
+   leaves without the others. So all leave together. Registered before the program's own, and called behind them. */
+static void leave_with_others(int status, void *unused) {
+  (void)status;
+  (void)unused;
+  struct exanet_ni *ni = exanet_process_ni();
+  if (!ni || ni->slot->pid != (uint32_t)getpid() || ni->region->phase != EXN_DONE || !exanet_ranks_have_died(ni))
+    return;
+  fflush(NULL);
+  exn_await_stop(ni);
+}
+
+static __attribute__((constructor)) void watch_end(void) { on_exit(leave_with_others, NULL); }
 
 int exanet_open(struct exanet_ni **out) {
   static struct exanet_ni process_ni;

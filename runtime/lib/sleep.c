@@ -106,6 +106,17 @@ void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool 
   exn_thread_is_in_place(was_in_place);
 }
 
+void exn_await_stop(struct exanet_ni *ni) {
+  struct exn_rank *slot = ni->slot;
+  __atomic_store_n(&slot->left, 1, __ATOMIC_RELEASE);
+  exn_kick(ni);
+  for (;;) {
+    const uint32_t turn = __atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&ni->region->stop, __ATOMIC_ACQUIRE)) return;
+    futex_wait(&slot->turn, turn, NULL);
+  }
+}
+
 bool exn_free_wait(struct exanet_ni *ni) {
   exn_kick(ni);
   /* Many ranks start up on few processors, and what they wait for is often another rank: get out of its way. What

@@ -44,6 +44,10 @@ uint32_t exanet_offloaded(const struct exanet_ni *ni) { return ni->region->offlo
 bool exanet_bcast_is_chosen(const struct exanet_ni *ni) { return ni->region->chosen_bcast != EXN_BCAST_OF_THE_LIBRARY; }
 bool exanet_bcast_is_copied(const struct exanet_ni *ni) { return ni->region->chosen_bcast == EXN_BCAST_BY_COPIES; }
 
+bool exanet_ranks_have_died(const struct exanet_ni *ni) {
+  return __atomic_load_n(&ni->region->deaths, __ATOMIC_ACQUIRE) > 0;
+}
+
 bool exanet_is_receiving(const struct exanet_ni *ni) { return ni->slot->receiving != 0; }
 bool exanet_takes_turns(const struct exanet_ni *ni) { return ni->multithreaded; }
 int exanet_is_virtual(const struct exanet_ni *ni) { return exn_virtual(ni); }

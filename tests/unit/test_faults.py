@@ -47,7 +47,7 @@ def test_the_example_fits_the_machine_that_it_is_for(tmp_path: Path, monkeypatch
     [
         ("events:\n  - at: 5\n    down: links:1:1\n", 2, "5 has no unit"),
         ("events:\n  - at: 5 us\n    dwn: links:1:1\n", 3, "did you mean 'down'?"),
-        ("events:\n  - at: 5 us\n", 2, "one of 'down', 'up', 'lossy', 'slow', 'interface' or 'impaired'"),
+        ("events:\n  - at: 5 us\n", 2, "one of 'down', 'up', 'lossy', 'slow', 'interface', 'host' or 'impaired'"),
         ("events:\n  - down: links:1:1\n", 2, "'at' is missing"),
         ("events:\n  - at: 5 us\n    down: links:1:1\n    period: 3 us\n", 2, "'period' and 'count' belong together"),
         ("events:\n  - at: 5 us\n    down: links:1:1\n    for: 3 us\n    period: 3 us\n    count: 2\n", 2, "less than its period"),
@@ -60,6 +60,9 @@ def test_the_example_fits_the_machine_that_it_is_for(tmp_path: Path, monkeypatch
         ("events:\n  - at: 5 us\n    slow: links:1:1\n    rate: 1e-9\n", 4, "greater than or equal to 0.001"),
         ("events:\n  - at: 5 us\n    down: links:1:1\n    rate: 0.5\n", 2, "'down' does not take 'rate', as 'slow' does"),
         ("events:\n  - at: 5 us\n    interface: links:1:1\n", 2, "has no interface: name a node"),
+        ("events:\n  - at: 5 us\n    host: links:1:1\n", 2, "has no host: name a node"),
+        ("events:\n  - at: 5 us\n    host: (0,0,0)\n    for: 1 us\n", 2, "a host that has died stays dead"),
+        ("detection: 1 us\nevents:\n  - at: 5 us\n    down: links:1:1\n", 1, "no event has 'host'"),
         ("events:\n  - at: 5 us\n    impaired: all\n    delay: 1 us\n", 2, "'impaired' needs 'corrupted_packets'"),
         ("events:\n  - at: 5 us\n    impaired: all\n    corrupted_packets: 0.6\n    duplicated_packets: 0.6\n", 2, "at most 1 together"),
         ("events:\n  - at: 5 us\n    impaired: all\n    corrupted_packets: 0.6\n    delay: 1 us\n", 2, "'delay' is that of reordered"),

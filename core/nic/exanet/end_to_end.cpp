@@ -24,6 +24,7 @@ EndToEnd::EndToEnd(NicContext& context, std::size_t nodes, const PacketSink& eng
       engines_(engines),
       ports_of_node_(static_cast<std::uint32_t>(context.router.intra_ports)),
       ports_(nodes * ports_of_node_ * 2),
+      dead_(nodes),
       clock_(context, nodes, this,
              [](void* self, NodeId node, Time now) { static_cast<EndToEnd*>(self)->flush(node, now); }) {
   on_look_ = context.events.add_handler(
@@ -122,11 +123,12 @@ void EndToEnd::look(Time now) {
 void EndToEnd::timed_out(std::uint32_t index, Time now) {
   Unanswered& record = unanswered_[index];
   const Packet packet = record.packet;
-  if (record.tries.exhausted(context_.config.retransmission_tries)) {
+  if (dead_[packet.dst] || record.tries.exhausted(context_.config.retransmission_tries)) {
     const bool has_come = record.has_come;
     ++statistics_.given_up;
     close(index);
-    if (!has_come && engines_.lost != nullptr) engines_.lost(engines_.self, packet, Status::kTimedOut, now);
+    if (!has_come && engines_.lost != nullptr)
+      engines_.lost(engines_.self, packet, dead_[packet.dst] ? Status::kNodeDown : Status::kTimedOut, now);
     return;
   }
   record.tries.raise();

@@ -37,6 +37,9 @@ class EndToEnd final : public Network {
   PacketSink sink();  // of the network below
   Network& over(Network& network);
 
+  // What has no answer from the node is given up at its next timeout.
+  void is_known_dead(NodeId node) { dead_[node] = true; }
+
   const ReliabilityStatistics& statistics() const { return statistics_; }
 
   bool inject(const Packet& packet) override;
@@ -101,6 +104,7 @@ class EndToEnd final : public Network {
   Network* network_ = nullptr;
   std::uint32_t ports_of_node_;
   std::vector<Port> ports_;
+  std::vector<bool> dead_;  // by node: known to be
   std::unordered_map<std::uint64_t, Pair> pairs_;  // by source and destination
   Pool<Unanswered, &Unanswered::next> unanswered_;
   RetransmissionScan scan_;

@@ -42,6 +42,10 @@ class ExanetNic final : public Nic, GatewareListener {
 
   void set_zero_cost(bool zero_cost) override { context_.zero_cost = zero_cost; }
 
+  void is_known_dead(NodeId node) override {
+    if (reliable_) reliable_->is_known_dead(node);
+  }
+
   bool multicasts() const override;
   bool reduces() const override { return context_.config.reduction_trees > 0 && (units_ || !gateware_messages_); }
   bool has_trees() const override { return units_ != nullptr; }

@@ -50,5 +50,5 @@ def command(
 
     levels.check(level)
     spec = job_run.Spec(tuple(texts), mapping, packet_size(packets), seed, level, nic)
-    described = failing(variant(machine, topology, routing, failed or [], rails=rails, packets=level == "packet"), faults)
+    described = failing(variant(machine, topology, routing, failed or [], rails=rails, packets=level == "packet"), faults, hosts=False)
     job_run.run(described, spec, output, as_json, quiet)

@@ -49,7 +49,7 @@ def command(
         from exanet.sim import matrix, run, tables
         from exanet.sim.spec import TrafficSpec
 
-    described = failing(variant(machine, topology, routing, failed or [], rails=rails), faults)
+    described = failing(variant(machine, topology, routing, failed or [], rails=rails), faults, hosts=False)
     if matrix.lists_flows(traffic):
         raise InputError(f"--traffic {traffic}: a list of flows is of whole messages: take exanet sim messages")
     window = time_ps("--measure", measure)

@@ -116,7 +116,9 @@ def command(
         from exanet.sim.spec import DEFAULT_BYTES, TrafficSpec, distributions
 
     levels.check(level)
-    described = failing(variant(machine, topology, routing, failed or [], rails=rails, control=control, packets=level == "packet"), faults)
+    described = failing(
+        variant(machine, topology, routing, failed or [], rails=rails, control=control, packets=level == "packet"), faults, hosts=False
+    )
     sizes = message if message in distributions() else None
     if message is None:
         # at flow level they need no size to be messages, and in a list of flows each has its own

@@ -43,6 +43,7 @@ function timelineSection(data) {
   const states = {
     state: ["down", "up"], lossy: ["lossy", "lossy no more"], slow: ["slow", "at its rate again"],
     interface: ["interface stops", "interface works again"], impaired: ["impaired", "impaired no more"],
+    host: ["host dies", ""],
   };
   const binOf = (ps) => Math.min(t.end_ps.filter((end) => end <= ps).length, t.end_ps.length - 1);
   const faults = (data.faults || []).map(([ps, what, up, kind]) => ({

@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define EXN_MAGIC 0x3154454e41584531ull
-#define EXN_VERSION 17u
+#define EXN_VERSION 18u
 #define EXN_RING_SLOTS 1024u          /* 64 KiB a ring, two rings a rank; touched only as far as they are used */
 #define EXN_RING_MASK (EXN_RING_SLOTS - 1u)
 #define EXN_MPI_CALLS 192u
@@ -141,6 +141,9 @@ struct exn_rank {
       takes_first; /* rank, asleep: once it is let run it takes what has come, and is charged for it, before all else */
   uint32_t sooner; /* rank: a bit of enum exn_sooner each that it, or others because of it, may hand over */
   uint32_t node; /* simulator: on which it is placed */
+  uint64_t dies_ps; /* simulator: its host dies then; 0: it does not */
+  uint32_t died; /* simulator: 1 it has */
+  uint32_t left; /* rank: 1 its program has ended, and waits for the end of the run */
   uint64_t live_call; /* rank, asleep: address of the struct exanet_live_call that it is in, 0: none */
   uint64_t live_posted; /* rank, asleep: that of the first one that it has posted, 0: none; simulator: 0 taken */
   struct exn_mpi_profile mpi[EXN_MPI_CALLS];
@@ -162,6 +165,7 @@ struct exn_region {
   uint32_t offloaded; /* simulator: collectives that go to the interfaces, a bit of EXN_OFFLOADS each */
   uint32_t shares_nodes; /* simulator: 1 some node has several ranks */
   uint32_t questions; /* ranks: one of them asks */
+  uint32_t deaths; /* simulator: ranks that have died */
   uint32_t simulates_mpi; /* simulator: 1 calls of MPI are carried out by it */
   uint32_t sooner; /* simulator: of all ranks, when it let them run */
   /* who watches over the run, and the simulator, of each other (runtime/coordinator/control.hpp) */

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/protocol/host_deaths.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "core/protocol/failure.hpp"
+
+namespace exanet {
+
+std::string text_of(const std::vector<RankDeath>& deaths) {
+  constexpr std::size_t kNamed = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(deaths.size(), kNamed); ++i)
+    text += (i == 0 ? "" : ", ") + std::string("rank ") + std::to_string(deaths[i].rank) + " on node " +
+            std::to_string(deaths[i].node) + " at " + in_microseconds(deaths[i].at);
+  if (deaths.size() > kNamed) text += " and " + std::to_string(deaths.size() - kNamed) + " more";
+  return text;
+}
+
+HostDeaths::HostDeaths(const FaultPlan& plan, const std::vector<NodeId>& placement, Time detection)
+    : placement_(placement), hosts_(plan.dying_hosts()), detection_(detection), dies_(placement.size(), Time::never()) {
+  for (const FaultChange& host : hosts_)
+    for (RankId rank = 0; rank < placement_.size(); ++rank)
+      if (placement_[rank] == host.node) dies_[rank] = host.at;
+}
+
+void HostDeaths::run_on(EventQueue& events, MessageEngine& engine, std::function<void(RankId)> died) {
+  events_ = &events;
+  engine_ = &engine;
+  died_ = std::move(died);
+  on_death_ = events.add_handler(
+      [](void* self, Time, std::uint32_t node, std::uint64_t) { static_cast<HostDeaths*>(self)->die(node); }, this);
+  on_detection_ = events.add_handler(
+      [](void* self, Time, std::uint32_t node, std::uint64_t) { static_cast<HostDeaths*>(self)->tell(node); }, this);
+  for (const FaultChange& host : hosts_)
+    if (std::ranges::find(placement_, host.node) != placement_.end())
+      events.schedule(max(host.at, events.now()), on_death_, host.node);
+}
+
+void HostDeaths::die(NodeId node) {
+  for (RankId rank = 0; rank < placement_.size(); ++rank) {
+    if (placement_[rank] != node) continue;
+    died_(rank);
+    engine_->dies(rank);
+  }
+  ++pending_;
+  events_->schedule(events_->now() + detection_, on_detection_, node);
+}
+
+void HostDeaths::tell(NodeId node) {
+  --pending_;
+  for (RankId rank = 0; rank < placement_.size(); ++rank)
+    if (placement_[rank] == node) engine_->is_known_dead(rank);
+}
+
+std::string HostDeaths::about(const Completion& completion, Time now) const {
+  return std::visit(
+      [&](const auto& done) -> std::string {
+        if constexpr (requires { done.peer; }) {
+          const RankId peer = done.peer.rank;
+          if (peer < dies_.size() && dies_[peer] <= now)
+            return "; the host of rank " + std::to_string(peer) + ", node " + std::to_string(placement_[peer]) +
+                   ", died at " + in_microseconds(dies_[peer]);
+        }
+        return {};
+      },
+      completion);
+}
+
+}  // namespace exanet

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hosts that die in a run, with the ranks on them, and when the others know.
+//
+// Model: from a host's death on its ranks do nothing; what they have handed over before it goes on as far as their
+// node's interface, which stops at the same time (FaultKind::kHost), lets it. After the time of detection, the same for
+// all nodes, whatever waits for such a rank ends with Status::kNodeDown. Limits: nobody knows earlier than the others,
+// and a host that has died stays dead.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/config/visit.hpp"
+#include "core/engine/event_queue.hpp"
+#include "core/faults/plan.hpp"
+#include "core/protocol/engine.hpp"
+#include "core/protocol/host.hpp"
+
+namespace exanet {
+
+struct RankDeath {
+  RankId rank = 0;
+  NodeId node = 0;
+  Time at;
+};
+
+template <typename V>
+void visit(RankDeath& d, V&& v) {
+  v("rank", d.rank);
+  v("node", d.node);
+  v("at_ps", d.at);
+}
+
+// "rank 3 on node 1 at 20.000 us, rank 4 ...": the first few.
+std::string text_of(const std::vector<RankDeath>& deaths);
+
+class HostDeaths {
+ public:
+  HostDeaths(const FaultPlan& plan, const std::vector<NodeId>& placement, Time detection);
+  HostDeaths(const HostDeaths&) = delete;  // the queue refers to it
+  HostDeaths& operator=(const HostDeaths&) = delete;
+
+  // `died`: called for each rank at its time, in the order of ranks, before the engine hears of it. Once.
+  void run_on(EventQueue& events, MessageEngine& engine, std::function<void(RankId)> died);
+
+  Time dies(RankId rank) const { return dies_[rank]; }  // Time::never(): it does not
+  bool all_known() const { return pending_ == 0; }  // no rank has died of which the others do not know
+  // What is to be said of a failed operation whose peer has died: a clause, or nothing.
+  std::string about(const Completion& completion, Time now) const;
+
+ private:
+  void die(NodeId node);
+  void tell(NodeId node);
+
+  const std::vector<NodeId> placement_;
+  const std::vector<FaultChange> hosts_;
+  const Time detection_;
+  std::vector<Time> dies_;  // by rank
+  std::uint32_t pending_ = 0;
+  EventQueue* events_ = nullptr;
+  MessageEngine* engine_ = nullptr;
+  std::function<void(RankId)> died_;
+  std::uint32_t on_death_ = 0, on_detection_ = 0;
+};
+
+}  // namespace exanet
