@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "core/faults/status.hpp"
+#include "core/protocol/memory_map.hpp"
 
 namespace exanet {
 
@@ -31,7 +32,8 @@ std::string failure_of(const Completion& completion) {
         if (name == nullptr || why == nullptr) return {};
         std::string text = name;
         if constexpr (requires { done.peer; }) text += " rank " + std::to_string(done.peer.rank);
-        if constexpr (requires { done.length; }) text += ", " + std::to_string(done.length) + " bytes,";
+        if constexpr (requires { done.length; })
+          if (done.length < MemoryMap::kAddressSpace) text += ", " + std::to_string(done.length) + " bytes,";
         return text + " failed: " + why;
       },
       completion);

@@ -33,7 +33,7 @@ void HostDeaths::run_on(EventQueue& events, MessageEngine& engine, std::function
   on_death_ = events.add_handler(
       [](void* self, Time, std::uint32_t node, std::uint64_t) { static_cast<HostDeaths*>(self)->die(node); }, this);
   on_detection_ = events.add_handler(
-      [](void* self, Time, std::uint32_t node, std::uint64_t) { static_cast<HostDeaths*>(self)->tell(node); }, this);
+      [](void* self, Time, std::uint32_t node, std::uint64_t) { static_cast<HostDeaths*>(self)->detect(node); }, this);
   for (const FaultChange& host : hosts_)
     if (std::ranges::find(placement_, host.node) != placement_.end())
       events.schedule(max(host.at, events.now()), on_death_, host.node);
@@ -49,7 +49,7 @@ void HostDeaths::die(NodeId node) {
   events_->schedule(events_->now() + detection_, on_detection_, node);
 }
 
-void HostDeaths::tell(NodeId node) {
+void HostDeaths::detect(NodeId node) {
   --pending_;
   for (RankId rank = 0; rank < placement_.size(); ++rank)
     if (placement_[rank] == node) engine_->is_known_dead(rank);

@@ -52,7 +52,7 @@ class HostDeaths {
 
  private:
   void die(NodeId node);
-  void tell(NodeId node);
+  void detect(NodeId node);
 
   const std::vector<NodeId> placement_;
   const std::vector<FaultChange> hosts_;

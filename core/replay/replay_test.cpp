@@ -705,6 +705,10 @@ TEST_CASE("a rank that waits for one whose host has died is named, with both tim
   s[1].call(EXANET_TRACE_Send, {EXANET_TRACE_WORLD, 2, 6, 64, 0}, static_cast<std::uint64_t>(Time::us(30).ps())).end();
   const Outcome found = replay(s, 1, {}, failing_fabric(), dying("(1)", Time::us(20)));
   CHECK(says(found, "the replay ends at 1020.000 us, on node 0, rank 0"));
-  CHECK(says(found, "receive from rank 1"));
+  CHECK(says(found, "receive from rank 1, 64 bytes, failed"));
   CHECK(says(found, "the host of rank 1, node 1, died at 20.000 us"));
+  s = two();
+  s[0].message(EXANET_TRACE_Recv, 1, 0).end();  // of no known size
+  s[1].end(static_cast<std::uint64_t>(Time::us(30).ps()));
+  CHECK(says(replay(s, 1, {}, failing_fabric(), dying("(1)", Time::us(20))), "receive from rank 1 failed"));
 }

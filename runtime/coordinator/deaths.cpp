@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks whose hosts die.
 //
-// Model: such a rank sleeps for ever. It dies where it sleeps, or, while it runs, when it next comes to sleep: libexanet
-// lets it go no further than to its time (runtime/lib/account.c), and what it has handed over for later is dropped. Its
-// process stays until the end of the run, since launchers end all ranks with the first one. Limits: what a rank
-// computes between two of its calls it computes whole; a rank that waits in MPI_Finalize has come to its end.
+// Model: such a rank sleeps for ever. It dies where it sleeps, or, while it runs, when it next comes to sleep:
+// libexanet lets it go no further than to its time (runtime/lib/account.c), and what it has handed over for later is
+// dropped. Its process stays until the end of the run, since launchers end all ranks with the first one. Limits: what a
+// rank computes between two of its calls it computes whole; a rank that waits in MPI_Finalize has come to its end.
 #include <algorithm>
 
 #include "runtime/coordinator/coordinator.hpp"

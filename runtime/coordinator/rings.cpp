@@ -70,7 +70,7 @@ void Coordinator::submit(RankId rank, const std::byte* at) {
     const char* what = d.time < Time() || d.time > kLatest ? "a time beyond all" : malformed(d, ni_);
     if (what)
       refuse(rank, std::string("a malformed descriptor to its network interface: ") + what);
-    else if (d.time < dies(rank))
+    else if (d.time < dies(rank) || region_->phase != EXN_VIRTUAL)
       engine_.submit(rank, d, Payload(payload, d.payload_bytes));
   });
 }

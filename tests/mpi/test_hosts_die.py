@@ -69,14 +69,14 @@ def test_ranks_that_do_not_need_it_go_on(exanet_run: Runner, stack: Stack, compi
     assert [dead["rank"] for dead in broken.summary["dead_ranks"]] == [1, 3]
 
 
+@pytest.mark.parametrize("at", ["0", "20"])
 def test_a_wait_for_anybody_ends_with_who_waits_and_who_has_died(
-    exanet_run: Runner, stack: Stack, compiled: Callable[..., Path], tmp_path: Path
+    exanet_run: Runner, stack: Stack, compiled: Callable[..., Path], tmp_path: Path, at: str
 ) -> None:
-    broken = die(exanet_run, stack, compiled("survive"), "any", tmp_path)
+    broken = die(exanet_run, stack, compiled("survive"), "any", tmp_path, text=DIES.replace("20", at))
     assert broken.code == 1
-    assert (
-        "no rank can go on without those whose hosts have died (rank 1 on node 1 at 20.000 us): ranks 0, 2, 3 in MPI_Recv" in broken.errors
-    )
+    died = f"no rank can go on without those whose hosts have died (rank 1 on node 1 at {at}.000 us)"
+    assert f"{died}: ranks 0, 2, 3 in MPI_Recv" in broken.errors
 
 
 def test_simulated_calls_end_with_the_rank_that_has_died(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:

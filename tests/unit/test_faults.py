@@ -403,3 +403,12 @@ def test_the_file_of_the_page_is_one(tmp_path: Path) -> None:
     file = written(tmp_path, textwrap.dedent(page.split("## The file\n\n")[1].split("\n\nTimes have units")[0]))
     done = run("faults", "check", file, "-m", "torus-512")
     assert done.exit_code == 0
+
+
+@pytest.mark.parametrize("mode", ["load", "messages", "jobs"])
+def test_hosts_die_under_ranks_alone(tmp_path: Path, mode: str) -> None:
+    file = written(tmp_path, "events:\n  - at: 5 us\n    host: (0,0,0)\n")
+    assert run("faults", "check", file, "-m", "torus-512").exit_code == 0
+    words = {"load": ["--load", "0.1"], "messages": ["--load", "0.1"], "jobs": ["--job", "barrier"]}[mode]
+    with pytest.raises(InputError, match=r"faults.yaml:3:.*hosts die under ranks alone, in exanet run and replay"):
+        run("sim", mode, "-m", "torus-512", *words, "--faults", file)
