@@ -110,6 +110,8 @@ void exanet_users_start(struct exanet_ni *ni);
 /* One is about to end. The interface if it is the last, likewise. */
 struct exanet_ni *exanet_users_remove(void);
 void exanet_users_done(void);
+/* Ranks have died with their hosts: a library's shut-down would wait for them, and is left out. */
+EXPORT bool exanet_users_lost_ranks(void);
 
 /* A library other than MPI: around its own set-up, whether that went well, and around its own end. */
 EXPORT void exanet_library_begins(void);

@@ -79,11 +79,9 @@ static int init_thread(init_thread_function real, int *argc, char ***argv, int r
   return result;
 }
 
-static bool ranks_have_died(void) { return opened != NULL && exanet_ranks_have_died(opened); }
-
 static int finalize(finalize_function real) {
   if (exanet_mpi_depth == 0) leave_virtual_phase();
-  if (ranks_have_died()) return 0;
+  if (exanet_users_lost_ranks()) return 0;
   exanet_mpi_depth++;
   int result = real();
   exanet_mpi_depth--;
@@ -104,7 +102,7 @@ int exanet_session_init(const char *name, long info, long errhandler, void *sess
 int exanet_session_finalize(const char *name, void *session) {
   session_finalize_function real = (session_finalize_function)exanet_mpi_own(&(void *){NULL}, name);
   if (exanet_mpi_depth == 0) leave_virtual_phase();
-  if (ranks_have_died()) return 0;
+  if (exanet_users_lost_ranks()) return 0;
   exanet_mpi_depth++;
   int result = real(session);
   exanet_mpi_depth--;

@@ -62,6 +62,8 @@ struct exanet_ni *exanet_users_remove(void) {
   return ni;
 }
 
+bool exanet_users_lost_ranks(void) { return opened != NULL && exanet_ranks_have_died(opened); }
+
 void exanet_users_done(void) { pthread_mutex_unlock(&users_lock); }
 
 /* -- libraries other than MPI -------------------------------------------------------------------------------------- */

@@ -37,13 +37,14 @@
     exanet_library_has_begun("OpenSHMEM", true);          \
   }
 
-#define FINALIZE(name)                                  \
-  EXPORT void name(void);                               \
-  EXPORT void name(void) {                              \
-    static void *slot;                                  \
-    exanet_library_ends();                              \
-    ((void (*)(void))exanet_shmem_own(&slot, #name))(); \
-    exanet_library_has_ended();                         \
+#define FINALIZE(name)                                                         \
+  EXPORT void name(void);                                                      \
+  EXPORT void name(void) {                                                     \
+    static void *slot;                                                         \
+    exanet_library_ends();                                                     \
+    void (*const real)(void) = (void (*)(void))exanet_shmem_own(&slot, #name); \
+    if (!exanet_users_lost_ranks()) real();                                    \
+    exanet_library_has_ended();                                                \
   }
 
 #define GLOBAL_EXIT(name)                                    \
