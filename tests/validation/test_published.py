@@ -19,7 +19,7 @@ INTERFACE = ("R33", "R34", "R35", "R36", "R38", "R44", "A03", "A04", "E07", "E08
 GATEWARE = ("K04", "K05", "K08", "K09", "K10", "K11", "K12", "K13", "K14", "D03", "D04", "D09", "D11", "E03", "E04")
 
 
-OFF = {"E01", "E02", "E03", "E05", "E13", "K05", "K08", "R05", "R38"}
+OFF = {"E01", "E02", "E03", "E05", "E13", "K05", "K08", "R38"}
 """The predictions and bounds that miss. Each row's Off says by how much, and one that changes fails: a regression
 shows here."""
 
