@@ -40,7 +40,7 @@ def everything() -> dict[str, Any]:
     event = {"what": "links:1:1", "at_ps": 0, "up": False, "kind": "lossy", "lost_packets": 0.5, "bit_errors": 0.25, "seed": 1}
     event |= {"rate": 0.5, "corrupted_packets": 0.25, "duplicated_packets": 0.25, "reordered_packets": 0.25, "delay_ps": 1, "lasts_ps": 1}
     drawn = {"links": True, "between_ps": 1, "repair_ps": 1, "seed": 1, "until_ps": 1}
-    resolved["faults"] = {"events": [event], "drawn": [drawn], "reaction_ps": 0}
+    resolved["faults"] = {"events": [event], "drawn": [drawn], "reaction_ps": 0, "detection_ps": 0}
     resolved |= background_traffic.resolved("uniform,load=0.1", resolved)
     for key, described in KEYS.items():
         *section, name = key.split(".")

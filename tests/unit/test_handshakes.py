@@ -49,7 +49,7 @@ def test_a_path_is_found_through_logic_and_memories_and_not_through_registers(
 ) -> None:
     source = tmp_path / "top.sv"
     source.write_text(f"module top({PORTS});\n{body}\nendmodule\n")
-    monkeypatch.setattr(handshakes.synth, "sources", lambda: [source])
+    monkeypatch.setattr(handshakes.synth, "needed", lambda _top, _extra: [source])
     result = handshakes.paths(handshakes.netlist("top", {}))
     assert result.paths == found
     assert result.checked == 2
