@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/protocol/failure.hpp"
 
+#include <type_traits>
 #include <variant>
 
 #include "core/faults/status.hpp"
@@ -16,6 +17,7 @@ const char* name_of(const ReceiveCompletion&) { return "receive from"; }
 const char* name_of(const PutCompletion&) { return "put to"; }
 const char* name_of(const GetCompletion&) { return "get from"; }
 const char* name_of(const AtomicCompletion&) { return "atomic at"; }
+const char* name_of(const PeekCompletion&) { return "probe of"; }
 const char* name_of(const ReductionCompletion&) { return "reduction"; }
 template <typename C>
 const char* name_of(const C&) {
@@ -32,7 +34,7 @@ std::string failure_of(const Completion& completion) {
         if (name == nullptr || why == nullptr) return {};
         std::string text = name;
         if constexpr (requires { done.peer; }) text += " rank " + std::to_string(done.peer.rank);
-        if constexpr (requires { done.length; })
+        if constexpr (requires { done.length; } && !std::is_same_v<decltype(done), const PeekCompletion&>)
           if (done.length < MemoryMap::kAddressSpace) text += ", " + std::to_string(done.length) + " bytes,";
         return text + " failed: " + why;
       },

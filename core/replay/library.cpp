@@ -90,6 +90,7 @@ void Library::end_dead(RankId rank) {
   if (r.dead) return;
   if (r.asleep && !r.outside && r.clock < dies(rank)) timeline_.add_wait(rank, r.clock, dies(rank));
   r.dead = true;
+  r.behind_death = max(r.clock - dies(rank), Time());
   r.clock = dies(rank);
   r.wake_at = Time::never();
   ++r.generation;

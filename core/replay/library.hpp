@@ -75,6 +75,8 @@ class Library final : private Host {
     if (!ranks_[rank].ended) end_dead(rank);
   }
   bool died(RankId rank) const { return ranks_[rank].dead; }
+  // Of what it has computed: the time that would have come behind its death.
+  Time behind_death(RankId rank) const { return ranks_[rank].behind_death; }
 
   // A live rank comes from its program at this time, and goes on as if it had been woken; and leaves for it, in
   // LibraryUser::resume(), where nothing wakes it.
@@ -148,7 +150,7 @@ class Library final : private Host {
 
  private:
   struct Rank {
-    Time clock, library, wake_at;
+    Time clock, library, wake_at, behind_death;
     std::uint32_t generation = 0;
     bool asleep = false, ended = false, outside = false, dead = false;
     std::vector<Arrival> arrivals;  // the earliest one last

@@ -115,7 +115,10 @@ class Replay::State final : public LibraryUser {
     for (const auto& rank : ranks) {
       r.ranks.push_back(rank->statistics());
       ReplayedRank& last = r.ranks.back();
-      if (const auto id = static_cast<RankId>(r.ranks.size() - 1); library.died(id)) last.clock = hosts.dies(id);
+      if (const auto id = static_cast<RankId>(r.ranks.size() - 1); library.died(id)) {
+        last.clock = hosts.dies(id);
+        last.compute = max(last.compute - library.behind_death(id), Time());
+      }
       r.finished = max(r.finished, last.clock);
       r.calls += rank->calls();
     }

@@ -486,7 +486,7 @@ class NetworkInterface(Strict):
     rail_stripe: Bytes | None = Field(
         default=None,
         description="With a `rail_policy` that takes several rails: transfers longer than this are cut into a part for each rail, of whole "
-        "blocks (`dma_block`). Default: none is cut.",
+        "blocks (`dma_block`). 0, the default: none is cut. It counts where the interfaces are `exanet`'s, at packet level.",
     )
     clock: Frequency = Field(
         description="Clock at whose edges, counted from virtual time 0, packets go to the router; 0: packets go when they are ready. Parts "

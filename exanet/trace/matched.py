@@ -27,6 +27,7 @@ from exanet.trace.write import CODES
 _COLUMNS = ("rank", "call", "communicator", "peer", "tag", "receive_peer", "receive_tag", "root", "requests", "bytes", "receive_bytes")
 _KEYS = (("src", "dst", "communicator", "tag"), ("src", "dst"), ("dst",))
 _ADVICE = "the file is incomplete or damaged; write it again"
+_LONGER = "MPI cuts it and says so to the receiver, which a trace of another tool does not have; correct the program, and record it again"
 
 
 def _named(*codes: int) -> list[str]:
@@ -58,8 +59,10 @@ def check(trace: Trace, source: Path) -> None:
     if not trace.about.complete or trace.about.missing:
         return  # a replay refuses it
     calls = trace.calls(*_COLUMNS)
-    if wrong := _messages(calls) or _collectives(calls, trace.about.ranks) or _too_long(calls):
+    if wrong := _messages(calls) or _collectives(calls, trace.about.ranks):
         raise InputError(f"{source}: {wrong}: {_ADVICE}")
+    if wrong := _too_long(calls):
+        raise InputError(f"{source}: {wrong}: {_LONGER}")
 
 
 def _messages(calls: pl.DataFrame) -> str:

@@ -9,8 +9,10 @@
  * and by a longer one each time. Only the waiting is done here, before the call itself, which then finds what it
  * needs; what is long is sent piece by piece.
  *
- * Limits: signals do not cut a wait short. A socket that does not block, or has a limit of its own (SO_RCVTIMEO), a
- * thread beside others outside MPI, and a stream of stdio are left alone. */
+ * A socket's own limit to receive (SO_RCVTIMEO) is of virtual time then.
+ *
+ * Limits: signals do not cut a wait short. A socket that does not block, or has a limit to send (SO_SNDTIMEO), a thread
+ * beside others outside MPI, and a stream of stdio are left alone. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -39,10 +41,12 @@ bool exanet_is_rank_socket(int fd) {
   return fd >= 0 && fd != launcher_socket() && fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
-static bool has_limit(int fd, int option) {
+/* The socket's own limit in picoseconds; 0: none. */
+static uint64_t limit_ps(int fd, int option) {
   struct timeval limit = {0};
   socklen_t size = sizeof limit;
-  return getsockopt(fd, SOL_SOCKET, option, &limit, &size) == 0 && (limit.tv_sec != 0 || limit.tv_usec != 0);
+  if (getsockopt(fd, SOL_SOCKET, option, &limit, &size) != 0) return 0;
+  return (uint64_t)limit.tv_sec * PS_PER_S + (uint64_t)limit.tv_usec * PS_PER_US;
 }
 
 static int look(int fd, short events, int ms) {
@@ -58,7 +62,7 @@ static bool may_wait(int fd, short events) {
   if (ni == NULL || (exanet_mpi_depth == 0 && exanet_program_threads() > 0)) return false;
   const int before = errno;
   const bool waits = exanet_is_rank_socket(fd) && (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0 &&
-                     !has_limit(fd, events == POLLIN ? SO_RCVTIMEO : SO_SNDTIMEO);
+                     (events == POLLIN || limit_ps(fd, SO_SNDTIMEO) == 0);
   errno = before;
   return waits;
 }
@@ -73,19 +77,27 @@ void exanet_socket_warn(int fd) {
   warned = true;
 }
 
-/* Until it is ready, or an error has come: the call itself says so. */
-static void wait_for(int fd, short events) {
-  if (look(fd, events, 0) > 0) return;
-  struct exanet_ni *ni;
+/* Until it is ready, or an error has come: the call itself says so. False: so much virtual time has passed before; 0:
+   there is no limit. */
+static bool wait_for(int fd, short events, uint64_t most_ps) {
+  if (look(fd, events, 0) > 0) return true;
+  struct exanet_ni *ni = exanet_virtual_ni();
+  const uint64_t begin_ps = ni != NULL ? exanet_clock_peek(ni) : 0;
   uint64_t steps = 1;
   for (int looks = 1; look(fd, events, EXANET_WAIT_MS) <= 0 && (ni = exanet_virtual_ni()) != NULL; ++looks) {
+    if (most_ps > 0 && exanet_clock_peek(ni) - begin_ps >= most_ps) return false;
     if (looks == EXANET_WAITS_UNTIL_WARNING) exanet_socket_warn(fd);
     exanet_step(ni, &steps);
   }
+  return true;
 }
 
-static void wait_to_read(int fd, int flags) {
-  if ((flags & MSG_DONTWAIT) == 0 && may_wait(fd, POLLIN)) wait_for(fd, POLLIN);
+/* False: its own limit is over, which errno says. */
+static bool wait_to_read(int fd, int flags) {
+  if ((flags & MSG_DONTWAIT) != 0 || !may_wait(fd, POLLIN) || wait_for(fd, POLLIN, limit_ps(fd, SO_RCVTIMEO)))
+    return true;
+  errno = EAGAIN;
+  return false;
 }
 
 /* What a stream takes at once, again and again; what has gone when a signal or an error comes is what was sent, as
@@ -97,7 +109,7 @@ static ssize_t send_in_pieces(int fd, const char *bytes, size_t size, int flags)
     if (piece >= 0) sent += (size_t)piece;
     if (sent == size) return (ssize_t)sent;
     if (piece < 0 && errno != EAGAIN) return sent > 0 ? (ssize_t)sent : -1;
-    wait_for(fd, POLLOUT);
+    wait_for(fd, POLLOUT, 0);
   }
 }
 
@@ -114,21 +126,21 @@ EXPORT ssize_t read(int fd, void *buffer, size_t size) {
     const ssize_t answer = exanet_pmi_answered(buffer, size);
     if (answer > 0) return answer;
   }
-  wait_to_read(fd, 0);
+  if (!wait_to_read(fd, 0)) return -1;
   return real_read()(fd, buffer, size);
 }
 
 typedef ssize_t (*readv_function)(int, const struct iovec *, int);
 REAL(readv, readv_function)
 EXPORT ssize_t readv(int fd, const struct iovec *parts, int count) {
-  wait_to_read(fd, 0);
+  if (!wait_to_read(fd, 0)) return -1;
   return real_readv()(fd, parts, count);
 }
 
 typedef ssize_t (*recv_function)(int, void *, size_t, int);
 REAL(recv, recv_function)
 EXPORT ssize_t recv(int fd, void *buffer, size_t size, int flags) {
-  wait_to_read(fd, flags);
+  if (!wait_to_read(fd, flags)) return -1;
   return real_recv()(fd, buffer, size, flags);
 }
 
@@ -136,28 +148,28 @@ typedef ssize_t (*recvfrom_function)(int, void *, size_t, int, struct sockaddr *
 REAL(recvfrom, recvfrom_function)
 EXPORT ssize_t recvfrom(int fd, void *restrict buffer, size_t size, int flags, struct sockaddr *restrict from,
                         socklen_t *restrict length) {
-  wait_to_read(fd, flags);
+  if (!wait_to_read(fd, flags)) return -1;
   return real_recvfrom()(fd, buffer, size, flags, from, length);
 }
 
 typedef ssize_t (*recvmsg_function)(int, struct msghdr *, int);
 REAL(recvmsg, recvmsg_function)
 EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags) {
-  wait_to_read(fd, flags);
+  if (!wait_to_read(fd, flags)) return -1;
   return real_recvmsg()(fd, message, flags);
 }
 
 typedef int (*accept_function)(int, struct sockaddr *, socklen_t *);
 REAL(accept, accept_function)
 EXPORT int accept(int fd, struct sockaddr *restrict from, socklen_t *restrict length) {
-  wait_to_read(fd, 0);
+  if (!wait_to_read(fd, 0)) return -1;
   return real_accept()(fd, from, length);
 }
 
 typedef int (*accept4_function)(int, struct sockaddr *, socklen_t *, int);
 REAL(accept4, accept4_function)
 EXPORT int accept4(int fd, struct sockaddr *restrict from, socklen_t *restrict length, int flags) {
-  wait_to_read(fd, 0);
+  if (!wait_to_read(fd, 0)) return -1;
   return real_accept4()(fd, from, length, flags);
 }
 

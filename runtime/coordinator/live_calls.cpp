@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/protocol/failure.hpp"
+#include "exanet/mpi_calls.h"
 #include "runtime/coordinator/coordinator.hpp"
 
 namespace exanet {
@@ -85,8 +86,12 @@ void Coordinator::found_nothing() {
 bool Coordinator::stop_if_live_failed() {
   if (!live_ || !live_->failure()) return false;
   const Library::Failure& failure = *live_->failure();
-  stop("rank " + std::to_string(failure.rank) + " on node " + std::to_string(placement_[failure.rank]) + ", in " +
-       live_->where(failure.rank) + " at " + in_microseconds(failure.time) + ": " + failure.what);
+  std::string where = live_->where(failure.rank);
+  // The call of the program, where none of it is being carried out.
+  if (const std::uint32_t call = region_.rank(failure.rank).mpi_call; where.empty() && call > 0)
+    where = exanet_mpi_call_name(call - 1);
+  stop("rank " + std::to_string(failure.rank) + " on node " + std::to_string(placement_[failure.rank]) +
+       (where.empty() ? "" : ", in " + where) + " at " + in_microseconds(failure.time) + ": " + failure.what);
   return true;
 }
 

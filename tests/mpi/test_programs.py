@@ -143,7 +143,7 @@ def test_passive_target_beside_a_collective(exanet_run: Runner, stack: Stack, co
     assert exanet_run(stack, 4, words, options=options).line("sum") == ["10"]
 
 
-@pytest.mark.parametrize("way", ["asyncio", "select", "poll", "epoll"])
+@pytest.mark.parametrize("way", ["asyncio", "select", "poll", "epoll", "limit"])
 def test_waits_for_files_beside_the_network(exanet_run: Runner, stack: Stack, way: str) -> None:
     done = exanet_run(
         stack, 2, [stack.python, PROGRAMS / "waits_for_files.py", way], options=("--compute", "off", "--map", "round-robin"), timeout=60

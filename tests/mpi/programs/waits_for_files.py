@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rank 1 asks rank 0 over a socket that both wait for by `argv[1]`: asyncio, poll, select or epoll. Rank 0 hears
-where only by a message that comes in virtual time. Ends with a line `ok 2`."""
+"""Rank 1 asks rank 0 over a socket that both wait for by `argv[1]`: asyncio, poll, select or epoll, or at which it
+reads with a limit of the socket's own (`limit`). Rank 0 hears where only by a message that comes in virtual time. Ends
+with a line `ok 2`."""
 
 import asyncio
 import select
 import socket
+import struct
 import sys
 
 from mpi4py import MPI
@@ -55,6 +57,24 @@ if way == "asyncio":
         asyncio.run(serve())
     else:
         assert asyncio.run(ask(world.recv(source=0))) == b"HELLO\n"
+elif way == "limit":
+    if world.rank == 0:
+        listens = socket.create_server(("127.0.0.1", 0))
+        world.send(listens.getsockname()[1], dest=1)
+        connection, _ = listens.accept()
+        assert world.recv(source=1) == "send"
+        connection.sendall(b"hello")
+    else:
+        connection = socket.create_connection(("127.0.0.1", world.recv(source=0)))
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 3600, 0))
+        world.send("send", dest=0)
+        assert connection.recv(100) == b"hello"
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 0, 500_000))
+        began = MPI.Wtime()
+        try:
+            raise AssertionError(connection.recv(100))
+        except BlockingIOError:
+            assert 0.5 <= MPI.Wtime() - began < 1.1  # in steps that double
 elif world.rank == 0:
     listens = socket.create_server(("127.0.0.1", 0))
     listens.setblocking(False)
