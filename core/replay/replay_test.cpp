@@ -691,6 +691,7 @@ TEST_CASE("a rank whose host dies ends there, and the others go on without it") 
     REQUIRE(found.result.deaths.size() == 1);
     CHECK((found.result.deaths[0].rank == 1 && found.result.deaths[0].node == 1 && found.result.deaths[0].at == at));
     CHECK(found.result.ranks[1].clock == at);
+    CHECK(found.result.ranks[1].compute == at);
     CHECK(found.result.ranks[0].clock == Time::us(100));
     CHECK(found.result.finished == Time::us(100));
   }

@@ -79,17 +79,36 @@ def test_a_wait_for_anybody_ends_with_who_waits_and_who_has_died(
     assert f"{died}: ranks 0, 2, 3 in MPI_Recv" in broken.errors
 
 
-def test_simulated_calls_end_with_the_rank_that_has_died(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
-    program = tmp_path / "survive"
+def die_simulated(run: Runner, mpich: Stack, what: str, folder: Path, text: str = DIES) -> Finished:
+    program = folder / "survive"
     subprocess.run([mpich.compiler, "-O2", "-o", program, Path(__file__).parent / "programs" / "survive.c"], check=True)
-    simulated = ("--mpi-calls", "simulated", "--ranks-as", "auto")
-    broken = die(exanet_run, mpich, program, "ring", tmp_path, *simulated)
+    return die(run, mpich, program, what, folder, "--mpi-calls", "simulated", "--ranks-as", "auto", text=text)
+
+
+def test_simulated_calls_end_with_the_rank_that_has_died(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
+    broken = die_simulated(exanet_run, mpich, "ring", tmp_path)
     assert broken.code == 1
     assert "the host of rank 1, node 1, died at 20.000 us" in broken.errors
     text = DIES + '  - {at: 20 us, host: "qfdb(0,0,0).F4"}\n'
-    apart = die(exanet_run, mpich, program, "pairs", tmp_path, *simulated, text=text)
+    apart = die_simulated(exanet_run, mpich, "pairs", tmp_path, text)
     assert apart.code == 1, apart.errors
     assert sorted(apart.output.splitlines()) == ["rank 0 is through", "rank 2 is through"]
+
+
+@pytest.mark.parametrize(
+    ("what", "call", "operation"),
+    [("iprobe", "Iprobe", "probe of rank 1"), ("probe", "Probe", "probe of rank 1"), ("test", "Test", "receive from rank 1, 4 bytes,")],
+)
+def test_simulated_calls_that_look_for_a_message_of_the_dead_fail_when_all_know(
+    exanet_run: Runner, mpich: Stack, tmp_path: Path, what: str, call: str, operation: str
+) -> None:
+    broken = die_simulated(exanet_run, mpich, what, tmp_path)
+    assert broken.code == 1
+    assert re.search(
+        rf"rank 0 on node 0, in MPI_{call} at 120\.\d{{3}} us: {operation} failed: a node that it needs is down; "
+        r"the host of rank 1, node 1, died at 20\.000 us",
+        broken.errors,
+    ), broken.errors
 
 
 def test_a_host_that_dies_after_the_end_changes_nothing(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks of which one may die: `ring` messages go round between all, `pairs` between ranks 0 and 2 (and 1 and 3) alone;
 // `returns` is ring with errors that return, after which the others go on among themselves; `any` receives from any
-// source.
+// source. `iprobe`, `probe` and `test`: rank 0 looks for a message of rank 1, which never sends one, and the others end.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +38,16 @@ int main(int argc, char** argv) {
     failed = status == MPI_SUCCESS;
     const int peer = rank == 0 ? 2 : 0;
     if (rank == 0 || rank == 2) failed |= exchange(peer, peer, 1000);
+  } else if (strcmp(what, "iprobe") == 0 || strcmp(what, "probe") == 0 || strcmp(what, "test") == 0) {
+    MPI_Request request;
+    int found = 0, got;
+    if (rank == 0 && strcmp(what, "probe") == 0) MPI_Probe(1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 0 && strcmp(what, "test") == 0) MPI_Irecv(&got, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, &request);
+    while (rank == 0 && !found)
+      if (strcmp(what, "test") == 0)
+        MPI_Test(&request, &found, MPI_STATUS_IGNORE);
+      else
+        MPI_Iprobe(1, 7, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
   } else {
     for (int round = 0; round < 50; ++round) exchange((rank + 1) % ranks, (rank + ranks - 1) % ranks, round);
   }
