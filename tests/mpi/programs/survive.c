@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks of which one may die: `ring` messages go round between all, `pairs` between ranks 0 and 2 (and 1 and 3) alone;
 // `returns` is ring with errors that return, after which the others go on among themselves; `any` receives from any
-// source. `iprobe`, `probe` and `test`: rank 0 looks for a message of rank 1, which never sends one, and the others end.
+// source. `iprobe`, `probe` and `test`: rank 0 looks for a message of rank 1, which never sends one, and the others
+// end.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
