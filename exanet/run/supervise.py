@@ -146,7 +146,8 @@ class Supervisor:
                 self._progress.note(f"the program has gone on after a failure on the network: {failure}")
         if not self._reason and (dead := self._dead()):
             self._exit_code = self._exit_code or 1
-            self._progress.note(f"{dead}; all other ranks have ended by themselves")
+            all_died = all(state["died"] for state in self._simulator.rank_states())
+            self._progress.note(f"{dead}; {'no rank is left' if all_died else 'all other ranks have ended by themselves'}")
         used = self._simulator.progress()["attached"] > 0
         return Outcome(self._exit_code, self._reason, bool(used))
 

@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm
 from host import LONG
 
 RANKS_AS = os.environ.get("EXANET_TEST_RANKS_AS", "auto")
@@ -157,11 +158,11 @@ def exanet_run(tmp_path: Path) -> Runner:
         cwd: Path | None = None,
     ) -> Finished:
         folder = tmp_path / f"result-{next(numbers)}"
-        words = [sys.executable, "-m", "exanet", "run", "-m", machine, "-n", str(ranks), "--quiet", "--no-report", "-o", str(folder)]
+        words = ["run", "-m", machine, "-n", str(ranks), "--quiet", "--no-report", "-o", str(folder)]
         words += ["--ranks-as", RANKS_AS, *options, "--", *(str(word) for word in command)]
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MPI4PY_", "OMPI_", "PMIX_"))}
         environment = inherited | (stack.environment if stack else {})
-        done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=timeout, cwd=cwd or tmp_path)
+        done = warm.exanet(words, environment, cwd or tmp_path, tmp_path, timeout)
         assert code in (None, done.returncode), f"exit {done.returncode}\n{done.stdout[-6000:]}\n{done.stderr[-6000:]}"
         return Finished(done.returncode, done.stdout, done.stderr, folder)
 

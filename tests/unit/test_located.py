@@ -56,6 +56,7 @@ def test_both_readers_agree(data: bytes, monkeypatch: pytest.MonkeyPatch) -> Non
         ("a: !!python/object:os.system {}\nb: c: d", "not valid YAML"),
         ("a: \x07", "not valid YAML|not readable"),
     ],
+    ids=["deep", "deep mappings", "recursive", "no anchor", "open", "tag", "control character"],
 )
 def test_what_neither_reads_is_one_message(text: str, message: str, monkeypatch: pytest.MonkeyPatch, fast: bool) -> None:
     if fast and not yaml.__with_libyaml__:
