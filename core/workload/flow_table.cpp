@@ -36,6 +36,11 @@ void add_shares(const FlowNetwork& network, std::uint16_t packet_bytes, std::vec
 
 }  // namespace
 
+bool FlowTable::has_shares(const MessageConfig& config, const FlowNetwork& network) {
+  return network.fixed_routes() &&
+         (network.topology().rails() == 1 || !rail_policy_kind(config.interface.rail_policy).spreads);
+}
+
 std::vector<FlowRow> FlowTable::table(const MessageConfig& config, const MessagePlan& plan, const MessageTimes& times,
                                       const FlowNetwork& network) const {
   std::map<std::pair<NodeId, NodeId>, FlowRow> flows;
@@ -68,9 +73,7 @@ std::vector<FlowRow> FlowTable::table(const MessageConfig& config, const Message
     }
     rows.push_back(row);
   }
-  const bool one_way = network.fixed_routes() &&
-                       (network.topology().rails() == 1 || !rail_policy_kind(config.interface.rail_policy).spreads);
-  if (config.load == 0 && one_way) add_shares(network, config.packet_bytes, rows);
+  if (config.load == 0 && has_shares(config, network)) add_shares(network, config.packet_bytes, rows);
   return rows;
 }
 

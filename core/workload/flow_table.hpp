@@ -30,6 +30,9 @@ class FlowTable {
     flow.in_fabric.add(in_fabric.ps());
   }
 
+  // Has each flow one route, by one rail, so that its max-min share is known?
+  static bool has_shares(const MessageConfig& config, const FlowNetwork& network);
+
   // A row for each flow, by source and destination.
   std::vector<FlowRow> table(const MessageConfig& config, const MessagePlan& plan, const MessageTimes& times,
                              const FlowNetwork& network) const;

@@ -34,6 +34,7 @@ struct MessageConfig {
   bool paced = false;
   // Packet level: what messages go through, a name of nic_names(). Through others than ideal they are RDMA transfers.
   std::string nic = "ideal";
+  Time sample;  // packet level: from one look at flows, links and queues to the next; 0: none
   NiConfig interface = {};  // what that costs; no key of its own
   FaultSchedule faults = {};  // of the run; no key of its own
 };
@@ -53,6 +54,7 @@ void visit(MessageConfig& c, V&& v) {
   v("fluid", c.fluid);
   v("paced", c.paced);
   v("nic", c.nic, kOptional);
+  v("sample_ps", c.sample, kOptional);
 }
 
 struct MessagePlan {

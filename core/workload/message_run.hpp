@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 
 #include "core/faults/schedule.hpp"
 #include "core/flow/flow_network.hpp"
@@ -37,6 +38,25 @@ struct FlowRow {
   double fabric_ns = 0, fabric_p99_ns = 0;  // of a packet, from injection to delivery
 };
 
+// What flows, links and queues did in each interval from the beginning of a run (message_samples.hpp).
+struct MessageSamples {
+  struct FlowSample {
+    std::uint32_t interval;
+    NodeId src, dst;
+    std::uint64_t bytes;  // that have arrived in it
+    std::uint32_t packets, marks;  // data packets, and those of them that a router has marked
+    double share_bytes;  // what its max-min share comes to in the interval
+  };
+  Time interval, end;  // of each; of the run
+  bool shares = false;  // are they given?
+  std::vector<FlowSample>
+      flows;  // by interval, source, destination; without those that had nothing and were due nothing
+  NodeId first_watched = 0;
+  std::uint32_t watched = 0, links = 0;
+  std::vector<std::uint32_t> queued;  // [interval][router], at its end
+  std::vector<float> link_use;  // [interval][link]
+};
+
 struct MessageResult {
   std::uint32_t senders = 0;
   double offered_load = 0, accepted_load = 0;  // mean over senders, of what a link carries; a burst offers 1
@@ -61,6 +81,7 @@ struct MessageResult {
   std::vector<LinkUse> links;  // in the window, or in the burst
   FaultRecord faults;
   std::vector<FlowRow> flows;  // through interfaces with costs
+  std::optional<MessageSamples> samples;  // if asked for
 };
 
 class MessageRun {

@@ -24,6 +24,7 @@
 #include "core/units/check.hpp"
 #include "core/workload/flow_table.hpp"
 #include "core/workload/message_run.hpp"
+#include "core/workload/message_samples.hpp"
 
 namespace exanet {
 
@@ -58,6 +59,7 @@ class PacketMessages final : public MessageRun, private NicListener {
       const Time first = Time::ps(static_cast<std::int64_t>(std::ceil(states_[m].next_ps)));
       queue_.schedule(plan_.messages[m].start + first, start_event_, m);
     }
+    if (config.sample > Time()) samples_.emplace(queue_, *topology_, *model_, config.sample);
     if (config.load > 0) times_.begin = config.warm_up, times_.end = config.warm_up + config.measure;
   }
 
@@ -164,6 +166,7 @@ class PacketMessages final : public MessageRun, private NicListener {
   void packet_delivered(const Packet& packet, Time injected, Time now) override {
     ++packets_;
     if (ideal_ == nullptr && packet.payload_bytes > 0) flows_.delivered(packet, now - injected);
+    if (samples_ && packet.payload_bytes > 0) samples_->delivered(packet, now);
     if (config_.load == 0 || (now >= times_.begin && now < times_.end))
       times_.accepted_bytes[packet.src] += packet.payload_bytes;
   }
@@ -189,7 +192,8 @@ class PacketMessages final : public MessageRun, private NicListener {
     summarize(config_, plan_, times_, network_, result_);
     result_.completion_ns = static_cast<double>((config_.load > 0 ? queue_.now() : last_).ps()) * 1e-3;
     if (packets_ > 0) result_.mean_hops = static_cast<double>(model_->packet_hops()) / static_cast<double>(packets_);
-    result_.events = queue_.processed();
+    result_.events = queue_.processed() - (samples_ ? samples_->looks() : 0);
+    if (samples_) result_.samples = samples_->take(config_, plan_, times_, network_);
     result_.work = model_->packet_hops();
     result_.memory_bytes = model_->memory_bytes();
     if (ideal_ == nullptr) result_.flows = flows_.table(config_, plan_, times_, network_);
@@ -215,6 +219,7 @@ class PacketMessages final : public MessageRun, private NicListener {
   std::uint64_t packets_ = 0;  // delivered
   std::string failure_;  // the first
   std::optional<FaultDriver> faults_;
+  std::optional<MessageSampler> samples_;
 };
 
 }  // namespace

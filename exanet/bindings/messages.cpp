@@ -52,6 +52,7 @@ class MessagesFace {
     for (const SizeClass& of : r.of_size) sizes.append(row(of));
     if (!r.of_size.empty()) d["sizes"] = sizes;
     if (!r.flows.empty()) d["flows"] = flows(r.flows);
+    if (r.samples) add_samples(d, *r.samples);
     if (topology_) add_faults(d, faults_, r.faults, *topology_);
     return d;
   }
@@ -91,6 +92,26 @@ class MessagesFace {
       list.append(d);
     }
     return list;
+  }
+
+  // [interval][router] and [interval][link] as a point of packets has them, with the interval beside; and a table of
+  // flows.
+  static void add_samples(nb::dict& d, const MessageSamples& s) {
+    using Sample = MessageSamples::FlowSample;
+    d["sample_ns"] = ns(s.interval);
+    d["first_watched"] = s.first_watched;
+    if (s.watched > 0 && !s.queued.empty()) d["queued"] = array(std::vector<std::uint32_t>(s.queued), s.watched);
+    if (!s.link_use.empty()) d["link_use"] = array(std::vector<float>(s.link_use), s.links);
+    const double gbps = 8e3 / static_cast<double>(s.interval.ps());
+    nb::dict flows;
+    flows["begin_ns"] = column(s.flows, [&](const Sample& f) { return ns(s.interval * f.interval); });
+    flows["src"] = column(s.flows, [](const Sample& f) { return f.src; });
+    flows["dst"] = column(s.flows, [](const Sample& f) { return f.dst; });
+    flows["gbps"] = column(s.flows, [&](const Sample& f) { return static_cast<double>(f.bytes) * gbps; });
+    if (s.shares) flows["share_gbps"] = column(s.flows, [&](const Sample& f) { return f.share_bytes * gbps; });
+    flows["packets"] = column(s.flows, [](const Sample& f) { return f.packets; });
+    flows["marks"] = column(s.flows, [](const Sample& f) { return f.marks; });
+    d["flow_rates"] = flows;
   }
 
   static void ratios(nb::dict& d, const Histogram& thousandths) {

@@ -20,14 +20,14 @@ from exanet.sim.spec import ARRIVALS, TrafficSpec, of_messages
 COSTS = ("cpu_s", "longest_cpu_s", "events", "memory_bytes")
 """Cost of a point: two repeats of a run, or runs with other numbers of threads, need not agree in these."""
 
-TABLES = ("latency", "links", "sources", "pairs", "classes", "sizes", "flows", "energy")
+TABLES = ("latency", "links", "sources", "pairs", "classes", "sizes", "flows", "flow_rates", "energy")
 """Parts of a point that are tables: sources and pairs of packets (pairs of up to 256 endpoints), classes with
-priorities, sizes where messages' are drawn, flows through interfaces with costs, energy if the machine says what it
-draws."""
+priorities, sizes where messages' are drawn, flows through interfaces with costs, their rates over time where they are
+sampled, energy if the machine says what it draws."""
 
 CLASSES = ("bulk", "priority")
 
-_WATCHED = ("queued", "first_watched", "link_use", "faults", "intervals", "interval_ns", "wanted_window_ns")
+_WATCHED = ("queued", "first_watched", "link_use", "faults", "intervals", "interval_ns", "sample_ns", "wanted_window_ns")
 
 RECOVERED = 0.9
 """Share of the throughput before the first fault from which on a network has recovered."""

@@ -10,10 +10,10 @@ from typing import Any
 
 from exanet import level as levels
 from exanet.machine import Machine
-from exanet.sim import flows
+from exanet.sim import flows, samples
 from exanet.sim.points import COSTS, TABLES, figures
 from exanet.sim.spec import TrafficSpec, of_messages, written
-from exanet.sim.tables import most_accepted, no_verdict
+from exanet.sim.tables import most_accepted, notes
 
 
 def write(
@@ -39,11 +39,13 @@ def write(
     rows = [figures(point) for point in points]
     tables = {"points": pl.DataFrame(rows)}
     for name in TABLES:
-        if name in points[0]:
+        if name in points[0] and name != "flow_rates":
             frames = [pl.DataFrame(p[name]).insert_column(0, pl.lit(p["load"]).alias("load")) for p in points]
             tables[name] = pl.concat(frames)
+    if "flow_rates" in points[0]:
+        tables["flow_rates"] = samples.flow_rates(points)
     watched = [
-        report.queue_table(point, spec.measure_ps).insert_column(0, pl.lit(point["load"]).alias("load"))
+        report.queue_table(point, samples.sampled_ps(point, spec)).insert_column(0, pl.lit(point["load"]).alias("load"))
         for point in points
         if "queued" in point
     ]
@@ -54,17 +56,16 @@ def write(
         tables["faults"] = pl.concat(failing)
     if intervals := [_intervals(point) for point in points if "intervals" in point]:
         tables["intervals"] = pl.concat(intervals)
-    used = [_link_use(point, spec.measure_ps) for point in points if "link_use" in point]
+    used = [_link_use(point, samples.sampled_ps(point, spec)) for point in points if "link_use" in point]
     if used:
         tables["link_use"] = pl.concat(used)
     run = {**described.identity(), **written(spec), "exanet_version": version("exanet")}
-    too_short = [text for point in points if (text := no_verdict(point, spec.measure_ps))]
-    if notes := levels.caveats(spec.level, described, spec.sharing) + too_short:
-        run["notes"] = notes
+    if said := levels.caveats(spec.level, described, spec.sharing) + notes(points, spec):
+        run["notes"] = said
     page = _page(described, spec, points, rows, run)
     files = {f"{name}.parquet": parquet(frame) for name, frame in tables.items()}
     files["report.html"] = report.fill(
-        str(page["title"]), page, ("format.js", "parts.js", "machine.js", "network.js", "energy.js", "sim.js")
+        str(page["title"]), page, ("format.js", "parts.js", "machine.js", "network.js", "energy.js", "rates.js", "sim.js")
     ).encode()
     files["run.json"] = json_bytes(
         {
@@ -97,6 +98,7 @@ def _page(
         "most": most_accepted(rows),
         "classes": [[p["load"], *row.values()] for p in points for row in p.get("classes", ())],
         "energy": [[p["load"], *row.values()] for p in points for row in p.get("energy", ())],
+        "rates": [rates for point in points if (rates := samples.for_page(point)) is not None],
         "run": run,
         "networks": networks,
         "drawings": drawings,
@@ -126,13 +128,13 @@ def _intervals(point: dict[str, Any]) -> Any:
 
 
 def _link_use(point: dict[str, Any], measure_ps: int) -> Any:
-    """Use of each link in each of MOST_SAMPLES parts of the window at most."""
+    """Use of each link in each of MOST_SAMPLES parts of the window at most, or in each interval that was asked for."""
     import numpy as np
     import polars as pl
 
     from exanet.results import report
 
-    means, step = report.over_time(point["link_use"])
+    means, step = (point["link_use"], 1) if "sample_ns" in point else report.over_time(point["link_use"])
     parts, links = means.shape
     ends = np.minimum(np.arange(1, parts + 1) * step, len(point["link_use"])) * (measure_ps / len(point["link_use"]) / 1e3)
     return pl.DataFrame(
@@ -149,4 +151,6 @@ def _networks(described: Machine, spec: TrafficSpec, points: Sequence[dict[str, 
     """The page's data of the network at each load, and its drawing."""
     from exanet.results import report
 
-    return report.networks(described, [(f"load {point['load']:g}", point, spec.measure_ps) for point in points])
+    return report.networks(
+        described, [(f"load {point['load']:g}" if point["load"] else "burst", point, samples.sampled_ps(point, spec)) for point in points]
+    )

@@ -74,7 +74,7 @@ def run(
         print(json.dumps([figures(point) for point in points], indent=2))
     elif not quiet:
         show(described, spec, [figures(point) | senders(point) for point in points], sum(point["cpu_s"] for point in points), directory)
-        tables.show_parts(points, spec.measure_ps)
+        tables.show_parts(points, spec)
 
 
 def _points(described: Machine, wanted: Sequence[float], spec: TrafficSpec, threads: int, quiet: bool) -> Iterator[dict[str, Any]]:

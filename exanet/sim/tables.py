@@ -16,7 +16,7 @@ from exanet import terminal, units
 from exanet.machine import Machine
 from exanet.quantity import count_text, counted, time_text
 from exanet.results import energy
-from exanet.sim import congestion, flows
+from exanet.sim import congestion, flows, samples
 from exanet.sim.matrix import lists_flows
 from exanet.sim.spec import TrafficSpec, size_of
 from exanet.units import format_bytes
@@ -227,12 +227,16 @@ def _walks(figures: dict[str, Any]) -> str:
     return f"; {count_text(figures['page_walks'])} walks for {count_text(lookups)} pages" if lookups else ""
 
 
-def show_parts(points: Sequence[dict[str, Any]], window_ps: int) -> None:
-    """Figures of priorities, sizes and energy where there are any, and verdicts that there are not, a line each."""
+def notes(points: Sequence[dict[str, Any]], spec: TrafficSpec) -> list[str]:
+    """Of points whose window was too short for a verdict, and of samples that are further apart than was asked for."""
+    return [text for point in points for text in (no_verdict(point, spec.measure_ps), samples.note(point, spec)) if text]
+
+
+def show_parts(points: Sequence[dict[str, Any]], spec: TrafficSpec) -> None:
+    """Notes, then figures of priorities, sizes, flows and energy where there are any, a line each."""
     console = terminal.console()
-    for point in points:
-        if text := no_verdict(point, window_ps):
-            console.print(f"\n[yellow]note[/]: {escape(text)}")
+    for text in notes(points, spec):
+        console.print(f"\n[yellow]note[/]: {escape(text)}")
     for point in points:
         where = f"load {point['load']:g}" if point["load"] else "burst"
         if "lost_packets" in point:

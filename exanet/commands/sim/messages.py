@@ -33,6 +33,7 @@ _ABOUT = {
 }
 _NEEDS = {
     "--rounds": "burst", "--sharing": "flow", "--grain": "flow", "--pace": "packet", "--nic": "packet", "--congestion-control": "packet",
+    "--sample-every": "packet",
     "--warm-up": "load", "--measure": "load",
 }  # fmt: skip
 
@@ -93,6 +94,14 @@ def command(
     nic: _Nic = None,
     control: _Control = None,
     packets: PacketBytes = None,
+    sample: Annotated[
+        str | None,
+        typer.Option(
+            "--sample-every",
+            metavar="TIME",
+            help="Packet level: record rates of flows, use of links and lengths of queues in intervals of this time, e.g. 20us.",
+        ),
+    ] = None,
     warm_up: Annotated[
         str, typer.Option("--warm-up", help="With --load: simulated time before the measured window; auto: a quarter of --measure.")
     ] = "auto",
@@ -128,6 +137,7 @@ def command(
     spec = TrafficSpec(
         traffic, packet_size(packets), "poisson", seed, None if warm_up == "auto" else time_ps("--warm-up", warm_up),
         time_ps("--measure", measure), level, size, sizes, rounds, time_ps("--grain", grain), sharing, pace, nic,
+        None if sample is None else time_ps("--sample-every", sample),
     )  # fmt: skip
     wanted = [0.0] if loads is None else run.loads(loads)
     run.run(described, wanted, spec, 1, output, as_json, quiet, tables.show_messages)

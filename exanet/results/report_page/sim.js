@@ -48,6 +48,7 @@ function showSimulation() {
     section("Latency against load", "Time from the creation of a packet or message to its delivery, including the queue at its source. Beyond saturation that queue grows without end, so the curve ends there. Triangles show the latency of packets that arrived, which underestimates it.",
       bar(legend([["one", "mean"], ["two", "99 %"], ["three", "empty network"]]), [csvButton("points", POINT_COLUMNS.map(([name]) => name), data.points)]), chartIn(420, curves(points, "latency (µs)", latency))),
     section("Accepted against offered load", ["Load 1 fills one link of each sender.", data.most].join(" "), bar(legend([["one", "accepted"], ["three", "offered"]]), []), chartIn(320, curves(data.points, "accepted load", load))),
+    ...data.rates.map(ratesChart),
     networksSection(data.networks, data.drawings),
     classesSection(data.classes),
     energySection(data.energy, true),
