@@ -17,6 +17,9 @@ def check(level: str) -> None:
         raise InputError(f"level {level}: give {' or '.join(LEVELS)}")
 
 
+_AWAKE = "at flow level links never sleep: no message waits for them, and they draw idle power all the time; --level packet has both"
+
+
 def caveats(level: str, described: Machine, sharing: str = "max-min") -> list[str]:
     """Known errors of the figures at this level, on this machine, and what limits them: to be shown with them."""
     model = described.model
@@ -34,7 +37,12 @@ def caveats(level: str, described: Machine, sharing: str = "max-min") -> list[st
             "FIFO sharing has one FIFO where this machine's packets spread over several virtual channels: some pass where it makes them "
             "wait, and its mean times are up to 13 % too long (docs/flow.md); --level packet has no such error"
         )
-    return found
+    return found + ([_AWAKE] if level == "flow" and _sleeps(described) else [])
+
+
+def _sleeps(described: Machine) -> bool:
+    """Has the machine links that sleep?"""
+    return any(link.sleep_after is not None and link.sleep_after.value > 0 for link in described.model.links.values())
 
 
 def _of_machine(described: Machine) -> list[str]:
@@ -57,4 +65,5 @@ def caveats_of_programs(level: str, described: Machine) -> list[str]:
             if model.topology.routing in ("valiant", "spray")
             else []
         ),
+        *([_AWAKE] if _sleeps(described) else []),
     ]

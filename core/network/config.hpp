@@ -22,6 +22,8 @@ struct LinkConfig {
   std::int64_t pause_every = 0;    // the transceiver pauses one word time after this many words; 0: never
   std::int64_t framing_words = 2;  // Magic and Start
   Time latency;                    // a word out of one link to the same word in the next one: transceivers and cable
+  Time sleep_after;  // idle for so long, a link of an input-queued switch sleeps; 0: never
+  Time wake_time;  // from then until it carries words again
   std::string name;                // of this kind
 };
 
@@ -33,6 +35,8 @@ void visit(LinkConfig& c, V&& v) {
   v("latency_ps", c.latency);
   v("word_time_ps", c.word_time);
   v("pause_every", c.pause_every);
+  v("sleep_after_ps", c.sleep_after, kOptional);
+  v("wake_time_ps", c.wake_time, kOptional);
 }
 
 // The path of a link's key in a ConfigError.

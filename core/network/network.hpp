@@ -72,6 +72,11 @@ struct LinkStats {
   Time waited;  // time for which this output or its link kept packets standing at their routers
 };
 
+// What has gone by a link until some moment.
+struct LinkCount : LinkStats {
+  Time asleep;
+};
+
 class Network : public FaultTarget {
  public:
   // Contract: called at the queue's present time. False when the intra-tile port has no space for the whole packet,
@@ -106,6 +111,11 @@ class Network : public FaultTarget {
 
   virtual const LinkStats& link_stats(NodeId node,
                                       std::uint16_t port) const = 0;  // of the outgoing direction; stays where it is
+  // For how long the link has slept by `now`.
+  virtual Time asleep(NodeId /*node*/, std::uint16_t /*port*/, Time /*now*/) const { return Time(); }
+  LinkCount link_count(NodeId node, std::uint16_t port, Time now) const {
+    return {link_stats(node, port), asleep(node, port, now)};
+  }
   virtual std::uint64_t packet_hops() const = 0;
   virtual std::uint64_t discarded(NodeId) const { return 0; }  // packets that had no route on from there
   virtual std::uint64_t lost() const { return 0; }  // packets that links lost: a model of events counts them

@@ -12,15 +12,16 @@ namespace exanet {
 
 // Of links in the order of their nodes and ports, where there is one.
 struct NetworkStatistics {
-  std::vector<LinkStats> links;
+  std::vector<LinkCount> links;
   std::uint64_t packet_hops = 0, cycles = 0;
 };
 
-inline NetworkStatistics network_statistics(const Topology& topology, const Network& network) {
+// At `now`, the network's present time.
+inline NetworkStatistics network_statistics(const Topology& topology, const Network& network, Time now) {
   NetworkStatistics statistics{{}, network.packet_hops(), network.cycles()};
   for (NodeId n = 0; n < topology.node_count(); ++n) {
     for (std::uint16_t p = 0; p < topology.port_count(n); ++p)
-      if (topology.neighbour(n, p).node != kNoNode) statistics.links.push_back(network.link_stats(n, p));
+      if (topology.neighbour(n, p).node != kNoNode) statistics.links.push_back(network.link_count(n, p, now));
   }
   return statistics;
 }

@@ -66,6 +66,7 @@ struct LinkTiming {
   }
 
   Time word_time;
+  Time sleep_after, wake_time;  // never() where it does not sleep
   Time to_line;  // a word taken by the link's register to the same word on the line, when the line is free
   Time to_wire;  // a grant to the first link word, when the link is free
   // the end of a header's or footer's last link word to the first cycle in which it can be granted or read at the

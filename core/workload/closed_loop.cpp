@@ -298,7 +298,7 @@ ClosedLoopResult ClosedLoop::State::summarize() {
     r.packet_ns = totals.packet_ps / static_cast<double>(r.packets) * 1e-3;
   }
   if (samples) r.queues = samples->take();
-  r.links = link_use(*topology, {}, transport->link_counts(), r.finished);
+  r.links = link_use(*topology, {}, transport->link_counts(r.finished), r.finished);
   return r;
 }
 

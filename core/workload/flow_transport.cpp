@@ -56,7 +56,7 @@ class FlowTransport final : public MessageTransport, private FaultTarget {
     flows_.check_conserved();
   }
   Totals totals() const override { return {packets_, packet_hops_, 0}; }
-  std::vector<LinkStats> link_counts() const override;  // of messages that have arrived
+  std::vector<LinkCount> link_counts(Time now) const override;  // of messages that have arrived
   FaultTarget& links() override { return *this; }
 
  private:
@@ -166,10 +166,11 @@ void FlowTransport::arrive(FlowId flow, Time now) {
   listener_.arrived(sent.message, now);
 }
 
-std::vector<LinkStats> FlowTransport::link_counts() const {
-  std::vector<LinkStats> counts;
-  each_link(topology_,
-            [&](NodeId node, std::uint16_t port, NodeId) { counts.push_back(stats_[network_.link(node, port)]); });
+std::vector<LinkCount> FlowTransport::link_counts(Time) const {
+  std::vector<LinkCount> counts;
+  each_link(topology_, [&](NodeId node, std::uint16_t port, NodeId) {
+    counts.push_back({stats_[network_.link(node, port)], Time()});
+  });
   return counts;
 }
 

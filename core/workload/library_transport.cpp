@@ -109,7 +109,7 @@ class LibraryTransport final : public MessageTransport, private Host {
   Totals totals() const override { return {packets_, model_->packet_hops(), packet_ps_}; }
   PageStatistics pages() const override { return engine_.nic().pages(); }
   ReliabilityStatistics reliability() const override { return engine_.nic().reliability(); }
-  std::vector<LinkStats> link_counts() const override { return exanet::link_counts(topology_, *model_); }
+  std::vector<LinkCount> link_counts(Time now) const override { return exanet::link_counts(topology_, *model_, now); }
   const NetworkModel* model() const override { return model_; }
   FaultTarget& links() override { return engine_.links(); }
 

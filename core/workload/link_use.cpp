@@ -5,24 +5,25 @@
 
 namespace exanet {
 
-std::vector<LinkStats> link_counts(const Topology& topology, const Network& network) {
-  std::vector<LinkStats> counts;
+std::vector<LinkCount> link_counts(const Topology& topology, const Network& network, Time now) {
+  std::vector<LinkCount> counts;
   each_link(topology,
-            [&](NodeId node, std::uint16_t port, NodeId) { counts.push_back(network.link_stats(node, port)); });
+            [&](NodeId node, std::uint16_t port, NodeId) { counts.push_back(network.link_count(node, port, now)); });
   return counts;
 }
 
-std::vector<LinkUse> link_use(const Topology& topology, const std::vector<LinkStats>& before,
-                              const std::vector<LinkStats>& after, Time between) {
+std::vector<LinkUse> link_use(const Topology& topology, const std::vector<LinkCount>& before,
+                              const std::vector<LinkCount>& after, Time between) {
   std::vector<LinkUse> rows;
   rows.reserve(after.size());
   const auto between_ps = static_cast<double>(between.ps());
   each_link(topology, [&](NodeId node, std::uint16_t port, NodeId far) {
-    const LinkStats now = after[rows.size()], then = before.empty() ? LinkStats{} : before[rows.size()];
+    const LinkCount now = after[rows.size()], then = before.empty() ? LinkCount{} : before[rows.size()];
     const auto busy_ps = static_cast<double>((now.busy - then.busy).ps());
+    const auto asleep_ps = static_cast<double>((now.asleep - then.asleep).ps());
     rows.push_back({node, far, port, topology.link_class(node, port), now.packets - then.packets,
-                    now.payload_bytes - then.payload_bytes,
-                    between > Time() ? std::min(1.0, busy_ps / between_ps) : 0});
+                    now.payload_bytes - then.payload_bytes, between > Time() ? std::min(1.0, busy_ps / between_ps) : 0,
+                    between > Time() ? asleep_ps / between_ps : 0});
   });
   return rows;
 }

@@ -17,6 +17,7 @@ struct LinkUse {
   std::uint8_t link_class;
   std::uint64_t packets, payload_bytes;  // granted to it in that time
   double use;  // share of that time in which it carried words; all of it where it was granted more than it could carry
+  double asleep;  // share of that time in which it slept
 };
 
 // Calls visit(node, port, far node) for each direction of each link.
@@ -29,12 +30,12 @@ void each_link(const Topology& topology, Visit visit) {
     }
 }
 
-// The counts of all links at present, in the order of each_link().
-std::vector<LinkStats> link_counts(const Topology& topology, const Network& network);
+// The counts of all links at `now`, the network's present time, in the order of each_link().
+std::vector<LinkCount> link_counts(const Topology& topology, const Network& network, Time now);
 
 // `before` is empty if counting began with the run.
-std::vector<LinkUse> link_use(const Topology& topology, const std::vector<LinkStats>& before,
-                              const std::vector<LinkStats>& after, Time between);
+std::vector<LinkUse> link_use(const Topology& topology, const std::vector<LinkCount>& before,
+                              const std::vector<LinkCount>& after, Time between);
 
 // Measures the use of each link from one sample to the next. A network is sampled hundreds of times while it runs, so
 // links are found once, and no more of them is read than how long they were busy.

@@ -310,7 +310,7 @@ bool OpenLoop::run() {
     return true;
   };
   if (!until(s.begin, s.config.settle ? +[](State& now) { return now.settled(); } : nullptr)) return false;
-  s.before = link_counts(*s.topology, s.fabric);
+  s.before = link_counts(*s.topology, s.fabric, s.begin);
   if (s.before.size() <= OpenLoopResult::kMostWatched) {
     s.meter.emplace(*s.topology, s.fabric, s.parts[0].queue.now());
     s.link_use.reserve(s.before.size() * kMostSteps);
@@ -320,7 +320,7 @@ bool OpenLoop::run() {
     return false;
   };
   if (!until(s.end, watch)) return false;
-  s.after = link_counts(*s.topology, s.fabric);
+  s.after = link_counts(*s.topology, s.fabric, s.end);
   // Those still queueing at their sources may never get in; those that did are waited for under unchanged load.
   if (!until(s.stop_at, [](State& now) { return now.all_arrived(); })) return false;
   s.stop_at = s.parts[0].queue.now();

@@ -87,7 +87,7 @@ struct OpenLoop::State {
   Time begin, end, stop_at, step_end;
   std::vector<Source> sources;  // by node, queue and class
   std::uint32_t senders = 0, samples_each = 0, sample_stride = 1;
-  std::vector<LinkStats> before, after;  // of the window
+  std::vector<LinkCount> before, after;  // of the window
   std::vector<double> start_up;  // mean latency of what was delivered in each step before the window
   std::uint32_t samples = 0;
   std::vector<std::uint32_t> queued;

@@ -66,12 +66,12 @@ class PacketMessages final : public MessageRun, private NicListener {
   bool run() override {
     const std::clock_t started = std::clock();
     const bool open_loop = config_.load > 0;
-    std::vector<LinkStats> before, after;
+    std::vector<LinkCount> before, after;
     if (open_loop) {
       advance(times_.begin);
-      before = link_counts(*topology_, *model_);
+      before = link_counts(*topology_, *model_, times_.begin);
       advance(times_.end);
-      after = link_counts(*topology_, *model_);
+      after = link_counts(*topology_, *model_, times_.end);
     }
     if (!advance(open_loop ? times_.end + config_.measure : Time::never())) return false;
     require(failure_.empty(), "", failure_);
@@ -83,7 +83,7 @@ class PacketMessages final : public MessageRun, private NicListener {
     // Interfaces with costs count control packets when they queue them.
     EXANET_CHECK(ideal_ == nullptr || nic_->packets() == packets_ + model_->in_flight(), "packets were lost or doubled",
                  queue_.now().ps(), nic_->packets(), packets_);
-    finish(before, open_loop ? after : link_counts(*topology_, *model_));
+    finish(before, open_loop ? after : link_counts(*topology_, *model_, times_.end));
     result_.cpu_s = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
     report_progress(1, 1);
     return true;
@@ -188,7 +188,7 @@ class PacketMessages final : public MessageRun, private NicListener {
       if (--states_[next].waits == 0) queue_.schedule(max(now, plan_.messages[next].start), start_event_, next);
   }
 
-  void finish(const std::vector<LinkStats>& before, const std::vector<LinkStats>& after) {
+  void finish(const std::vector<LinkCount>& before, const std::vector<LinkCount>& after) {
     summarize(config_, plan_, times_, network_, result_);
     result_.completion_ns = static_cast<double>((config_.load > 0 ? queue_.now() : last_).ps()) * 1e-3;
     if (packets_ > 0) result_.mean_hops = static_cast<double>(model_->packet_hops()) / static_cast<double>(packets_);

@@ -57,7 +57,7 @@ class PacketTransport final : public MessageTransport, private NicListener {
                  in_flight, nic_.active());
   }
   Totals totals() const override { return {packets_, model_->packet_hops(), packet_ps_}; }
-  std::vector<LinkStats> link_counts() const override { return exanet::link_counts(topology_, *model_); }
+  std::vector<LinkCount> link_counts(Time now) const override { return exanet::link_counts(topology_, *model_, now); }
   const NetworkModel* model() const override { return model_; }
   FaultTarget& links() override { return *model_; }
 

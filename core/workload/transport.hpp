@@ -57,7 +57,7 @@ class MessageTransport {
   virtual Totals totals() const = 0;
   virtual PageStatistics pages() const { return {}; }  // of interfaces that translate addresses
   virtual ReliabilityStatistics reliability() const { return {}; }  // of interfaces that retransmit
-  virtual std::vector<LinkStats> link_counts() const = 0;  // in the order of each_link()
+  virtual std::vector<LinkCount> link_counts(Time now) const = 0;  // in the order of each_link()
   virtual const NetworkModel* model() const { return nullptr; }  // none at flow level
   virtual FaultTarget& links() = 0;  // for a plan of faults
   std::uint64_t lost() const { return model() != nullptr ? model()->lost() : 0; }  // packets

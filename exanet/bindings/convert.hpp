@@ -89,6 +89,8 @@ inline nb::dict links(const std::vector<LinkUse>& rows) {
   d["packets"] = column(rows, [](const LinkUse& l) { return l.packets; });
   d["payload_bytes"] = column(rows, [](const LinkUse& l) { return l.payload_bytes; });
   d["use"] = column(rows, [](const LinkUse& l) { return l.use; });
+  if (std::any_of(rows.begin(), rows.end(), [](const LinkUse& l) { return l.asleep > 0; }))
+    d["asleep"] = column(rows, [](const LinkUse& l) { return l.asleep; });
   return d;
 }
 

@@ -48,7 +48,7 @@ class ReplayFace {
 
   nb::dict results() const {
     const ReplayResult& r = loop_->result();
-    const NetworkStatistics network = network_statistics(loop_->topology(), loop_->network());
+    const NetworkStatistics network = network_statistics(loop_->topology(), loop_->network(), r.finished);
     RunStatistics run{loop_->topology(), network, loop_->statistics(), loop_->packets(), loop_->payload_bytes(),
                       r.events,          {}};
     std::size_t id = 0;

@@ -63,9 +63,13 @@ std::vector<LinkRow> link_rows(const Topology& t) {
   return rows;
 }
 
+bool slept(const std::vector<LinkCount>& links) {
+  return std::any_of(links.begin(), links.end(), [](const LinkCount& l) { return l.asleep > Time(); });
+}
+
 nb::dict link_table(const RunStatistics& run) {
   const std::vector<LinkRow> rows = link_rows(run.topology);
-  const std::vector<LinkStats>& stats = run.network.links;
+  const std::vector<LinkCount>& stats = run.network.links;
   const auto ps = [](Time t) { return static_cast<std::uint64_t>(t.ps()); };
   nb::dict d;
   d["node"] = column(rows, [](const LinkRow& l) { return l.node; });
@@ -76,6 +80,7 @@ nb::dict link_table(const RunStatistics& run) {
   d["payload_bytes"] = column(stats, [](const LinkStats& l) { return l.payload_bytes; });
   d["busy_ps"] = column(stats, [&](const LinkStats& l) { return ps(l.busy); });
   d["waited_ps"] = column(stats, [&](const LinkStats& l) { return ps(l.waited); });
+  if (slept(stats)) d["asleep_ps"] = column(stats, [&](const LinkCount& l) { return ps(l.asleep); });
   return d;
 }
 

@@ -255,6 +255,7 @@ def _contradictions(model: MachineFile, packets: bool, changes: Mapping[str, Loc
         *_link_problems(model),
         *_interface_problems(model),
         *_power_problems(model),
+        *_sleep_problems(model),
     ]
     yield from found
     slips = list(_slips(model))
@@ -492,6 +493,18 @@ def _interface_problems(model: MachineFile) -> Problems:
         )
     if ni.test_step.value == 0:
         yield ("ni", "test_step"), "must be above zero: otherwise virtual time would stand still while a program polls"
+
+
+def _sleep_problems(model: MachineFile) -> Problems:
+    for name, link in model.links.items():
+        sleeps = link.sleep_after is not None and link.sleep_after.value > 0
+        if sleeps and model.router.kind != "input-queued":
+            yield (
+                ("links", name, "sleep_after"),
+                "links sleep between input-queued switches alone, and this router's are ExaNet's; take it out, or set it to null",
+            )
+        if link.wake_time is not None and link.wake_time.value > 0 and not sleeps:
+            yield ("links", name, "wake_time"), "this kind of link never sleeps; add 'sleep_after', or take it out"
 
 
 def _power_problems(model: MachineFile) -> Problems:

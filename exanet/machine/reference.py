@@ -13,6 +13,7 @@ from exanet.machine.schema import (
     LINK_KINDS,
     Hardware,
     Link,
+    LinkPower,
     MachineFile,
     NetworkInterface,
     Package,
@@ -88,7 +89,8 @@ def text() -> str:
         ("links.KIND", Link),
         ("ni", NetworkInterface),
         ("power", Power),
-        ("power.router, power.links.KIND, power.ni", PartPower),
+        ("power.router, power.ni", PartPower),
+        ("power.links.KIND", LinkPower),
     )
     for title, model in sections:
         lines += ["", f"## {title}", "", (model.__doc__ or "").strip(), "", *_table(model)]

@@ -147,4 +147,8 @@ def _power(power: Any, kinds: Sequence[str]) -> dict[str, Any]:
         return {f"idle_{units.POWER.base}": values["idle"], f"packet_{units.ENERGY.base}": values["packet"],
                 f"bit_{units.ENERGY_PER_BIT.base}": values["bit"]}  # fmt: skip
 
-    return {"router": figures(power.router), "links": [figures(power.links.get(kind)) for kind in kinds], "ni": figures(power.ni)}
+    def of_link(link: Any) -> dict[str, int]:
+        asleep = getattr(link, "asleep", None)
+        return figures(link) | ({} if asleep is None else {f"asleep_{units.POWER.base}": asleep.value})
+
+    return {"router": figures(power.router), "links": [of_link(power.links.get(kind)) for kind in kinds], "ni": figures(power.ni)}

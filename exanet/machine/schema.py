@@ -292,6 +292,14 @@ class Link(Strict):
     latency: Time = Field(
         description="Time from one router's link logic to the next one's: serialiser, cable, deserialiser, link protocol."
     )
+    sleep_after: Time | None = Field(
+        default=None,
+        description="A direction of a link that has been idle for so long sleeps, as with Energy-Efficient Ethernet; of input-queued "
+        "switches. Default: it never sleeps.",
+    )
+    wake_time: Time | None = Field(
+        default=None, description="Time that a sleeping direction takes to carry words again, for which the next packet waits. Default: 0."
+    )
 
 
 class NetworkInterface(Strict):
@@ -505,11 +513,19 @@ class PartPower(Strict):
     )
 
 
+class LinkPower(PartPower):
+    """Power and energy of a kind of link, each direction; a value that is left out counts as 0."""
+
+    asleep: Watts | None = Field(
+        default=None, description="Power in place of `idle` while a direction sleeps (`links.KIND.sleep_after`). Default: that of `idle`."
+    )
+
+
 class Power(Strict):
     """The table of watts and joules (optional); docs/simulate.md says how it is used."""
 
     router: PartPower | None = Field(default=None, description="Each router: of switches if there are any, otherwise of each node.")
-    links: dict[str, PartPower] = Field(default_factory=dict, description="Each direction of a link, by kind.")
+    links: dict[str, LinkPower] = Field(default_factory=dict, description="Each direction of a link, by kind.")
     ni: PartPower | None = Field(
         default=None,
         description="Each endpoint's interface, one for each rail; a packet passes one at the sender and one at the receiver.",

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Watts and joules of a network, from a machine file's `power` and from what a simulation counted.
 
-Problem: compare networks by what they draw. Model: each part draws its idle power for the whole time, and spends a
-fixed energy on each packet and each bit that passes it. Parts are routers (switches where there are any, otherwise that
-of each node), links by kind and direction, and interfaces (of each endpoint, one for each rail; a packet passes one at
-the sender and one at the receiver). A link's bits are those of the line while it carries packets, framing and pauses
-included; a router's and an interface's are payload, header and footer. Limits: nothing is ever switched off, nothing
-depends on what the bits are, and what a figure leaves out (processors, memory, cooling) is not in the sums.
+Problem: compare networks by what they draw. Model: each part draws its idle power for the whole time, but a link that
+sleeps draws that of sleep, and each part spends a fixed energy on each packet and each bit that passes it. Parts are
+routers (switches where there are any, otherwise that of each node), links by kind and direction, and interfaces (of
+each endpoint, one for each rail; a packet passes one at the sender and one at the receiver). A link's bits are those of
+the line while it carries packets, framing and pauses included; a router's and an interface's are payload, header and
+footer. Limits: nothing else is ever switched off, nothing depends on what the bits are, and what a figure leaves out
+(processors, memory, cooling) is not in the sums.
 Source of every figure: the machine file, which names where it comes from. docs/simulate.md describes the tables.
 """
 
@@ -22,8 +23,9 @@ def table(
     """A row for each part of a resolved machine: what it drew and spent in `time_ps`; no rows if the machine says
     nothing of power.
 
-    `links` has the columns of a result's links (`to_node`, `link_class`, `packets`, `payload_bytes`, and `busy_ps` or
-    `use`) of that time; `packets` and `payload_bytes` are what was delivered in it.
+    `links` has the columns of a result's links (`to_node`, `link_class`, `packets`, `payload_bytes`, `busy_ps` or
+    `use`, and where links sleep `asleep_ps` or `asleep`) of that time; `packets` and `payload_bytes` are what was
+    delivered in it.
     """
     if "power" not in machine or time_ps <= 0:
         return []
@@ -39,6 +41,7 @@ def table(
     to_node, kind = np.asarray(links["to_node"]), np.asarray(links["link_class"])
     on_links, payload = np.asarray(links["packets"], np.float64), np.asarray(links["payload_bytes"], np.float64)
     busy_ps = np.asarray(links["busy_ps"] if "busy_ps" in links else np.asarray(links["use"]) * time_ps, np.float64)
+    asleep_ps = np.asarray(links.get("asleep_ps", np.asarray(links.get("asleep", 0.0)) * time_ps), np.float64) * np.ones(len(kind))
     at_router = to_node >= endpoints if switched else np.ones(len(to_node), bool)
     passed = float(on_links[at_router].sum()) + (0 if switched else packets)
     carried = float(payload[at_router].sum()) + (0 if switched else payload_bytes)
@@ -47,15 +50,28 @@ def table(
         chosen = kind == number
         bits = float(busy_ps[chosen].sum()) / link["word_time_ps"] * link["word_bits"]
         count = int(chosen.sum())
-        rows.append(_row(f"links, {link['name']}", count, power["links"][number], float(on_links[chosen].sum()), bits, time_ps))
+        rows.append(
+            _row(
+                f"links, {link['name']}",
+                count,
+                power["links"][number],
+                float(on_links[chosen].sum()),
+                bits,
+                time_ps,
+                float(asleep_ps[chosen].sum()),
+            )
+        )
     interfaces = endpoints * needs["rails"]
     rows.append(_row("interfaces", interfaces, power["ni"], 2 * packets, 2 * (8 * payload_bytes + packets * around_bits), time_ps))
     return rows
 
 
-def _row(part: str, count: int, figures: Mapping[str, int], packets: float, bits: float, time_ps: float) -> dict[str, Any]:
+def _row(
+    part: str, count: int, figures: Mapping[str, int], packets: float, bits: float, time_ps: float, asleep_ps: float = 0
+) -> dict[str, Any]:
     time_s = time_ps * 1e-12
-    idle_w = count * figures["idle_uw"] * 1e-6
+    saved_uw = figures["idle_uw"] - figures.get("asleep_uw", figures["idle_uw"])
+    idle_w = (count * figures["idle_uw"] - saved_uw * asleep_ps / time_ps) * 1e-6
     moving_j = (packets * figures["packet_fj"] + bits * figures["bit_fj_per_bit"]) * 1e-15
     return {
         "part": part,

@@ -145,9 +145,13 @@ void Coordinator::run() {
 
 RunRecord Coordinator::record() {
   RunRecord record(ranks());
+  Time end;
+  for (RankId r = 0; r < ranks(); ++r) {
+    record.clocks[r] = ranks_[r].clock;
+    end = max(end, ranks_[r].clock);
+  }
   record.network =
-      network_at_end_ ? std::move(*network_at_end_) : network_statistics(*topology_, engine_.nic().network());
-  for (RankId r = 0; r < ranks(); ++r) record.clocks[r] = ranks_[r].clock;
+      network_at_end_ ? std::move(*network_at_end_) : network_statistics(*topology_, engine_.nic().network(), end);
   record.packets = packets();
   record.payload_bytes = engine_.nic().payload_bytes();
   record.events = virtual_events_;
@@ -498,7 +502,7 @@ bool Coordinator::nothing_comes() const {
 void Coordinator::finish_virtual() {
   if (background_) {
     background_->stop();
-    network_at_end_ = network_statistics(*topology_, engine_.nic().network());
+    network_at_end_ = network_statistics(*topology_, engine_.nic().network(), events_.now());
   }
   run_out();
   if (stopping()) return;

@@ -37,6 +37,7 @@ def everything() -> dict[str, Any]:
         "rails": 2, "arrangement": "palmtree",
     }  # fmt: skip
     resolved["router"]["switch"] = {}
+    resolved["links"][0] |= {"sleep_after_ps": 1, "wake_time_ps": 1}
     event = {"what": "links:1:1", "at_ps": 0, "up": False, "kind": "lossy", "lost_packets": 0.5, "bit_errors": 0.25, "seed": 1}
     event |= {"rate": 0.5, "corrupted_packets": 0.25, "duplicated_packets": 0.25, "reordered_packets": 0.25, "delay_ps": 1, "lasts_ps": 1}
     drawn = {"links": True, "between_ps": 1, "repair_ps": 1, "seed": 1, "until_ps": 1}

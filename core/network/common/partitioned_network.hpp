@@ -29,6 +29,7 @@ class PartitionedNetwork : public NetworkModel {
 
   bool inject(const Packet& packet) final;  // in the thread of the source's partition, at its queue's present time
   const LinkStats& link_stats(NodeId node, std::uint16_t port) const final;
+  Time asleep(NodeId node, std::uint16_t port, Time now) const final;
   std::uint64_t packet_hops() const final;
   std::uint64_t in_flight() const final;
 

@@ -30,6 +30,13 @@ const LinkStats& PartitionedNetwork<State>::link_stats(NodeId node, std::uint16_
 }
 
 template <typename State>
+Time PartitionedNetwork<State>::asleep(NodeId node, std::uint16_t port, Time now) const {
+  if constexpr (requires { state_->sleeps_; })
+    if (!state_->sleeps_.empty()) return state_->sleeps_[state_->first_port(node) + port].by(now);
+  return Time();
+}
+
+template <typename State>
 std::uint64_t PartitionedNetwork<State>::packet_hops() const {
   std::uint64_t sum = 0;
   for (const auto& part : state_->parts_) sum += part->hops_;

@@ -8,12 +8,14 @@
 // link_class; of `Timing`: pipeline and endpoint_pipeline, and it is made of the configuration and the topology.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "core/network/common/class_schedule.hpp"
 #include "core/network/common/layout.hpp"
+#include "core/network/common/link_sleep.hpp"
 #include "core/network/common/mailboxes.hpp"
 #include "core/network/common/switch_checks.hpp"
 #include "core/network/common/switch_state.hpp"
@@ -53,12 +55,15 @@ struct SwitchNetwork {
     in_free_.resize(ports);
     out_free_.resize(ports);
     stats_.resize(ports);
+    if (std::any_of(config.links.begin(), config.links.end(),
+                    [](const LinkConfig& l) { return l.sleep_after > Time(); }))
+      sleeps_.resize(ports);
     virtual_time_.resize(ports);
     shares_.resize(std::size_t{ports} * classes_);
     queues_.resize(queues);
     if (config.links_fail) cuts_.resize(ports);
     injection_ports_.resize(std::size_t{topology_.endpoint_count()} * intra_ports_ * classes_);
-    for (NodeId node = 0; node < topology_.node_count(); ++node) build_node(node, config.links.size());
+    for (NodeId node = 0; node < topology_.node_count(); ++node) build_node(node, config.links);
   }
 
   std::uint8_t part_of(NodeId node) const { return partition_of(part_of_, node); }
@@ -103,6 +108,7 @@ struct SwitchNetwork {
   std::vector<Port> ports_;
   std::vector<Time> in_free_, out_free_;  // by port: its lines into the crossbar and out of it
   std::vector<LinkStats> stats_;  // by port
+  std::vector<LinkSleep> sleeps_;  // by port; empty where no link sleeps
   std::vector<std::uint64_t> virtual_time_;  // by port: start of the share that was served last
   std::vector<Share> shares_;  // (port, class)
   std::vector<Queue> queues_;
@@ -111,7 +117,7 @@ struct SwitchNetwork {
   std::vector<InjectionPort> injection_ports_;  // (endpoint, intra-tile port, class)
 
  private:
-  void build_node(NodeId node, std::size_t described) {
+  void build_node(NodeId node, const std::vector<LinkConfig>& links) {
     for (std::uint32_t p = 0; p < nodes_[node].ports; ++p) {
       const std::uint32_t index = first_port(node) + p;
       node_of_[index] = node;
@@ -121,7 +127,10 @@ struct SwitchNetwork {
       Port& port = ports_[index];
       port.far = first_port(far.node) + far.port;
       port.far_part = part_of(far.node);
-      port.link_class = described_link_class(topology_, node, p, described);
+      port.link_class = described_link_class(topology_, node, p, links.size());
+      if (!sleeps_.empty())
+        sleeps_[index].from =
+            links[port.link_class].sleep_after > Time() ? links[port.link_class].sleep_after : Time::never();
     }
   }
 };

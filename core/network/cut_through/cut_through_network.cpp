@@ -199,7 +199,9 @@ void Part::cross_link(Time now, std::uint32_t output, std::uint8_t priority_clas
   Port& out = net_.ports_[output];
   EXANET_CHECK(out.far != kNone, "route through a port without a link", now.ps(), net_.node_of_[output], output);
   const LinkTiming& link = net_.timing_.links[out.link_class];
-  const Time start = max(now, out.wire_free);
+  Time start = max(now, out.wire_free);
+  if (!net_.sleeps_.empty()) [[unlikely]]
+    start = net_.sleeps_[output].woken(start, link.wake_time);
   const std::uint32_t phase =
       start >= out.wire_free + link.word_time ? 0 : out.idle_phase;  // an idle link has had its pause
   const std::uint32_t payload = net_.timing_.router.payload_words(entry.payload_bytes);
@@ -208,6 +210,8 @@ void Part::cross_link(Time now, std::uint32_t output, std::uint8_t priority_clas
   const Time busy = link.word_time * link.slots(link.packet_words[payload], after_packet);
   out.wire_free = max(start + busy, left);
   out.idle_phase = static_cast<std::uint8_t>(after_packet);
+  if (!net_.sleeps_.empty() && link.sleep_after != Time::never()) [[unlikely]]
+    net_.sleeps_[output].from = out.wire_free + link.sleep_after;
   const std::int64_t behind =
       (net_.output_fifo_words_ - static_cast<std::uint32_t>(net_.most_words_)) * net_.timing_.word_ps_100 / 100;
   net_.out_free_[output] = max(left, out.wire_free - Time::ps(behind));

@@ -87,6 +87,7 @@ class RailInterfaces final : public Network {
   const LinkStats& link_stats(NodeId node, std::uint16_t port) const override {
     return network_.link_stats(node, port);
   }
+  Time asleep(NodeId node, std::uint16_t port, Time now) const override { return network_.asleep(node, port, now); }
   std::uint64_t packet_hops() const override { return network_.packet_hops(); }
   std::uint64_t in_flight() const override { return network_.in_flight(); }
 
