@@ -436,6 +436,23 @@ class NetworkInterface(Strict):
         default=None,
         description="DCQCN: Rhai, step in hyper increase. Default: 200 Mb/s (configuration of the simulator bobzhuyb/ns3-rdma).",
     )
+    timely_low: Time | None = Field(
+        default=None,
+        description="TIMELY: T_low, round trip below which a rate always grows. Default: 50 us (Mittal et al., SIGCOMM 2015).",
+    )
+    timely_high: Time | None = Field(
+        default=None, description="TIMELY: T_high, round trip above which a rate always shrinks. Default: 500 us (Mittal et al.)."
+    )
+    timely_least_trip: Time | None = Field(
+        default=None, description="TIMELY: minimum round trip, the unit of its gradient. Default: 20 us (Mittal et al.)."
+    )
+    timely_additive_rate: Rate | None = Field(
+        default=None, description="TIMELY: delta, step by which a rate grows with an acknowledgement. Default: 10 Mb/s (Mittal et al.)."
+    )
+    timely_beta: Percent | None = Field(
+        default=None,
+        description="TIMELY: beta, share of the gradient or of the excess by which a rate shrinks. Default: 80 % (Mittal et al.).",
+    )
     swift_base_target: Time | None = Field(
         default=None,
         description="Swift: target delay, beside the round trip of the empty network. Default: 20 us (a guess of the simulator uet-htsim; "

@@ -25,6 +25,12 @@ struct PacingParameters {
   std::uint32_t dcqcn_recovery_steps = 5;  // F
   std::uint64_t dcqcn_additive_rate_bit_per_s = 40'000'000;
   std::uint64_t dcqcn_hyper_rate_bit_per_s = 200'000'000;  // not in the paper: config of its authors' simulator
+  // Mittal et al., TIMELY: RTT-based Congestion Control for the Datacenter, SIGCOMM 2015: sections 4.3 and 6.
+  Time timely_low = Time::us(50);
+  Time timely_high = Time::us(500);
+  Time timely_least_trip = Time::us(20);  // by which differences of round trips are divided
+  std::uint64_t timely_additive_rate_bit_per_s = 10'000'000;  // delta
+  std::uint32_t timely_beta_percent = 80;
   // Kumar et al., Swift: Delay is Simple and Effective for Congestion Control in the Datacenter, SIGCOMM 2020: section
   // 3. The paper names no values; those of uet-htsim (swift.cpp), which calls them guesses.
   Time swift_base_target = Time::us(20);  // beside the round trip of an empty network
@@ -61,6 +67,11 @@ void each_parameter(PacingParameters& c, V& v) {
   v("dcqcn_recovery_steps", c.dcqcn_recovery_steps, kOptional);
   v("dcqcn_additive_rate_bit_per_s", c.dcqcn_additive_rate_bit_per_s, kOptional);
   v("dcqcn_hyper_rate_bit_per_s", c.dcqcn_hyper_rate_bit_per_s, kOptional);
+  v("timely_low_ps", c.timely_low, kOptional);
+  v("timely_high_ps", c.timely_high, kOptional);
+  v("timely_least_trip_ps", c.timely_least_trip, kOptional);
+  v("timely_additive_rate_bit_per_s", c.timely_additive_rate_bit_per_s, kOptional);
+  v("timely_beta_percent", c.timely_beta_percent, kOptional);
   v("swift_base_target_ps", c.swift_base_target, kOptional);
   v("swift_scaling_range_ps", c.swift_scaling_range, kOptional);
   v("swift_additive_packets", c.swift_additive_packets, kOptional);

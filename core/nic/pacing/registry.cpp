@@ -6,7 +6,7 @@ namespace exanet {
 
 // A new rate control is one line here: the function at the end of its file that describes it.
 #define EXANET_PACINGS(entry) \
-  entry(none) entry(dcqcn) entry(swift) entry(hpcc) entry(acc) entry(nscc) entry(rccc) entry(nscc_rccc)
+  entry(none) entry(dcqcn) entry(timely) entry(swift) entry(hpcc) entry(acc) entry(nscc) entry(rccc) entry(nscc_rccc)
 
 namespace pacings {
 #define EXANET_DECLARE(name) PacingKind name();

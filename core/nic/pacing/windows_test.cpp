@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do the steps of Swift and HPCC have the values that their papers' equations give, by hand?
+// Do the steps of TIMELY, Swift and HPCC have the values that their papers' equations give, by hand?
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -29,6 +29,38 @@ void acknowledge(Pacing& control, Time now, Time trip, double load = 0) {
 }
 
 }  // namespace
+
+TEST_CASE("TIMELY: a rate grows by delta below T_low, and shrinks by how far a round trip is above T_high") {
+  const auto control = pacing_kind("timely").make(windowed(), 0);
+  const auto rate = [&] { return control->allowance(1, Time()).bits_per_second; };
+  CHECK(rate() == kLinkRate);
+  acknowledge(*control, Time::us(1000), Time::us(1000));
+  CHECK(rate() == 6'000'000'000);  // 1 - 0.8 (1 - 500/1000)
+  acknowledge(*control, Time::us(1010), Time::us(49));
+  CHECK(rate() == 6'010'000'000);
+  for (int i = 0; i < 1000; ++i) acknowledge(*control, Time::us(1010 + i), Time::us(10));
+  CHECK(rate() == kLinkRate);
+  for (int i = 0; i < 1000; ++i) acknowledge(*control, Time::us(100'000), Time::us(90'000));
+  CHECK(rate() == 10'000'000);  // delta, the least
+}
+
+TEST_CASE("TIMELY: between T_low and T_high a rate follows the gradient of round trips") {
+  PacingSetup setup = windowed();
+  setup.parameters.timely_additive_rate_bit_per_s = 1'000'000;
+  const auto control = pacing_kind("timely").make(setup, 0);
+  const auto rate = [&] { return static_cast<double>(control->allowance(1, Time()).bits_per_second); };
+  acknowledge(*control, Time::us(100), Time::us(100));
+  CHECK(rate() == kLinkRate);  // no gradient yet, and it cannot grow
+  acknowledge(*control, Time::us(110), Time::us(108));  // 8 us longer: 7 us smoothed
+  double expected = 1e10 * (1 - 0.8 * 7 / 20);
+  CHECK(rate() == doctest::Approx(expected).epsilon(1e-6));
+  acknowledge(*control, Time::us(120), Time::us(100));  // 0.125 7 - 0.875 8: shorter
+  for (int i = 1; i < 5; ++i) acknowledge(*control, Time::us(120 + i), Time::us(100));
+  expected += 4e6 + 5e6;  // the fifth in a row is the first of five steps
+  CHECK(rate() == doctest::Approx(expected).epsilon(1e-6));
+  acknowledge(*control, Time::us(130), Time::us(180));  // more than a whole gradient: to the least
+  CHECK(rate() == 1e6);
+}
 
 TEST_CASE("Swift: a window begins at what the link carries in its target, and grows by ai/w a packet below it") {
   const auto control = pacing_kind("swift").make(windowed(), 0);
