@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from exanet.errors import InputError
 from exanet.machine import Machine
-from exanet.machine.schema import topology_needs
+from exanet.machine.schema import rails_of, topology_needs
 
 LEVELS = ("packet", "flow")
 
@@ -37,6 +37,8 @@ def caveats(level: str, described: Machine, sharing: str = "max-min") -> list[st
             "FIFO sharing has one FIFO where this machine's packets spread over several virtual channels: some pass where it makes them "
             "wait, and its mean times are up to 13 % too long (docs/flow.md); --level packet has no such error"
         )
+    if level == "flow" and rails_of(model) > 1 and model.ni is not None and model.ni.rail_policy not in (None, "pair"):
+        found.append(f"at flow level each pair of nodes keeps to one rail: 'rail_policy: {model.ni.rail_policy}' is left out")
     return found + ([_AWAKE] if level == "flow" and _sleeps(described) else [])
 
 
@@ -47,7 +49,14 @@ def _sleeps(described: Machine) -> bool:
 
 def _of_machine(described: Machine) -> list[str]:
     slow = described.slow_router()
-    return [] if slow is None else [slow]
+    return ([] if slow is None else [slow]) + _without_rails(described)
+
+
+def _without_rails(described: Machine) -> list[str]:
+    """Of keys that choose among rails where there is one."""
+    ni = described.model.ni
+    chosen = "" if ni is None or ni.rail_policy in (None, "pair") else f"'rail_policy: {ni.rail_policy}'"
+    return [f"{chosen} has no effect: this network has one rail"] if chosen and rails_of(described.model) == 1 else []
 
 
 def caveats_of_programs(level: str, described: Machine) -> list[str]:

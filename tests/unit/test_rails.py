@@ -161,3 +161,21 @@ def test_results_say_how_many_rails(tmp_path: Path, mode: list[str], option: boo
     assert ended.exit_code == 0, ended.output
     assert "2 rails" in ended.output
     assert json.loads((out / "summary.json").read_text())["machine"]["topology"]["rails"] == 2
+
+
+@pytest.mark.parametrize(
+    ("rails", "level", "note"),
+    [
+        (1, "packet", ["'rail_policy: round-robin' has no effect: this network has one rail"]),
+        (1, "flow", ["'rail_policy: round-robin' has no effect: this network has one rail"]),
+        (2, "packet", []),
+        (2, "flow", ["at flow level each pair of nodes keeps to one rail: 'rail_policy: round-robin' is left out"]),
+    ],
+)
+def test_a_policy_that_does_nothing_is_noted(tmp_path: Path, rails: int, level: str, note: list[str]) -> None:
+    file = str(_file(tmp_path, rails=rails, more="ni: {rail_policy: round-robin}\n"))
+    words = ["sim", "messages", "-m", file, "--traffic", "permutation", "--message", "4KiB", "--level", level, "-o", str(tmp_path / "out")]
+    found = CliRunner().invoke(app, words)
+    assert found.exit_code == 0, found.output
+    assert json.loads((tmp_path / "out/summary.json").read_text())["run"].get("notes", []) == note
+    assert all(text in " ".join(found.output.split()) for text in note)
