@@ -17,8 +17,9 @@ from exanet.errors import InputError
 from exanet.quantity import bytes_text, count_text, counted, time_text
 from exanet.units import UnitError
 
-_KEYS = ("load", "bytes", "sizes", "seed", "start", "end")
-_OF_PATTERNS = ("load", "bytes", "sizes")
+_KEYS = ("load", "outstanding", "bytes", "sizes", "seed", "start", "end")
+_OF_PATTERNS = ("load", "outstanding", "bytes", "sizes")
+_MOST_OUTSTANDING = 1024
 _FORM = f"give TRAFFIC,KEY=VALUE,... with the keys {', '.join(_KEYS)}, e.g. uniform,load=0.3,bytes=64KiB, or flows:FILE,start=1ms"
 BYTES = 64 << 10
 """Size of a message, where nothing else is said."""
@@ -47,14 +48,18 @@ def parse(text: str) -> dict[str, Any]:
     if traffic.startswith("flows:"):
         if chosen := [key for key in _OF_PATTERNS if key in given]:
             raise InputError(f"{what}: a list of flows says when each begins and how long it is; leave out {', '.join(chosen)}")
-    elif "load" not in given:
-        raise InputError(f"{what}: say how much each endpoint sends, as a share of what its link carries, e.g. load=0.3")
+    elif ("load" in given) == ("outstanding" in given):
+        raise InputError(
+            f"{what}: say how much each endpoint sends, as a share of what its link carries (load=0.3), or how many messages it keeps "
+            "under way (outstanding=1); one of the two"
+        )
     if "bytes" in given and "sizes" in given:
         raise InputError(f"{what}: messages have one size (bytes) or those of a distribution (sizes); leave one of them out")
     values = {key: _value(f"{what}: {key}", key, value) for key, value in given.items()}
     return {
         "pattern": traffic,
         "load": values.get("load", 0.0),
+        "outstanding": values.get("outstanding", 0),
         "message_bytes": values.get("bytes", BYTES),
         "sizes": values.get("sizes", ""),
         "seed": values.get("seed", 1),
@@ -93,6 +98,10 @@ def _value(what: str, key: str, text: str) -> Any:
         raise InputError(f"{what}: {error}") from None
     if key == "load":
         return _load(what, text)
+    if key == "outstanding":
+        if not text.isdecimal() or not 1 <= int(text) <= _MOST_OUTSTANDING:
+            raise InputError(f"{what}: '{text}' is not a whole number from 1 to {_MOST_OUTSTANDING}")
+        return int(text)
     if key == "seed":
         if not text.isdecimal() or not int(text) < 1 << 64:
             raise InputError(f"{what}: '{text}' is not a whole number from 0 to 2^64 - 1")

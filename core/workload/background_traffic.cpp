@@ -2,6 +2,7 @@
 // Begins the transfers of background traffic, each at its time, and counts what becomes of them.
 #include "core/workload/background_traffic.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/config/error.hpp"
@@ -19,8 +20,11 @@ void check(const BackgroundConfig& config) {
           "a message must have from 1 byte to 1 TiB");
   require(config.start >= Time() && config.end >= Time(), "start_ps", "background traffic begins at 0 or later");
   if (is_flow_list(config.traffic))
-    require(config.load == 0 && config.sizes.empty(), "pattern",
-            "a list of flows says when each begins and how long it is: leave out load and sizes");
+    require(config.load == 0 && config.outstanding == 0 && config.sizes.empty(), "pattern",
+            "a list of flows says when each begins and how long it is: leave out load, outstanding and sizes");
+  else if (config.outstanding > 0)
+    require(config.load == 0 && config.outstanding <= 1024, "outstanding",
+            "from 1 to 1024 transfers are outstanding, and each begins when another has arrived: leave out the load");
   else
     require(config.load > 0 && config.load <= 1000, "load", "a load must be above 0 and at most 1000; 1 fills a link");
 }
@@ -47,7 +51,7 @@ BackgroundTraffic::BackgroundTraffic(EventQueue& events, MessageEngine& engine, 
     pattern_ = make_pattern(config_.traffic, topology, spec, config_.seed);
     const auto payload = static_cast<std::uint16_t>(network.router.max_payload_bytes);
     const double rate_bps = FlowNetwork(topology, network, payload).endpoint_rate_bps();
-    mean_ps_ = 8e12 * mean_bytes(config_) / rate_bps / config_.load;
+    mean_ps_ = 8e12 * mean_bytes(config_) / rate_bps / (config_.outstanding > 0 ? 1 : config_.load);
     for (NodeId source = 0; source < topology.endpoint_count(); ++source)
       sources_.push_back({Random(config_.seed, source), 0});
   }
@@ -65,9 +69,13 @@ BackgroundTraffic::~BackgroundTraffic() { engine_.set_background(nullptr); }
 void BackgroundTraffic::start() {
   origin_ = events_.now();
   for (NodeId source = 0; source < sources_.size(); ++source) {
-    sources_[source].next_ps =
-        static_cast<double>((origin_ + config_.start).ps()) + sources_[source].random.exponential(mean_ps_);
-    schedule_source(source);
+    // Those of a closed loop begin within the time of one at full rate, at moments of their own.
+    for (std::uint32_t begun = 0; begun < std::max(config_.outstanding, 1u); ++begun) {
+      Random& random = sources_[source].random;
+      sources_[source].next_ps = static_cast<double>((origin_ + config_.start).ps()) +
+                                 (config_.outstanding > 0 ? random.unit() * mean_ps_ : random.exponential(mean_ps_));
+      schedule_source(source);
+    }
   }
   for (std::uint32_t flow = 0; flow < flows_.size(); ++flow)
     if (flows_[flow].waits == 0) events_.schedule(origin_ + config_.start + plan_.messages[flow].start, on_flow_, flow);
@@ -93,7 +101,8 @@ void BackgroundTraffic::send_next(NodeId source, Time now) {
   if (dst == kNoNode) return;
   const std::uint64_t bytes =
       config_.sizes.empty() ? config_.message_bytes : flow_sizes(config_.sizes).at(s.random.unit() * 100);
-  post(source, dst, bytes, 0, false, now);
+  post(source, dst, bytes, source, false, now);
+  if (config_.outstanding > 0) return;  // the next one begins when it has arrived
   s.next_ps += s.random.exponential(mean_ps_);
   schedule_source(source);
 }
@@ -131,6 +140,7 @@ void BackgroundTraffic::arrived(std::uint32_t number, Status status, Time now) {
     const std::int64_t took = (now - transfer.began).ps();
     record_.latency.add(took);
     record_.latency_ps += static_cast<std::uint64_t>(took);
+    if (config_.outstanding > 0) events_.schedule(now, on_send_, transfer.flow);
   } else {
     ++record_.failed;
   }

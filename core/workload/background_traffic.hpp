@@ -3,11 +3,11 @@
 //
 // Problem: a program meets other traffic on a real machine, in the links and in the interfaces of its own nodes. Model:
 // each endpoint sends RDMA transfers through the interface that the node's ranks use: to the destinations of a traffic
-// pattern in a Poisson process at a load, without an end, or as a list of flows says. A transfer takes no processor,
-// and nobody waits for it but the flows that follow. A load of 1 is the payload that an endpoint's link carries in
-// packets of the largest size. Limits: whatever an interface cannot send yet waits there, so a load that it does not
-// carry lets its queue grow for as long as the run lasts. Where ranks wait for what nobody sends, the traffic ends, so
-// that the deadlock shows.
+// pattern in a Poisson process at a load, without an end; or keeps so many transfers under way, a new one beginning
+// when one has arrived; or sends as a list of flows says. A transfer takes no processor, and nobody waits for it but
+// those that follow. A load of 1 is the payload that an endpoint's link carries in packets of the largest size. Limits:
+// whatever an interface cannot send yet waits there, so a load that it does not carry lets its queue grow for as long
+// as the run lasts. Where ranks wait for what nobody sends, the traffic ends, so that the deadlock shows.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ namespace exanet {
 
 struct BackgroundConfig {
   std::string traffic;  // one of pattern_names(), or a list of flows (flow_list.hpp)
-  double load = 0;  // of a pattern
+  double load = 0;  // of a pattern; 0 with
+  std::uint32_t outstanding = 0;  // transfers that each endpoint of a pattern keeps under way
   std::uint64_t message_bytes = 64 << 10;  // of a pattern
   std::string sizes;  // if given, one of flow_size_names() instead
   std::uint64_t seed = 1;
@@ -41,6 +42,7 @@ template <typename V>
 void visit(BackgroundConfig& c, V&& v) {
   v("pattern", c.traffic);
   v("load", c.load);
+  v("outstanding", c.outstanding);
   v("message_bytes", c.message_bytes);
   v("sizes", c.sizes);
   v("seed", c.seed);
@@ -93,7 +95,7 @@ class BackgroundTraffic final : private BackgroundListener {
   struct Transfer {
     Time began;
     std::uint64_t bytes;
-    std::uint32_t flow;
+    std::uint32_t flow;  // or source, of a pattern
   };
   static constexpr std::uint32_t kAskEvery = 64;  // messages
 

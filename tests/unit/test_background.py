@@ -40,6 +40,22 @@ def test_a_program_waits_for_what_others_send_and_the_same_seed_gives_the_same(l
     assert replayed("uniform,load=0.2,bytes=4KiB,seed=2", level=level).summary["virtual_ps"] != took[2]
 
 
+@pytest.mark.parametrize("level", ["packet", "flow"])
+def test_a_closed_loop_keeps_its_messages_under_way(level: str) -> None:
+    """Five senders to one share its link, so they bring all of it, and no more wait than are to be outstanding."""
+    where = {"machine": "fat-tree-64", "job": f"barrier:ranks=2,rounds={3000 if level == 'packet' else 12000}", "level": level}
+    runs = [replayed(f"incast:5,outstanding={count},bytes=64KiB", **where).summary for count in (1, 4)]
+    offered = exanet.simulate("fat-tree-64", 0.5, message_bytes=1 << 16, nic="exanet", measure_ps=10**8).points
+    link_gbps = offered["offered_gbps"][0] / offered["offered_load"][0] / offered["senders"][0]
+    for run, count in zip(runs, (1, 4), strict=True):
+        sent = run["background"]
+        assert sent["messages"] - sent["arrived"] <= 5 * count and sent["failed"] == 0
+        assert sent["arrived_bytes"] * 8e3 / run["virtual_ps"] == pytest.approx(link_gbps, rel=0.12)
+    assert runs[1]["background"]["latency_ns"] == pytest.approx(4 * runs[0]["background"]["latency_ns"], rel=0.2)
+    again = replayed("incast:5,outstanding=4,bytes=64KiB", **where).summary
+    assert again["background"] == runs[1]["background"] and again["virtual_ps"] == runs[1]["virtual_ps"]
+
+
 def test_a_list_of_flows_takes_the_time_that_it_takes_alone(tmp_path: Path) -> None:
     """Beside a program on other nodes whose messages cross none of their links; also flows that follow others, as they
     arrive and as their sources know it."""
@@ -72,6 +88,10 @@ def test_a_list_of_flows_takes_the_time_that_it_takes_alone(tmp_path: Path) -> N
         ("uniform,load=0.1,start=-1us", "start:"),
         ("uniform,load=0.1,seed=-1", "seed: '-1' is not a whole number"),
         ("uniform,x,load=0.1", "'x' is not understood"),
+        ("uniform,load=0.1,outstanding=1", "one of the two"),
+        ("uniform,outstanding=0", "outstanding: '0' is not a whole number from 1 to 1024"),
+        ("uniform,outstanding=1025", "outstanding: '1025' is not a whole number from 1 to 1024"),
+        ("flows:list.cm,outstanding=2", "leave out outstanding"),
         (",load=0.1", "there is no traffic in front"),
         ("flows:list.cm,load=0.1", "a list of flows says when each begins and how long it is"),
     ],

@@ -3,10 +3,10 @@
 // longer.
 //
 // Source: Mittal et al., TIMELY: RTT-based Congestion Control for the Datacenter, SIGCOMM 2015, algorithm 1 and section
-// 4.3. The difference of successive round trips is smoothed, d = (1 - alpha) d + alpha (rtt - previous). Below T_low the
-// rate grows by delta. Above T_high it becomes rate (1 - beta (1 - T_high/rtt)). Between both it grows by delta while d
-// is not positive, by 5 delta after five such round trips (hyperactive increase), and becomes rate (1 - beta d/min_rtt)
-// otherwise.
+// 4.3. The difference of successive round trips is smoothed, d = (1 - alpha) d + alpha (rtt - previous). Below T_low
+// the rate grows by delta. Above T_high it becomes rate (1 - beta (1 - T_high/rtt)). Between both it grows by delta
+// while d is not positive, by 5 delta after five such round trips (hyperactive increase), and becomes rate (1 - beta
+// d/min_rtt) otherwise.
 //
 // Limits: a flow begins at the link's rate; the paper begins at the link's rate over the number of flows. Round trips
 // are those of the last packet that an acknowledgement covers, so that no segment's own length has to be taken off.
