@@ -51,7 +51,8 @@ Background = Annotated[
     typer.Option(
         "--background",
         metavar="TRAFFIC,KEY=VALUE,...",
-        help="What others send on the machine meanwhile, e.g. uniform,load=0.3,bytes=64KiB, incast,outstanding=1 or flows:FILE (docs/background.md).",
+        help="What others send on the machine meanwhile, e.g. uniform,load=0.3,bytes=64KiB, incast,outstanding=1 or flows:FILE "
+        "(docs/background.md).",
     ),
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the results; by default a new folder in the current one.")]

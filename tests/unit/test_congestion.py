@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 import shlex
 from pathlib import Path
 from typing import Any
@@ -157,3 +158,15 @@ def test_the_key_has_its_earlier_name_for_one_release(tmp_path: Path, capsys: py
     loaded = machine.load(file).model
     assert loaded.ni is not None and loaded.ni.congestion_control == "swift"
     assert "ni.pacing is now called ni.congestion_control" in capsys.readouterr().err
+
+
+def test_the_table_of_workloads_is_what_the_example_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples/congestion_controls.py"))
+    table = PAGE.split("## Six workloads\n")[1].split("\n## ")[0]
+    head, _, *rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("|")]
+    assert [cells[0].strip("`") for cells in rows] == example["controls"]()
+    example["main"](["--only", "acc-feedback,nscc", "--workload", "incast of 8"])
+    printed = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()][2:]
+    for _, control, goodput, _, slowdown, queue, _ in printed:
+        [cells] = [cells for cells in rows if cells[0] == control]
+        assert cells[head.index("incast of 8")] == f"{goodput.removesuffix(' Gb/s')}; {slowdown.replace(' ', '')}; {queue}"
