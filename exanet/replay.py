@@ -25,7 +25,7 @@ from exanet.callable import as_function
 from exanet.errors import InputError
 from exanet.machine import Machine, load
 from exanet.programs import Program
-from exanet.results import throughput
+from exanet.results import critical_path, throughput
 from exanet.sim.jobs import check_job
 from exanet.trace import folder, rules, timed
 
@@ -64,9 +64,11 @@ def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict
     resolved = described.resolve()
     specs = placed(options, asked, traces, described, resolved)
     carried = resolved | background_traffic.resolved(options.background, resolved)
-    found = simulate(specs, carried, progress, level=options.level, call_times=options.call_times)
+    found, without = simulate(specs, carried, progress, level=options.level, call_times=options.call_times), ""
     if options.call_times:
         found["calls"] = timed.replayed(traces, [len(spec["placement"]) for spec in specs], found.pop("call_times"))
+        path, without = critical_path.table(found, resolved, flow=options.level == "flow")
+        found |= {} if path is None else {"critical_path": path}
     if len(asked) > 1:
         found["programs"] = _rows(asked, specs, found)
         timelines = []
@@ -79,6 +81,7 @@ def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict
     meta = _meta(options, asked, traces, described, resolved, sum(len(spec["placement"]) for spec in specs))
     beside = background_traffic.note(options.background, found)
     notes = [*meta.get("notes", ()), *([beside] if beside else []), *_by_messages(found), *_truncated(*found.pop("truncated"))]
+    notes += [f"no critical path: {without}"] if without else []
     return found, meta | ({"notes": notes} if notes else {}) | {"cpu_s": found["summary"]["cpu_s"]}
 
 

@@ -62,7 +62,12 @@ LevelOfPrograms = Annotated[
 MapSeed = Annotated[int, typer.Option("--seed", help="Seed of --map random.")]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")]
 Timeline = Annotated[
-    bool, typer.Option("--timeline", help="Also write calls.parquet and timeline.html, a page that zooms from the run to one message.")
+    bool,
+    typer.Option(
+        "--timeline",
+        help="Also write calls.parquet, critical_path.parquet and timeline.html, a page that zooms from the run to one message; "
+        "show what the end of the run waited for.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")]

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The critical path of a run: the computing, calls and messages, one after the other, that its end waited for.
+
+Problem: most of what happens in a run does not decide when it ends. Model: backwards from the rank that ends last.
+While a rank did not wait, the path is its own computing and calls. Where a wait ended, the message that ended it is on
+the path: from its posting, and on with the rank that posted it; or, where the message waited for its receiver, from the
+time at which that got to it, and on with the receiver. So the parts have no gap, and add up to the run's time. What a
+message took is compared with an idle network (idle_messages.py). Limits: waits whose end no message explains (an
+interface's reduction, a test that passes time) are the rank's own; so is what simulators count but do not list beyond a
+million waits or messages, and then there is no path.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from exanet.results import idle_messages
+from exanet.results.folder import PROTOCOLS
+
+KINDS = ("compute", "call", "message", "rank", "start")
+"""Of parts: `rank` is one without recorded calls, `start` the time before a program that starts later."""
+
+SCHEMA = {
+    "kind": pl.String,
+    "rank": pl.Int64,
+    "to_rank": pl.Int64,
+    "begins_at": pl.Int64,
+    "ends_at": pl.Int64,
+    "call": pl.String,
+    "begin_ps": pl.Int64,
+    "end_ps": pl.Int64,
+    "bytes": pl.Int64,
+    "protocol": pl.String,
+    "interface_ps": pl.Int64,
+    "links_ps": pl.Int64,
+    "queueing_ps": pl.Int64,
+}
+"""Of the table critical_path (docs/results.md)."""
+
+_EAGER, _RENDEZVOUS, _PUT, _GET, _ATOMIC = range(len(PROTOCOLS))
+
+
+def table(found: Mapping[str, Any], machine: Mapping[str, Any], *, flow: bool) -> tuple[pl.DataFrame | None, str]:
+    """A row for each part, in the order of time; or None, and why there is none."""
+    summary, waits = found["summary"], found["waits"]
+    if not summary.get("complete", True) or not len(found["ranks"]["rank"]):
+        return None, "the run has not ended"
+    if waits["dropped"] or found["messages_dropped"]:
+        return None, "there are more waits or messages than the simulator lists"
+    walk = _Walk(found)
+    parts = walk.parts()
+    rows = [part for part in parts if part["kind"] == "message"]
+    _split(rows, found, machine, flow)
+    return pl.DataFrame([{name: part.get(name) for name in SCHEMA} for part in parts], schema=SCHEMA), ""
+
+
+class _Walk:
+    """What each rank did and what ended its waits, sorted by time, and the way back through it."""
+
+    def __init__(self, found: Mapping[str, Any]) -> None:
+        ranks = found["ranks"]
+        self.end = [int(at) for at in ranks["virtual_ps"]]
+        self.start = [int(at) for at in ranks.get("start_ps", np.zeros(len(self.end), np.int64))]
+        self.waits = _by_rank(found["waits"], len(self.end), ("from_ps", "to_ps"), "to_ps")
+        self.calls = _calls(found.get("calls"), len(self.end))
+        messages = found["messages"]
+        columns = (messages[name] for name in ("src", "dst", "bytes", "protocol", "posted_ps", "delivered_ps"))
+        self.messages = [tuple(map(int, row)) for row in zip(*columns, found["waits"]["taken_ps"], strict=True)]
+        self.received: list[list[tuple[int, int]]] = [[] for _ in self.end]  # when, and the message's number
+        self.sent: list[list[tuple[int, int]]] = [[] for _ in self.end]
+        for i, (src, dst, _, protocol, _, delivered, taken) in enumerate(self.messages):
+            if protocol in (_EAGER, _RENDEZVOUS, _GET) and delivered != taken:
+                self.received[dst].append((delivered, i))
+            if protocol in (_RENDEZVOUS, _PUT, _ATOMIC):
+                self.sent[src].append((delivered, i))
+        for list_of in (*self.received, *self.sent):
+            list_of.sort()
+
+    def parts(self) -> list[dict[str, Any]]:
+        """In the order of time."""
+        back: list[dict[str, Any]] = []
+        time = max(self.end)
+        rank = self.end.index(time)
+        while time > self.start[rank]:
+            froms, tos = self.waits[rank]
+            i = bisect_right(tos, time) - 1
+            ended = max(tos[i], self.start[rank]) if i >= 0 else self.start[rank]
+            self._own(back, rank, ended, time)
+            time = ended
+            if i < 0 or time <= self.start[rank]:
+                break
+            message = self._ended_by(rank, froms[i], time)
+            if message < 0:
+                since = max(froms[i], self.start[rank])
+                self._own(back, rank, since, time)
+                time = since
+                continue
+            src, dst, size, protocol, posted, _, taken = self.messages[message]
+            late = taken > posted and not self._waits_at(dst, taken)
+            since = taken if late else posted
+            own = {"bytes": size, "protocol": PROTOCOLS[protocol], "late": late, "known": rank == src}
+            before = dst if late or protocol == _GET else src
+            ends = {"begins_at": before, "ends_at": rank, "begin_ps": since, "end_ps": time}
+            back.append({"kind": "message", "rank": src, "to_rank": dst, **ends, **own})
+            rank, time = before, since
+        if time > 0:
+            back.append({"kind": "start", "rank": rank, "begin_ps": 0, "end_ps": time})
+        return [{"begins_at": part["rank"], "ends_at": part["rank"], **part} for part in reversed(back)]
+
+    def _waits_at(self, rank: int, time: int) -> bool:
+        """Within a wait: its ends do not count."""
+        froms, tos = self.waits[rank]
+        i = bisect_right(tos, time)
+        return i < len(tos) and froms[i] < time
+
+    def _ended_by(self, rank: int, since: int, time: int) -> int:
+        """The message that has ended a wait, or -1."""
+        received, sent = self.received[rank], self.sent[rank]
+        i = bisect_right(received, (time, len(self.messages))) - 1
+        if i >= 0 and received[i][0] > since and self._began(received[i][1]) < time:
+            return received[i][1]
+        i = bisect_right(sent, (time, len(self.messages))) - 1
+        # The news of a delivery takes no longer than what was delivered.
+        if i >= 0 and self._began(sent[i][1]) < time and time - sent[i][0] <= sent[i][0] - self._began(sent[i][1]):
+            return sent[i][1]
+        return -1
+
+    def _began(self, message: int) -> int:
+        return max(self.messages[message][4], self.messages[message][6])
+
+    def _own(self, back: list[dict[str, Any]], rank: int, since: int, until: int) -> None:
+        """Appends what a rank did from `since` to `until`, the last first."""
+        begins, ends, names = self.calls[rank]
+        part: dict[str, Any]
+        while until > since:
+            i = bisect_left(begins, until) - 1
+            if i >= 0 and ends[i] >= until:
+                begin, part = max(begins[i], since), {"kind": "call", "call": names[i]}
+            else:
+                begin, part = max(ends[i] if i >= 0 else 0, since), {"kind": "compute" if names else "rank"}
+            part |= {"rank": rank, "number": i, "begin_ps": begin, "end_ps": until}
+            until = begin
+            behind = back[-1] if back else {}
+            if all(behind.get(key) == part[key] for key in ("kind", "rank", "number")) and behind["begin_ps"] == part["end_ps"]:
+                behind["begin_ps"] = until
+            else:
+                back.append(part)
+
+
+def _by_rank(columns: Mapping[str, Any], ranks: int, names: tuple[str, ...], by: str) -> list[tuple[list[int], ...]]:
+    """The named columns of each rank, in the order of one of them."""
+    rank = np.asarray(columns["rank"], dtype=np.int64)
+    order = np.lexsort((np.asarray(columns[by], dtype=np.int64), rank))
+    bounds = np.searchsorted(rank[order], np.arange(ranks + 1))
+    values = [np.asarray(columns[name], dtype=np.int64)[order].tolist() for name in names]
+    return [tuple(column[bounds[r] : bounds[r + 1]] for column in values) for r in range(ranks)]
+
+
+def _calls(calls: pl.DataFrame | None, ranks: int) -> list[tuple[list[int], list[int], list[str]]]:
+    """Beginnings, ends and names of each rank's calls."""
+    found: list[tuple[list[int], list[int], list[str]]] = [([], [], []) for _ in range(ranks)]
+    if calls is not None:
+        for rank, begin, took, name in calls.select("rank", "begin_ps", "took_ps", "call").iter_rows():
+            for column, value in zip(found[rank], (begin, begin + took, name), strict=True):
+                column.append(value)
+    return found
+
+
+def _split(rows: list[dict[str, Any]], found: Mapping[str, Any], machine: Mapping[str, Any], flow: bool) -> None:
+    """Adds to messages what of their time is that of interfaces and routers, of links, and beyond an idle network."""
+    node = [int(each) for each in found["ranks"]["node"]]
+    ends = {id(row): (node[row["rank"]], node[row["to_rank"]]) for row in rows}
+    measured = [row for row in rows if row["protocol"] in ("eager", "rendezvous")]
+    kinds = {(*ends[id(row)], size) for row in measured for size in (max(row["bytes"], 1), 1)}
+    idle = idle_messages.measured(kinds, machine, flow=flow)
+    links = idle_messages.link_times(ends.values(), machine, found["links"])
+    fastest = _fastest(found["messages"], node)
+    for row in rows:
+        took, pair = row["end_ps"] - row["begin_ps"], ends[id(row)]
+        latency, byte = links.get(pair, (0, 0.0))
+        if row["protocol"] in ("eager", "rendezvous"):
+            own, envelope = idle[*pair, max(row["bytes"], 1)], idle[*pair, 1]
+            alone = own.took_ps - (envelope.took_ps if row["late"] else 0) + (own.known_ps if row["known"] else 0)
+        else:
+            alone = fastest[*pair, row["bytes"], PROTOCOLS.index(row["protocol"])]
+        crossings = 1 if row["protocol"] == "eager" else 3 - row["late"] + row["known"] if row["protocol"] == "rendezvous" else 2
+        alone = min(alone, took)
+        on_links = min(crossings * latency + int(byte * row["bytes"]), alone)
+        row |= {"interface_ps": alone - on_links, "links_ps": on_links, "queueing_ps": took - alone}
+
+
+def _fastest(messages: Mapping[str, Any], node: list[int]) -> dict[tuple[int, int, int, int], int]:
+    """The shortest time of one-sided accesses by nodes, size and protocol."""
+    found: dict[tuple[int, int, int, int], int] = {}
+    columns = (messages[name] for name in ("src", "dst", "bytes", "protocol", "posted_ps", "delivered_ps"))
+    for src, dst, size, protocol, posted, delivered in zip(*columns, strict=True):
+        if protocol >= _PUT:
+            key = node[int(src)], node[int(dst)], int(size), int(protocol)
+            found[key] = min(found.get(key, 1 << 62), int(delivered) - int(posted))
+    return found
