@@ -57,7 +57,7 @@ def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict
     Raises InputError on what cannot be replayed.
     """
     levels.check(options.level)
-    options = _chosen(options)
+    options = chosen(options)
     asked = programs_of(options)
     traces = [loaded(program) for program in asked]
     described = faults.add(load(options.machine, packets=options.level == "packet"), options.faults)
@@ -99,7 +99,7 @@ def _truncated(messages: int, first: str) -> list[str]:
     return [f"{messages} {many}, which is an error of the call (MPI_ERR_TRUNCATE); the first is in {first}"]
 
 
-def _chosen(options: Options) -> Options:
+def chosen(options: Options) -> Options:
     """With the algorithms of collectives read from their text. Raises InputError on these, and on rules that there
     are not."""
     rules.check(options.rules)

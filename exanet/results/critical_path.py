@@ -13,7 +13,7 @@ million waits or messages, and then there is no path.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -103,7 +103,7 @@ class _Walk:
             src, dst, size, protocol, posted, _, taken = self.messages[message]
             late = taken > posted and not self._waits_at(dst, taken)
             since = taken if late else posted
-            own = {"bytes": size, "protocol": PROTOCOLS[protocol], "late": late, "known": rank == src}
+            own = {"bytes": size, "protocol": PROTOCOLS[protocol]}
             before = dst if late or protocol == _GET else src
             ends = {"begins_at": before, "ends_at": rank, "begin_ps": since, "end_ps": time}
             back.append({"kind": "message", "rank": src, "to_rank": dst, **ends, **own})
@@ -174,32 +174,56 @@ def _calls(calls: pl.DataFrame | None, ranks: int) -> list[tuple[list[int], list
 def _split(rows: list[dict[str, Any]], found: Mapping[str, Any], machine: Mapping[str, Any], flow: bool) -> None:
     """Adds to messages what of their time is that of interfaces and routers, of links, and beyond an idle network."""
     node = [int(each) for each in found["ranks"]["node"]]
-    ends = {id(row): (node[row["rank"]], node[row["to_rank"]]) for row in rows}
-    measured = [row for row in rows if row["protocol"] in ("eager", "rendezvous")]
-    kinds = {(*ends[id(row)], size) for row in measured for size in (max(row["bytes"], 1), 1)}
-    idle = idle_messages.measured(kinds, machine, flow=flow)
-    links = idle_messages.link_times(ends.values(), machine, found["links"])
+    links = idle_messages.link_times({(node[row["rank"]], node[row["to_rank"]]) for row in rows}, machine, found["links"])
     fastest = _fastest(found["messages"], node)
-    for row in rows:
-        took, pair = row["end_ps"] - row["begin_ps"], ends[id(row)]
+    for row, measured in zip(rows, alone(rows, machine, node, flow=flow), strict=True):
+        pair, took = (node[row["rank"]], node[row["to_rank"]]), row["end_ps"] - row["begin_ps"]
+        idle = min(fastest[*pair, row["bytes"], row["protocol"]] if measured is None else measured, took)
         latency, byte = links.get(pair, (0, 0.0))
-        if row["protocol"] in ("eager", "rendezvous"):
-            own, envelope = idle[*pair, max(row["bytes"], 1)], idle[*pair, 1]
-            alone = own.took_ps - (envelope.took_ps if row["late"] else 0) + (own.known_ps if row["known"] else 0)
+        on_links = min(_crossings(row) * latency + int(byte * row["bytes"]), idle)
+        row |= {"interface_ps": idle - on_links, "links_ps": on_links, "queueing_ps": took - idle}
+
+
+def alone(rows: list[dict[str, Any]], machine: Mapping[str, Any], node: Sequence[int], *, flow: bool) -> list[int | None]:
+    """What parts of the path that are messages take on an idle machine, with ranks on these nodes; None for one-sided
+    accesses. One that the machine sends eagerly waits for nobody."""
+    two_sided = [row for row in rows if row["protocol"] in ("eager", "rendezvous")]
+    kinds = {(node[row["rank"]], node[row["to_rank"]], size) for row in two_sided for size in (max(row["bytes"], 1), 1)}
+    idle = idle_messages.measured(kinds, machine, flow=flow)
+    found: list[int | None] = []
+    for row in rows:
+        src, dst, size = node[row["rank"]], node[row["to_rank"]], max(row["bytes"], 1)
+        if row["protocol"] not in ("eager", "rendezvous"):
+            found.append(None)
+        elif row["bytes"] <= machine["ni"]["eager_max_bytes"]:
+            found.append(0 if _late(row) or _awaited(row) else idle[src, dst, size].took_ps)
         else:
-            alone = fastest[*pair, row["bytes"], PROTOCOLS.index(row["protocol"])]
-        crossings = 1 if row["protocol"] == "eager" else 3 - row["late"] + row["known"] if row["protocol"] == "rendezvous" else 2
-        alone = min(alone, took)
-        on_links = min(crossings * latency + int(byte * row["bytes"]), alone)
-        row |= {"interface_ps": alone - on_links, "links_ps": on_links, "queueing_ps": took - alone}
+            own = idle[src, dst, size]
+            found.append(own.took_ps - _late(row) * idle[src, dst, 1].took_ps + _awaited(row) * own.known_ps)
+    return found
 
 
-def _fastest(messages: Mapping[str, Any], node: list[int]) -> dict[tuple[int, int, int, int], int]:
+def _late(row: Mapping[str, Any]) -> bool:
+    """The message waited for its receiver."""
+    return bool(row["protocol"] == "rendezvous" and row["begins_at"] == row["to_rank"])
+
+
+def _awaited(row: Mapping[str, Any]) -> bool:
+    """Its sender waited for the news of its delivery."""
+    return bool(row["protocol"] == "rendezvous" and row["ends_at"] == row["rank"])
+
+
+def _crossings(row: Mapping[str, Any]) -> int:
+    """How often the network is crossed: for a rendezvous by its envelope, the request, the data and the news."""
+    return {"eager": 1, "rendezvous": 3 - _late(row) + _awaited(row)}.get(row["protocol"], 2)
+
+
+def _fastest(messages: Mapping[str, Any], node: list[int]) -> dict[tuple[int, int, int, str], int]:
     """The shortest time of one-sided accesses by nodes, size and protocol."""
-    found: dict[tuple[int, int, int, int], int] = {}
+    found: dict[tuple[int, int, int, str], int] = {}
     columns = (messages[name] for name in ("src", "dst", "bytes", "protocol", "posted_ps", "delivered_ps"))
     for src, dst, size, protocol, posted, delivered in zip(*columns, strict=True):
         if protocol >= _PUT:
-            key = node[int(src)], node[int(dst)], int(size), int(protocol)
+            key = node[int(src)], node[int(dst)], int(size), PROTOCOLS[int(protocol)]
             found[key] = min(found.get(key, 1 << 62), int(delivered) - int(posted))
     return found
