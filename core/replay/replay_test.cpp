@@ -151,7 +151,8 @@ TEST_CASE("a rank may have a factor of its own, and all have one or none has") {
     program.streams = files.paths;
     program.placement = {0, 1};
     program.rank_factors = factors;
-    Replay run({"torus", {4}}, testing::steady_fabric(), testing::odd_costs(), {{program}});
+    const ReplayConfig config{{program}};
+    Replay run({"torus", {4}}, testing::steady_fabric(), testing::odd_costs(), config);
     run.run();
     return run.result().finished;
   };
