@@ -7,13 +7,19 @@ import tempfile
 from pathlib import Path
 
 from exanet import replay, sim
+from exanet.machine import located
 from exanet.sim import jobs
 from exanet.trace import written
+from exanet.trace.layout import OF_WORLD, WORLD
+from exanet.trace.write import Writer
+from exanet.validate.full_link import full_link_of
 from exanet.validate.registry import Measured, experiment
 from exanet.validate.runner import Runner
 
 _PACKETS, _FLOWS = "torus:10,10,10", "torus:100,100,100"
 _TRACE_SHAPE = (32, 32, 32)
+_CONTEXT_BITS = 16
+_FRAGMENT_BYTES = 9000
 
 
 @experiment("E37", kind="bound", long=True)
@@ -60,4 +66,47 @@ def trace(runner: Runner) -> Measured:
         ranks,
         f"two broadcasts, {summary['messages']} messages, in {summary['virtual_ps'] / 1e6:.0f} us of virtual time; theirs is LAMMPS",
         holds=bool(summary["complete"]) and summary["messages"] == 2 * (ranks - 1),
+    )
+
+
+@experiment("R24", kind="bound", long=True)
+def scaling_runs(runner: Runner) -> Measured:
+    """A written exchange on the ranks of the smaller study; the larger one has as many as R22."""
+    done = jobs.finish(runner.machine("torus-512"), [jobs.Job("alltoall", ranks=512, size_bytes=64)])
+    largest = trace(runner)
+    return Measured(
+        (512, largest.value if isinstance(largest.value, float | int) else largest.value[0]),
+        f"{done['packets']} packets between all of 512 ranks; R22 has the larger number. What the study computes is not published",
+        holds=bool(largest.holds) and done["packets"] >= 512 * 511,
+    )
+
+
+@experiment("E12", kind="bound")
+def contexts(runner: Runner) -> Measured:
+    """A program with 2^16 communicators beside MPI_COMM_WORLD, and a message in the last one of both ranks."""
+    with tempfile.TemporaryDirectory(prefix="exanet-validate-") as folder:
+        runner.report("a trace of 65,536 communicators")
+        with Writer(Path(folder) / "trace", 2, {"program": ["communicators"]}) as streams:
+            for rank, stream in enumerate(streams):
+                for number in range((1 << _CONTEXT_BITS) + 1):
+                    stream.call("communicator", WORLD, number + 3, OF_WORLD, 0, 0)
+                stream.call("Send" if rank == 0 else "Recv", (1 << _CONTEXT_BITS) + 3, (1 - rank) + 2, 1, 8, 0)
+                stream.end()
+        summary = replay.replay(replay.Options((Path(folder) / "trace",), "torus-512"))[0]["summary"]
+    return Measured(
+        _CONTEXT_BITS,
+        "a program with 65,537 communicators is replayed; the simulator carries the MPI library's tag of 64 bits whole",
+        holds=bool(summary["complete"]),
+    )
+
+
+@experiment("R03", kind="bound")
+def largest_packet(runner: Runner) -> Measured:
+    """Packets of 9 KB on a full link of the BXI-like machine, which has 2 KiB by choice."""
+    changes = {"router.max_payload": f"{_FRAGMENT_BYTES} B", "ni.dma_block": "16 KiB"}
+    found = full_link_of(runner.machine("bxi-256", located.values(changes, "exanet validate")), _FRAGMENT_BYTES, 10**9)
+    return Measured(
+        _FRAGMENT_BYTES / 1000,
+        f"{found['payload_gbytes_per_s'] * 8:.1f} Gb/s of payload on a full link of bxi-256 with such packets",
+        holds=found["payload_gbytes_per_s"] > 0,
     )

@@ -53,3 +53,11 @@ def transceivers(runner: Runner) -> Measured:
     """The links' part less the published links without transceivers."""
     links = _watts(runner)["links"]
     return Measured(links - _LINKS * _published("K24"), f"both links draw {links:.3f} W, less K24; fixes links.link.idle")
+
+
+@experiment("K26", kind="structural")
+def board(runner: Runner) -> Measured:
+    """The published processors, and with them the network of a board."""
+    processors = float(published()["K26"]["value"][0])
+    network = _watts(runner)["board"]
+    return Measured((processors, processors + network), f"the processors are given; the network of a board draws {network:.3f} W")
