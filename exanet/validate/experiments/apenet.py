@@ -10,25 +10,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from exanet.machine import located
-from exanet.validate.full_link import full_link, full_link_of
+from exanet.validate.full_link import full_link
 from exanet.validate.registry import Measured, Reading, experiment
 from exanet.validate.runner import Runner
 
 _PACKET_BYTES = 512  # the largest of ExaNet (KARMA'17 section 3.2)
 _LANES = 4
 _LANE_DESIGNED_GBPS, _LANE_GBPS = 8.5, 7.0  # A01, A02
-_LONG_WINDOW_PS = 10**9
 _CODING = 10 / 8  # 8b/10b: bits on the lanes for each bit of a link word
 
 
-def loaded_link(runner: Runner, payload: int, lane_gbps: float = _LANE_GBPS) -> dict[str, Any]:
+def loaded_link(runner: Runner, payload: int) -> dict[str, Any]:
     """What a full link carries, and what its lanes do for that."""
-    if lane_gbps == _LANE_GBPS:
-        found = full_link(runner, "apenet", payload)
-    else:
-        rate = {"links.link.rate": f"{_LANES * lane_gbps / _CODING:g} Gb/s", "router.clock": "1 GHz"}
-        found = full_link_of(runner.machine("apenet", located.values(rate, "exanet validate")), payload, _LONG_WINDOW_PS)
+    found = full_link(runner, "apenet", payload)
     return found | {"raw_gbps": found["gbps"] * _CODING}
 
 
@@ -80,15 +74,3 @@ def efficiency(runner: Runner) -> Measured:
         f"packets of {_PACKET_BYTES} B; 8b/10b coding alone leaves 80 %",
         readings=(Reading("packets of 256 B", small, 76), Reading("of the 28 Gb/s at which the lanes ran (A02)", ours, 100 * 2.6 * 8 / 28)),
     )
-
-
-@experiment("A13", kind="calibrated")
-def lanes_of_28_nm(runner: Runner) -> Measured:
-    raw = loaded_link(runner, _PACKET_BYTES, 11.3)["raw_gbps"]
-    return Measured((raw / _LANES, raw), f"words on a full link with their code; the rate of a lane is given, {_LANES} are a link")
-
-
-@experiment("A14", kind="structural")
-def lanes_as_aimed_at(runner: Runner) -> Measured:
-    raw = loaded_link(runner, _PACKET_BYTES, 14.1)["raw_gbps"]
-    return Measured(raw, f"words on a full link with their code, of {_LANES} lanes of 14.1 Gb/s")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from exanet import replay
 from exanet.trace.write import Writer
-from exanet.validate.registry import Measured, experiment, published
+from exanet.validate.registry import Measured, Off, experiment, published
 from exanet.validate.runner import Runner
 
 _MACHINE = "fat-tree-64"
@@ -22,6 +22,15 @@ _ETHERNET = "links: {link: {rate: 1 Gb/s}}"
 _MODEL_MS, _REPLAYED_MS = 5000, 10
 _SPIKES, _SPIKE_BYTES = 800, 12
 """Spikes of 80,000 neurons in a millisecond at 10 a second, and what one takes in a message."""
+
+
+_CORES_LOSE = (
+    "the exchange takes 1 % of the time at most here, on links of 1 Gb/s; theirs loses more with four nodes and with four cores of a "
+    "node. What of that is memory and what are sockets on an A53 is not published, and the computing here has neither"
+)
+_ONE_PROCESSOR = (
+    "theirs loses 13 % from one core to four and wins it back up to sixteen, which is memory and caches; the computing here has neither"
+)
 
 
 @functools.cache
@@ -68,17 +77,17 @@ def four_cores(runner: Runner) -> Measured:
     return _arm(runner, "E28", 2, 4)
 
 
-@experiment("E29", kind="predicted")
+@experiment("E29", kind="predicted", off=Off(-0.127, _CORES_LOSE))
 def eight_cores(runner: Runner) -> Measured:
     return _arm(runner, "E29", 4, 8)
 
 
-@experiment("E30", kind="predicted")
+@experiment("E30", kind="predicted", off=Off(-0.246, _CORES_LOSE))
 def sixteen_cores(runner: Runner) -> Measured:
     return _arm(runner, "E30", 4, 16)
 
 
-@experiment("E31", kind="predicted")
+@experiment("E31", kind="predicted", off=Off(-0.128, _ONE_PROCESSOR))
 def intel_cores(runner: Runner) -> Measured:
     """The first is given, as E26."""
     one = float(published()["E31"]["value"][0])
