@@ -41,7 +41,7 @@ class Timeline {
     RankId rank;
     Time from, to;
   };
-  static constexpr std::size_t kMostWaits = 1 << 20;
+  static constexpr std::size_t kMostWaits = 1 << 21;
   const std::vector<Wait>& each() const { return each_; }
   std::uint64_t dropped() const { return dropped_; }  // waits beyond these
   Time bin() const { return bin_; }

@@ -73,6 +73,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")]
 
 
+def check_seed(seed: int) -> None:
+    """Raises InputError on a --seed that simulators do not take."""
+    if not 0 <= seed < 1 << 64:
+        raise InputError(f"--seed {seed}: give a whole number from 0 to 2^64 - 1")
+
+
 def time_ps(option: str, text: str) -> int:
     """Picoseconds. Raises InputError."""
     try:

@@ -6,17 +6,19 @@ While a rank did not wait, the path is its own computing and calls. Where a wait
 the path: from its posting, and on with the rank that posted it; or, where the message waited for its receiver, from the
 time at which that got to it, and on with the receiver. So the parts have no gap, and add up to the run's time. What a
 message took is compared with an idle network (idle_messages.py). Limits: waits whose end no message explains (an
-interface's reduction, a test that passes time) are the rank's own; so is what simulators count but do not list beyond a
-million waits or messages, and then there is no path.
+interface's reduction, a test that passes time) are the rank's own; a run of more messages or waits than simulators
+list has no path.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from exanet.results import idle_messages
@@ -66,20 +68,17 @@ class _Walk:
         ranks = found["ranks"]
         self.end = [int(at) for at in ranks["virtual_ps"]]
         self.start = [int(at) for at in ranks.get("start_ps", np.zeros(len(self.end), np.int64))]
-        self.waits = _by_rank(found["waits"], len(self.end), ("from_ps", "to_ps"), "to_ps")
+        self.waits = _by_rank(found["waits"]["rank"], len(self.end), found["waits"]["to_ps"], found["waits"]["from_ps"])
         self.calls = _calls(found.get("calls"), len(self.end))
-        messages = found["messages"]
-        columns = (messages[name] for name in ("src", "dst", "bytes", "protocol", "posted_ps", "delivered_ps"))
-        self.messages = [tuple(map(int, row)) for row in zip(*columns, found["waits"]["taken_ps"], strict=True)]
-        self.received: list[list[tuple[int, int]]] = [[] for _ in self.end]  # when, and the message's number
-        self.sent: list[list[tuple[int, int]]] = [[] for _ in self.end]
-        for i, (src, dst, _, protocol, _, delivered, taken) in enumerate(self.messages):
-            if protocol in (_EAGER, _RENDEZVOUS, _GET) and delivered != taken:
-                self.received[dst].append((delivered, i))
-            if protocol in (_RENDEZVOUS, _PUT, _ATOMIC):
-                self.sent[src].append((delivered, i))
-        for list_of in (*self.received, *self.sent):
-            list_of.sort()
+        names = ("src", "dst", "bytes", "protocol", "posted_ps", "delivered_ps")
+        self.messages = {name: np.asarray(found["messages"][name], dtype=np.int64) for name in names}
+        self.messages["taken_ps"] = np.asarray(found["waits"]["taken_ps"], dtype=np.int64)
+        protocol, delivered = self.messages["protocol"], self.messages["delivered_ps"]
+        received = np.flatnonzero(np.isin(protocol, (_EAGER, _RENDEZVOUS, _GET)) & (delivered != self.messages["taken_ps"]))
+        sent = np.flatnonzero(np.isin(protocol, (_RENDEZVOUS, _PUT, _ATOMIC)))
+        # When each was delivered, and its number.
+        self.received = _by_rank(self.messages["dst"][received], len(self.end), delivered[received], received)
+        self.sent = _by_rank(self.messages["src"][sent], len(self.end), delivered[sent], sent)
 
     def parts(self) -> list[dict[str, Any]]:
         """In the order of time."""
@@ -87,51 +86,55 @@ class _Walk:
         time = max(self.end)
         rank = self.end.index(time)
         while time > self.start[rank]:
-            froms, tos = self.waits[rank]
+            tos, froms = self.waits[rank]
             i = bisect_right(tos, time) - 1
-            ended = max(tos[i], self.start[rank]) if i >= 0 else self.start[rank]
+            ended = max(int(tos[i]), self.start[rank]) if i >= 0 else self.start[rank]
             self._own(back, rank, ended, time)
             time = ended
             if i < 0 or time <= self.start[rank]:
                 break
-            message = self._ended_by(rank, froms[i], time)
+            message = self._ended_by(rank, int(froms[i]), time)
             if message < 0:
-                since = max(froms[i], self.start[rank])
+                since = max(int(froms[i]), self.start[rank])
                 self._own(back, rank, since, time)
                 time = since
                 continue
-            src, dst, size, protocol, posted, _, taken = self.messages[message]
-            late = taken > posted and not self._waits_at(dst, taken)
-            since = taken if late else posted
-            own = {"bytes": size, "protocol": PROTOCOLS[protocol]}
-            before = dst if late or protocol == _GET else src
-            ends = {"begins_at": before, "ends_at": rank, "begin_ps": since, "end_ps": time}
-            back.append({"kind": "message", "rank": src, "to_rank": dst, **ends, **own})
-            rank, time = before, since
+            part = self._message(message, rank, time)
+            back.append(part)
+            rank, time = part["begins_at"], part["begin_ps"]
         if time > 0:
             back.append({"kind": "start", "rank": rank, "begin_ps": 0, "end_ps": time})
         return [{"begins_at": part["rank"], "ends_at": part["rank"], **part} for part in reversed(back)]
 
+    def _message(self, message: int, rank: int, time: int) -> dict[str, Any]:
+        """The part that ends with it, at this rank and time."""
+        src, dst, size, protocol, posted, _, taken = (int(column[message]) for column in self.messages.values())
+        late = taken > posted and not self._waits_at(dst, taken)
+        ends = {"begins_at": dst if late or protocol == _GET else src, "ends_at": rank}
+        times = {"begin_ps": taken if late else posted, "end_ps": time}
+        return {"kind": "message", "rank": src, "to_rank": dst, "bytes": size, "protocol": PROTOCOLS[protocol], **ends, **times}
+
     def _waits_at(self, rank: int, time: int) -> bool:
         """Within a wait: its ends do not count."""
-        froms, tos = self.waits[rank]
+        tos, froms = self.waits[rank]
         i = bisect_right(tos, time)
-        return i < len(tos) and froms[i] < time
+        return i < len(tos) and bool(froms[i] < time)
 
     def _ended_by(self, rank: int, since: int, time: int) -> int:
         """The message that has ended a wait, or -1."""
-        received, sent = self.received[rank], self.sent[rank]
-        i = bisect_right(received, (time, len(self.messages))) - 1
-        if i >= 0 and received[i][0] > since and self._began(received[i][1]) < time:
-            return received[i][1]
-        i = bisect_right(sent, (time, len(self.messages))) - 1
+        delivered, number = self.received[rank]
+        i = bisect_right(delivered, time) - 1
+        if i >= 0 and delivered[i] > since and self._began(number[i]) < time:
+            return int(number[i])
+        delivered, number = self.sent[rank]
+        i = bisect_right(delivered, time) - 1
         # The news of a delivery takes no longer than what was delivered.
-        if i >= 0 and self._began(sent[i][1]) < time and time - sent[i][0] <= sent[i][0] - self._began(sent[i][1]):
-            return sent[i][1]
+        if i >= 0 and (began := self._began(number[i])) < time and time - delivered[i] <= delivered[i] - began:
+            return int(number[i])
         return -1
 
     def _began(self, message: int) -> int:
-        return max(self.messages[message][4], self.messages[message][6])
+        return max(int(self.messages["posted_ps"][message]), int(self.messages["taken_ps"][message]))
 
     def _own(self, back: list[dict[str, Any]], rank: int, since: int, until: int) -> None:
         """Appends what a rank did from `since` to `until`, the last first."""
@@ -140,9 +143,9 @@ class _Walk:
         while until > since:
             i = bisect_left(begins, until) - 1
             if i >= 0 and ends[i] >= until:
-                begin, part = max(begins[i], since), {"kind": "call", "call": names[i]}
+                begin, part = max(int(begins[i]), since), {"kind": "call", "call": names[i]}
             else:
-                begin, part = max(ends[i] if i >= 0 else 0, since), {"kind": "compute" if names else "rank"}
+                begin, part = max(int(ends[i]) if i >= 0 else 0, since), {"kind": "compute" if len(names) else "rank"}
             part |= {"rank": rank, "number": i, "begin_ps": begin, "end_ps": until}
             until = begin
             behind = back[-1] if back else {}
@@ -152,23 +155,27 @@ class _Walk:
                 back.append(part)
 
 
-def _by_rank(columns: Mapping[str, Any], ranks: int, names: tuple[str, ...], by: str) -> list[tuple[list[int], ...]]:
-    """The named columns of each rank, in the order of one of them."""
-    rank = np.asarray(columns["rank"], dtype=np.int64)
-    order = np.lexsort((np.asarray(columns[by], dtype=np.int64), rank))
-    bounds = np.searchsorted(rank[order], np.arange(ranks + 1))
-    values = [np.asarray(columns[name], dtype=np.int64)[order].tolist() for name in names]
-    return [tuple(column[bounds[r] : bounds[r + 1]] for column in values) for r in range(ranks)]
+_Columns = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 
-def _calls(calls: pl.DataFrame | None, ranks: int) -> list[tuple[list[int], list[int], list[str]]]:
+def _by_rank(rank: npt.ArrayLike, ranks: int, by: npt.ArrayLike, other: npt.ArrayLike) -> list[_Columns]:
+    """Two columns of each rank, in the order of the first."""
+    owner, first, second = (np.asarray(column, dtype=np.int64) for column in (rank, by, other))
+    order = np.lexsort((first, owner))
+    bounds = np.searchsorted(owner[order], np.arange(ranks + 1))
+    first, second = first[order], second[order]
+    return [(first[bounds[r] : bounds[r + 1]], second[bounds[r] : bounds[r + 1]]) for r in range(ranks)]
+
+
+def _calls(calls: pl.DataFrame | None, ranks: int) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], pl.Series]]:
     """Beginnings, ends and names of each rank's calls."""
-    found: list[tuple[list[int], list[int], list[str]]] = [([], [], []) for _ in range(ranks)]
-    if calls is not None:
-        for rank, begin, took, name in calls.select("rank", "begin_ps", "took_ps", "call").iter_rows():
-            for column, value in zip(found[rank], (begin, begin + took, name), strict=True):
-                column.append(value)
-    return found
+    if calls is None:
+        none = np.zeros(0, dtype=np.int64)
+        return [(none, none, pl.Series("call", [], dtype=pl.String))] * ranks
+    begins, names = calls["begin_ps"].to_numpy(), calls["call"]
+    ends = begins + calls["took_ps"].to_numpy()
+    bounds = np.searchsorted(calls["rank"].to_numpy(), np.arange(ranks + 1))
+    return [(begins[a:b], ends[a:b], names[int(a) : int(b)]) for a, b in pairwise(bounds)]
 
 
 def _split(rows: list[dict[str, Any]], found: Mapping[str, Any], machine: Mapping[str, Any], flow: bool) -> None:
@@ -221,9 +228,9 @@ def _crossings(row: Mapping[str, Any]) -> int:
 def _fastest(messages: Mapping[str, Any], node: list[int]) -> dict[tuple[int, int, int, str], int]:
     """The shortest time of one-sided accesses by nodes, size and protocol."""
     found: dict[tuple[int, int, int, str], int] = {}
-    columns = (messages[name] for name in ("src", "dst", "bytes", "protocol", "posted_ps", "delivered_ps"))
+    one_sided = np.flatnonzero(np.asarray(messages["protocol"]) >= _PUT)
+    columns = (np.asarray(messages[name])[one_sided] for name in ("src", "dst", "bytes", "protocol", "posted_ps", "delivered_ps"))
     for src, dst, size, protocol, posted, delivered in zip(*columns, strict=True):
-        if protocol >= _PUT:
-            key = node[int(src)], node[int(dst)], int(size), PROTOCOLS[int(protocol)]
-            found[key] = min(found.get(key, 1 << 62), int(delivered) - int(posted))
+        key = node[int(src)], node[int(dst)], int(size), PROTOCOLS[int(protocol)]
+        found[key] = min(found.get(key, 1 << 62), int(delivered) - int(posted))
     return found

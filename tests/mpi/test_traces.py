@@ -16,6 +16,7 @@ import pytest
 from host import LONG, tried
 
 from exanet import replay, results
+from exanet.advise import advise
 from exanet.errors import InputError
 from exanet.trace import convert, folder
 
@@ -92,7 +93,8 @@ MPI.Finalize()
 
 def test_the_critical_path_of_a_run_leads_through_the_rank_that_is_late(exanet_run: Runner, stack: Stack, tmp_path: Path) -> None:
     """On every MPI; without gap, and as long as the run."""
-    shown = exanet_run(stack, 4, [stack.python, "-c", LATE], options=("--compute", "off", "--timeline"))
+    options = ("--compute", "off", "--timeline", "--record", str(tmp_path / "trace"))
+    shown = exanet_run(stack, 4, [stack.python, "-c", LATE], options=options)
     run = results.load(shown.folder)
     path = run.critical_path
     assert path is not None and path["begin_ps"].to_list() == [0, *path["end_ps"].to_list()[:-1]]
@@ -102,6 +104,8 @@ def test_the_critical_path_of_a_run_leads_through_the_rank_that_is_late(exanet_r
     slept = dict(computing.iter_rows())
     assert slept[2] >= 2_000_000_000 and sum(slept.values()) - slept[2] < 1_000_000
     assert path.filter(kind="message")["queueing_ps"].min() >= 0  # type: ignore[operator]
+    found = advise(replay.Options([str(tmp_path / "trace")], "exanest")).best()[0]
+    assert found.candidate.kind == "late rank" and "waits for rank 2" in found.text() and found.replayed_percent > 70
 
 
 COLLECTIVES = """

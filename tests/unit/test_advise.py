@@ -113,6 +113,11 @@ def test_nothing_to_say_is_said(tmp_path: Path) -> None:
     assert "Nothing that was tried saves 1 % or more." in advised(traced(tmp_path / "trace", program))[0]
 
 
+def test_a_seed_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    done = CliRunner().invoke(cli.app, ["trace", "advise", str(ring_of(tmp_path / "trace")), "-m", "torus-512", "--seed", "-1"])
+    assert "--seed -1: give a whole number from 0 to 2^64 - 1" in str(done.exception) + done.output
+
+
 def test_the_command_prints_what_is_found(tmp_path: Path) -> None:
     words = ["trace", "advise", str(ring_of(tmp_path / "trace")), "-m", "torus-512", "-q"]
     done, data = CliRunner().invoke(cli.app, words), CliRunner().invoke(cli.app, [*words, "--json"])

@@ -123,6 +123,7 @@ def test_the_links_of_an_ethernet_follow_from_their_rate() -> None:
     assert rows["R20"]["data"] == {"16": 3 * 16**3 * 15, "32": 3 * 32**3 * 31}
 
 
+@pytest.mark.long
 def test_programs_that_are_not_published_have_no_verdict() -> None:
     status, rows = validate("P08", "R14", "R32", "R40", "R61")
     assert status == 0 and {row["kind"] for row in rows.values()} == {"beside"}, rows

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from exanet import lightly
-from exanet.commands.options import Faults, Json, LevelOfPrograms, MachineOption, MapSeed, Quiet
+from exanet.commands.options import Faults, Json, LevelOfPrograms, MachineOption, MapSeed, Quiet, check_seed
 from exanet.commands.replay import Collective, Compute, Mapping, Rules
 from exanet.errors import InputError
 
@@ -44,6 +44,7 @@ def command(
         from exanet.progress import share_done
 
     programs.check_compute(f"--compute {compute:g}", compute)
+    check_seed(seed)
     _check_trace(trace)
     options = replay.Options(
         [str(trace)], machine, mapping, compute, seed=seed, level=level, rules=rules, collective=collective, faults=faults

@@ -165,7 +165,7 @@ def program(runner: Runner) -> Measured:
 
 @experiment("R32", kind="beside")
 def protection(runner: Runner) -> Measured:
-    """The tail at the lower load, the mean of victims at the higher one: the target of what R28 and R29 have reached."""
+    """The tail at the lower load, the mean of victims at the higher one: the target of R28 and R29."""
     tail, mean = _shorter(runner, "fabric_p99_ns", _LOW).value, _shorter(runner, "fabric_ns", _MEDIUM).value
     assert isinstance(tail, float) and isinstance(mean, float)
     return Measured(
