@@ -79,7 +79,8 @@ def _saved_alone(run: Base, other: Setting) -> int:
 
 
 def _late_rank(run: Base) -> Iterator[Candidate]:
-    parts = run.path.filter(kind="compute").group_by("rank").agg((pl.col("end_ps") - pl.col("begin_ps")).sum().alias("ps"))
+    own = run.path.filter(pl.col("kind").is_in(("compute", "rank")))
+    parts = own.group_by("rank").agg((pl.col("end_ps") - pl.col("begin_ps")).sum().alias("ps"))
     for rank, on_path in parts.sort(["ps", "rank"], descending=[True, False]).head(1).iter_rows():
         computed = [int(ps) for ps in run.found["ranks"]["compute_ps"]]
         usual = median(computed)

@@ -80,6 +80,16 @@ def test_a_late_rank_is_found(tmp_path: Path) -> None:
     assert "Rank 5 with the median's computing saves" in text
 
 
+def test_a_late_rank_of_a_graph_is_found(tmp_path: Path) -> None:
+    def graph(rank: int, stream: Stream) -> None:
+        stream.operation("compute", compute_ps=800 * US if rank == 1 else 100 * US)
+        stream.operation("send", (rank + 1) % RANKS, 64, after=(1,))
+        stream.operation("receive", (rank - 1) % RANKS, 64)
+
+    text, tried = advised(traced(tmp_path / "trace", graph))
+    assert tried[0]["kind"] == "late rank" and "waits for rank 1, which computes 8.0 times" in text
+
+
 def test_short_messages_by_rendezvous_are_found(tmp_path: Path) -> None:
     place = traced(tmp_path / "trace", exchanges(200, lambda rank: rank ^ 1, US), ranks=2)
     text, tried = advised(place)
