@@ -171,7 +171,9 @@ def _eager(run: Base) -> Iterator[Candidate]:
             continue
         took = int((messages["end_ps"] - messages["begin_ps"]).sum())
         why = f"{_share(run, took)} is that of messages of {bytes_text(now + 1)} to {limit} by rendezvous"
-        yield Candidate("eager", why, f"eager messages up to {limit} in place of {bytes_text(now)}", change, _saved_alone(run, other))
+        yield Candidate(
+            "eager", why, f"a limit of {limit} for eager messages in place of {bytes_text(now)}", change, _saved_alone(run, other)
+        )
         return
 
 
@@ -194,7 +196,7 @@ def _links(run: Base) -> Iterator[Candidate]:
     yield Candidate(
         "links",
         f"the busiest link, of the class '{kind['name']}', is in use for {_share(run, max(busy))}",
-        f"links of the class '{kind['name']}' at twice their rate, {gigabits:.4g} Gb/s,",
+        f"twice the rate for links of the class '{kind['name']}' ({gigabits:.4g} Gb/s)",
         change,
         _saved_alone(run, other) + queueing // 2,
     )

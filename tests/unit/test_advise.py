@@ -94,7 +94,7 @@ def test_short_messages_by_rendezvous_are_found(tmp_path: Path) -> None:
     place = traced(tmp_path / "trace", exchanges(200, lambda rank: rank ^ 1, US), ranks=2)
     text, tried = advised(place)
     eager = [each for each in tried if each["kind"] == "eager"]
-    assert len(eager) == 1 and eager[0]["confirmed"] and "eager messages up to" in text.lower()
+    assert len(eager) == 1 and eager[0]["confirmed"] and "for eager messages in place of 32 B saves" in text
 
 
 def test_another_algorithm_of_a_collective_is_found(tmp_path: Path) -> None:

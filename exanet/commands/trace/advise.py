@@ -74,7 +74,7 @@ def text(found: Any) -> str:
     if more := len(found.confirmed) - len(best):
         lines.append(f"{counted(more, 'other change')} would save less, too; --json has all.")
     if found.others:
-        lines.append(f"Not confirmed by a replay: {'; '.join(each.candidate.what.rstrip(',') for each in found.others)}.")
+        lines.append(f"Not confirmed by a replay: {'; '.join(each.candidate.what for each in found.others)}.")
     return "\n".join(lines)
 
 
@@ -84,7 +84,7 @@ def data(found: Any) -> dict[str, Any]:
         {
             "kind": each.candidate.kind,
             "why": each.candidate.why,
-            "change": each.candidate.what.rstrip(","),
+            "change": each.candidate.what,
             "predicted_percent": round(each.predicted_percent, 3),
             "replayed_percent": round(each.replayed_percent, 3),
             "replayed_ps": each.took_ps,
