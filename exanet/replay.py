@@ -25,7 +25,7 @@ from exanet.callable import as_function
 from exanet.errors import InputError
 from exanet.machine import Machine, load
 from exanet.programs import Program
-from exanet.results import throughput
+from exanet.results import critical_path, throughput
 from exanet.sim.jobs import check_job
 from exanet.trace import folder, rules, timed
 
@@ -57,16 +57,18 @@ def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict
     Raises InputError on what cannot be replayed.
     """
     levels.check(options.level)
-    options = _chosen(options)
+    options = chosen(options)
     asked = programs_of(options)
     traces = [loaded(program) for program in asked]
     described = faults.add(load(options.machine, packets=options.level == "packet"), options.faults)
     resolved = described.resolve()
     specs = placed(options, asked, traces, described, resolved)
     carried = resolved | background_traffic.resolved(options.background, resolved)
-    found = simulate(specs, carried, progress, level=options.level, call_times=options.call_times)
+    found, without = simulate(specs, carried, progress, level=options.level, call_times=options.call_times), ""
     if options.call_times:
         found["calls"] = timed.replayed(traces, [len(spec["placement"]) for spec in specs], found.pop("call_times"))
+        path, without = critical_path.table(found, resolved, flow=options.level == "flow")
+        found |= {} if path is None else {"critical_path": path}
     if len(asked) > 1:
         found["programs"] = _rows(asked, specs, found)
         timelines = []
@@ -79,6 +81,7 @@ def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict
     meta = _meta(options, asked, traces, described, resolved, sum(len(spec["placement"]) for spec in specs))
     beside = background_traffic.note(options.background, found)
     notes = [*meta.get("notes", ()), *([beside] if beside else []), *_by_messages(found), *_truncated(*found.pop("truncated"))]
+    notes += [f"no critical path: {without}"] if without else []
     return found, meta | ({"notes": notes} if notes else {}) | {"cpu_s": found["summary"]["cpu_s"]}
 
 
@@ -96,7 +99,7 @@ def _truncated(messages: int, first: str) -> list[str]:
     return [f"{messages} {many}, which is an error of the call (MPI_ERR_TRUNCATE); the first is in {first}"]
 
 
-def _chosen(options: Options) -> Options:
+def chosen(options: Options) -> Options:
     """With the algorithms of collectives read from their text. Raises InputError on these, and on rules that there
     are not."""
     rules.check(options.rules)

@@ -27,6 +27,7 @@ struct MessageRecord {
   std::uint64_t bytes, tag;
   Protocol protocol;
   Time posted, delivered;
+  Time taken = {};  // when its receiver got to it, if it waited for that; else 0
 };
 
 // Contract: read() and write() move bytes of a rank's memory and return false, having changed nothing that matters,

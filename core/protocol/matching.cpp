@@ -225,6 +225,7 @@ std::vector<Matching::Unmatched> Matching::unmatched(std::uint64_t longer_than) 
 
 void Matching::match(Message& m, Receive& r, Time at) {
   m.receive = &r;
+  if (at > m.arrived) m.taken = at;
   m.buffer = r.d.buffer;
   m.space = r.d.length;
   ++r.holds;
@@ -258,7 +259,8 @@ void Matching::deliver(Message& m, Time at, std::int32_t status, Time cpu, Proto
     context_.host.complete(r.rank, done, payload);
   }
   if (received)
-    context_.host.record(MessageRecord{m.source, r.rank, m.send->length, m.send->tag, protocol, m.send->time, at});
+    context_.host.record(
+        MessageRecord{m.source, r.rank, m.send->length, m.send->tag, protocol, m.send->time, at, m.taken});
   if (--r.holds == 0 && r.done) {
     if (r.d.has(kMulti))
       release_multi(r, at);

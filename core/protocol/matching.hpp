@@ -55,7 +55,7 @@ struct Message {
   std::uint32_t operation = 0;  // the protocol's number of it
   RankId source = 0;
   const SendDescriptor* send = nullptr;
-  Time arrived;
+  Time arrived, taken;  // taken: as of MessageRecord
   std::uint64_t claim = 0;  // cookie that it is reserved under
   Receive* receive = nullptr;  // that took it
   std::uint64_t buffer = 0, space = 0;  // where it goes, and how many bytes fit

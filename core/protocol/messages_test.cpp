@@ -499,3 +499,20 @@ TEST_CASE("remote data travel with a message, and a zero-cost phase keeps the ru
   CHECK(ranks.queue.now() == Time::us(3));
   CHECK(ranks.engine.nic().packets() == 0);
 }
+
+TEST_CASE("the record of a message says when its receiver got to it, if it waited for that") {
+  for (const std::uint64_t len : {8u, 1024u}) {
+    for (const Time posted : {Time(), Time::us(500)}) {
+      Ranks ranks(kLine, {0, 2});
+      ranks.send(0, 1, A, len, 5);
+      if (posted > Time()) ranks.run();
+      ReceiveDescriptor d = ranks.receive_of(0, B, len, 5, 77);
+      d.time = posted;
+      ranks.engine.submit(1, d);
+      ranks.run();
+      REQUIRE(ranks.records.size() == 1);
+      CHECK(ranks.records[0].taken == posted);
+      CHECK((ranks.records[0].delivered == posted) == (posted > Time() && len == 8));
+    }
+  }
+}

@@ -29,6 +29,7 @@ struct RendezvousMessage : Operation<SendDescriptor> {
     lost
   } state = State::requested;
   Message message;
+  Time offered;  // to the receiver's processor
 };
 
 class Rendezvous final : public OperationMachine<RendezvousMessage>, private MessageProtocol, private ProcessorStep {
@@ -129,7 +130,10 @@ class Rendezvous final : public OperationMachine<RendezvousMessage>, private Mes
     context_.events.schedule(context_.after(now, context_.config.dma_completion), on_fetched_, id);
   }
 
-  void enqueue(std::uint32_t id, Time at) { context_.processors.enqueue(target((*this)[id]), *this, id, at); }
+  void enqueue(std::uint32_t id, Time at) {
+    (*this)[id].offered = at;
+    context_.processors.enqueue(target((*this)[id]), *this, id, at);
+  }
 
   // The sender completes, unless its buffer was carried by value and it does not ask for delivery: it has completed
   // long ago.
@@ -149,6 +153,7 @@ class Rendezvous final : public OperationMachine<RendezvousMessage>, private Mes
   }
   void step(std::uint32_t id, Time done) override {
     RendezvousMessage& op = (*this)[id];
+    if (const Time began = done - cost(id); began > op.offered) op.message.taken = began;
     Time offered = done;
     if (op.state == State::matched) {
       op.state = State::reading;

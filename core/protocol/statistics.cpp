@@ -27,6 +27,10 @@ std::size_t Timeline::at(Time t) {
 void Timeline::add_wait(RankId rank, Time from, Time to, Time waited) {
   if (waited <= Time() || to <= from) return;
   waited_ += waited;
+  if (each_.size() < kMostWaits)
+    each_.push_back({rank, to - min(waited, to - from), to});
+  else
+    ++dropped_;
   at(to);  // folds first, so that the bins below stay valid
   std::uint64_t* row = waits_.data() + rank * kBins;
   for (std::size_t i = at(from); from < to; ++i) {

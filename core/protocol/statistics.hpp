@@ -36,6 +36,14 @@ class Timeline {
   void add_wait(RankId rank, Time from, Time to, Time waited);
   void add_sent(RankId rank, Time at, std::uint64_t bytes);
   Time waited() const { return waited_; }  // by all ranks
+  // Each wait, until there are kMostWaits. One of which only the length is known ends where it may have ended.
+  struct Wait {
+    RankId rank;
+    Time from, to;
+  };
+  static constexpr std::size_t kMostWaits = 1 << 21;
+  const std::vector<Wait>& each() const { return each_; }
+  std::uint64_t dropped() const { return dropped_; }  // waits beyond these
   Time bin() const { return bin_; }
   std::size_t bins_used() const { return used_; }
   const std::vector<std::uint64_t>& waits_ps() const { return waits_; }
@@ -49,6 +57,8 @@ class Timeline {
     v("waited_ps", t.waited_);
     v("waits", t.waits_);
     v("sent", t.sent_);
+    v("each", t.each_);
+    v("dropped", t.dropped_);
   }
 
  private:
@@ -57,6 +67,8 @@ class Timeline {
   std::size_t ranks_, used_ = 0;
   Time bin_ = Time::ns(100), waited_;
   std::vector<std::uint64_t> waits_, sent_;  // [rank][bin]
+  std::vector<Wait> each_;
+  std::uint64_t dropped_ = 0;
 };
 
 struct Statistics {

@@ -44,6 +44,7 @@ RankReplay::RankReplay(const ReplayProgram& program, const NiConfig& interface, 
                        Library& library, Communicators& communicators, ActiveMessages& words, RankPlaces& places)
     : program_(program),
       rules_(selection_rules(program.rules)),
+      compute_factor_(program.compute_factor * (program.rank_factors.empty() ? 1 : program.rank_factors[rank])),
       test_step_(Time::ps(std::max<std::int64_t>(interface.test_step.ps(), 1))),
       rank_(rank),
       first_(first),
@@ -105,11 +106,11 @@ void RankReplay::read_graph() {
 Time RankReplay::scaled(Time recorded) const {
   // Half of the times that there are: what a rank waits for others' computing has space beside its own.
   constexpr double kMostPs = 0x1p62;
-  const double ps = static_cast<double>(recorded.ps()) * program_.compute_factor;
+  const double ps = static_cast<double>(recorded.ps()) * compute_factor_;
   if (ps + static_cast<double>(statistics_.compute.ps()) >= kMostPs)
     stream_.fail(
         "it has computed for more than 53 days by then, and virtual time ends: shorten it, or use a smaller --compute");
-  if (program_.compute_factor == 1) return recorded;
+  if (compute_factor_ == 1) return recorded;
   return Time::ps(static_cast<std::int64_t>(ps));
 }
 

@@ -79,6 +79,7 @@ class RankReplay final : public RankProgram {
 
   const ReplayProgram& program_;
   const SelectionRules& rules_;
+  const double compute_factor_;
   const Time test_step_;
   const RankId rank_, first_, id_;  // id_: among all programs
   Library& library_;

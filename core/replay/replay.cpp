@@ -240,6 +240,8 @@ class Replay::State final : public LibraryUser {
       const bool whole = program.streams.empty() || program.placement.size() == program.streams.size();
       if (program.placement.empty() || !whole)
         throw ConfigError("trace", "a replay needs a stream and a node for each rank");
+      if (!program.rank_factors.empty() && program.rank_factors.size() != program.placement.size())
+        throw ConfigError("rank_factors", "there is one for each rank, or none");
       placement.insert(placement.end(), program.placement.begin(), program.placement.end());
     }
     for (const NodeId node : placement) {

@@ -51,6 +51,7 @@ struct ReplayProgram {
   JobConfig job;  // its number of ranks is that of the placement
   std::string rules = "mpich";  // by which its collectives take their algorithms (rules.hpp)
   CollectiveChoices collectives;  // but for these; not a key of visit()
+  std::vector<double> rank_factors;  // on the computing of each rank, beside compute_factor; none: 1
 
   bool calls_collective() const { return streams.empty() && collectives.contains(job.program.name); }
 };
@@ -61,6 +62,7 @@ void visit(ReplayProgram& c, V&& v) {
   v("streams", c.streams, kOptional);
   v("placement", c.placement);
   v("compute_factor", c.compute_factor, kOptional);
+  v("rank_factors", c.rank_factors, kOptional);
   v("rules", c.rules, kOptional);
   v("start_ps", c.start, kOptional);
   v("job", c.job, kOptional);

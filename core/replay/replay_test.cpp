@@ -141,6 +141,27 @@ TEST_CASE("computing is as long as recorded, times the factor") {
   CHECK(replay(s, 0).result.finished == Time());
 }
 
+TEST_CASE("a rank may have a factor of its own, and all have one or none has") {
+  const auto finished = [](const std::vector<double>& factors) {
+    StreamFiles files;
+    auto s = two();
+    s[0].end(5'000'000), s[1].end(2'000'000);
+    for (const StreamBytes& stream : s) files.add(stream.bytes);
+    ReplayProgram program;
+    program.streams = files.paths;
+    program.placement = {0, 1};
+    program.rank_factors = factors;
+    const ReplayConfig config{{program}};
+    Replay run({"torus", {4}}, testing::steady_fabric(), testing::odd_costs(), config);
+    run.run();
+    return run.result().finished;
+  };
+  CHECK(finished({}) == Time::us(5));
+  CHECK(finished({0.2, 1}) == Time::us(2));
+  CHECK(finished({1, 4}) == Time::us(8));
+  CHECK_THROWS_AS(finished({1}), ConfigError);
+}
+
 TEST_CASE("a receive waits for its sender's computing, and a wait for the request") {
   auto s = two();
   s[0].call(EXANET_TRACE_Send, {EXANET_TRACE_WORLD, 3, 6, 8, 0}, 7'000'000).end();

@@ -153,6 +153,18 @@ nb::dict messages(const Statistics& s) {
   return d;
 }
 
+// What messages and ranks have waited for, of which the critical path is made: a row of `taken_ps` for each message.
+nb::dict waits(const Statistics& s) {
+  const auto& each = s.timeline.each();
+  nb::dict d;
+  d["rank"] = column(each, [](const Timeline::Wait& w) { return w.rank; });
+  d["from_ps"] = column(each, [](const Timeline::Wait& w) { return w.from.ps(); });
+  d["to_ps"] = column(each, [](const Timeline::Wait& w) { return w.to.ps(); });
+  d["taken_ps"] = column(s.messages, [](const MessageRecord& r) { return r.taken.ps(); });
+  d["dropped"] = s.timeline.dropped();
+  return d;
+}
+
 nb::dict topology_table(const Topology& t) {
   std::vector<float> position;
   nb::list names, ports;
@@ -223,6 +235,7 @@ nb::dict run_results(const RunStatistics& run) {
   d["timeline"] = timeline(s);
   d["messages"] = messages(s);
   d["messages_dropped"] = s.dropped.messages;
+  d["waits"] = waits(s);
   d["topology"] = topology_table(run.topology);
   return d;
 }

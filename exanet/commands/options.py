@@ -63,10 +63,21 @@ LevelOfPrograms = Annotated[
 MapSeed = Annotated[int, typer.Option("--seed", help="Seed of --map random.")]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")]
 Timeline = Annotated[
-    bool, typer.Option("--timeline", help="Also write calls.parquet and timeline.html, a page that zooms from the run to one message.")
+    bool,
+    typer.Option(
+        "--timeline",
+        help="Also write calls.parquet, critical_path.parquet and timeline.html, a page that zooms from the run to one message; "
+        "show what the end of the run waited for.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")]
+
+
+def check_seed(seed: int) -> None:
+    """Raises InputError on a --seed that simulators do not take."""
+    if not 0 <= seed < 1 << 64:
+        raise InputError(f"--seed {seed}: give a whole number from 0 to 2^64 - 1")
 
 
 def time_ps(option: str, text: str) -> int:

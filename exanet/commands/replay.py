@@ -10,7 +10,7 @@ import typer
 
 from exanet import lightly, registries
 from exanet.commands import single
-from exanet.commands.options import Background, Faults, LevelOfPrograms, MachineOption, MapSeed, Output, Quiet, Report, Timeline
+from exanet.commands.options import Background, Faults, LevelOfPrograms, MachineOption, MapSeed, Output, Quiet, Report, Timeline, check_seed
 from exanet.errors import InputError
 from exanet.run.placement import REPLAY_KINDS as KINDS
 
@@ -91,8 +91,7 @@ def command(
         from exanet.progress import share_done
 
     programs.check_compute(f"--compute {compute:g}", compute)
-    if not 0 <= seed < 1 << 64:
-        raise InputError(f"--seed {seed}: give a whole number from 0 to 2^64 - 1")
+    check_seed(seed)
     traces, jobs = traces or [], jobs or []
     if not traces and not jobs:
         raise InputError("there is nothing to replay: name a trace, a folder of `exanet run --record`, or a job (--job)")

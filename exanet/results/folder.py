@@ -102,6 +102,7 @@ class Run:
     faults: pl.DataFrame | None = None  # of a run with --faults
     fault_costs: pl.DataFrame | None = None  # as well
     calls: pl.DataFrame | None = None  # of a run with --timeline
+    critical_path: pl.DataFrame | None = None  # as well
 
     def __repr__(self) -> str:
         return f"<Run: {self.title()}, {time_text(self.summary['virtual_ps'])}>"
@@ -113,7 +114,7 @@ class Run:
         return f"{program}, {counted(len(self.ranks), 'rank')} on {asked.get('machine_name', 'a simulated machine')}"
 
 
-_SOMETIMES = ("queues", "programs", "throughput", "faults", "fault_costs", "calls")
+_SOMETIMES = ("queues", "programs", "throughput", "faults", "fault_costs", "calls", "critical_path")
 
 TABLES = tuple(name for name in Run.__dataclass_fields__ if name not in ("summary", "run", *_SOMETIMES))
 
@@ -203,7 +204,7 @@ def to_tables(results: Mapping[str, Any], machine: Mapping[str, Any]) -> dict[st
         "energy": energy.frame(energy.table(machine, results["links"], time_ps=virtual_ps, **_delivered(results))),
         **({"faults": fault_table(results["faults"])} if "faults" in results else {}),
         **({"fault_costs": _fault_costs(results, virtual_ps)} if "fault_intervals" in results else {}),
-        **({"calls": results["calls"]} if "calls" in results else {}),
+        **{name: results[name] for name in ("calls", "critical_path") if name in results},
     }
 
 

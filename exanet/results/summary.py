@@ -13,7 +13,7 @@ from rich.table import Table
 
 from exanet import results as run_results
 from exanet.quantity import bytes_text, count_text, counted, time_text
-from exanet.results import energy
+from exanet.results import energy, path_tables
 from exanet.results.folder import lasted_ps
 
 EVERY_RANK_UP_TO = 16
@@ -93,7 +93,10 @@ def show(
         console.print(costs)
     for note in meta.get("notes", ()):
         console.print(f"[yellow]note:[/] {escape(str(note))}", highlight=False, soft_wrap=True)
-    for table in (_programs(tables), _ranks(tables["ranks"]), _latency(summary), _links(summary), _mpi_calls(tables["mpi_calls"])):
+    for table in (
+        *(_programs(tables), _ranks(tables["ranks"]), _latency(summary), _links(summary), _mpi_calls(tables["mpi_calls"])),
+        *_critical_path(tables),
+    ):
         if table.row_count:
             console.print()
             console.print(table)
@@ -256,3 +259,17 @@ def _mpi_calls(calls: pl.DataFrame) -> Table:
         percent = _percent(100.0 * row["time_ps"] / whole if whole else 0.0)
         table.add_row(escape(row["call"]), count_text(row["calls"]), time_text(row["time_ps"]), percent)
     return table
+
+
+def _critical_path(tables: Mapping[str, pl.DataFrame]) -> list[Table]:
+    """What the run's end waited for, and the longest parts of that."""
+    path = tables.get("critical_path")
+    if path is None:
+        return []
+    whole = _table("Critical path", "what the end of the run waited for", "time", "share")
+    for share in path_tables.shares(path):
+        whole.add_row(escape(share.what), time_text(share.took_ps), _percent(share.percent))
+    parts = _table("Its longest parts", "part", "begins", "took", "share")
+    for text, begin, share in path_tables.longest(path):
+        parts.add_row(escape(text), time_text(begin), time_text(share.took_ps), _percent(share.percent))
+    return [whole, parts]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from exanet.files import write_whole
-from exanet.results import Run, load
+from exanet.results import Run, load, path_tables
 from exanet.results.folder import PROTOCOLS
 from exanet.results.packed_columns import pack
 from exanet.results.report import fill
@@ -35,7 +35,7 @@ KINDS = ("send", "receive", "wait", "collective", "one-sided", "other")
 
 SCRIPTS = (
     "format.js", "parts.js", "packed.js", "timeline_store.js", "timeline_levels.js", "timeline_view.js", "timeline_draw.js",
-    "timeline_detail.js", "timeline_search.js", "timeline_page.js",
+    "timeline_path.js", "timeline_detail.js", "timeline_search.js", "timeline_page.js",
 )  # fmt: skip
 
 
@@ -59,6 +59,7 @@ def page_data(run: Run) -> dict[str, Any]:
     kinds = dict(calls.select("call", "kind").unique().iter_rows())
     node = run.ranks.sort("rank")["node"].to_numpy()
     routes, route_columns = _routes(run, node)
+    columns = _message_columns(run.messages) | _call_columns(calls, names, len(run.ranks)) | route_columns
     return {
         "title": run.title(),
         "reason": "" if run.summary["complete"] else run.summary["reason"] or "the run was stopped",
@@ -71,7 +72,8 @@ def page_data(run: Run) -> dict[str, Any]:
         "kinds": KINDS,
         "protocols": PROTOCOLS,
         **routes,
-        "packed": pack(_message_columns(run.messages) | _call_columns(calls, names, len(run.ranks)) | route_columns),
+        "path": _path_text(run.critical_path),
+        "packed": pack(columns | _path_columns(run.critical_path)),
     }
 
 
@@ -112,6 +114,24 @@ def _call_columns(calls: pl.DataFrame, names: list[str], ranks: int) -> dict[str
         "call_gap": np.where(starts, begin, begin - before),
         "call_took": calls["took_ps"],
         "call_bytes": calls["bytes"],
+    }
+
+
+def _path_columns(path: pl.DataFrame | None) -> dict[str, npt.ArrayLike]:
+    """The parts of the critical path, which has no gap: how long each is, and the rank at which it begins."""
+    if path is None:
+        return {"path_took": [], "path_at": []}
+    return {"path_took": path["end_ps"] - path["begin_ps"], "path_at": path["begins_at"]}
+
+
+def _path_text(path: pl.DataFrame | None) -> dict[str, Any] | None:
+    """What the page says of it in words."""
+    if path is None:
+        return None
+    return {
+        "shares": [[share.what, share.took_ps, share.percent] for share in path_tables.shares(path)],
+        "longest": [[text, begin, share.took_ps, share.percent] for text, begin, share in path_tables.longest(path)],
+        "last": int(path["ends_at"][-1]) if len(path) else 0,
     }
 
 

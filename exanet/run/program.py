@@ -133,7 +133,7 @@ def run(options: Options) -> int:
             results["summary"] |= {"complete": False, "reason": outcome.reason}
         try:
             if options.record and (trace := _finish_trace(options.record, options.ranks, meta, outcome)) and options.timeline:
-                meta |= _add_calls(results, meta, trace)
+                meta |= _add_calls(results, meta, trace, options.level == "flow")
         finally:
             _publish(options, directory, results, meta | {"exit_code": outcome.exit_code}, joined=outcome.used_network)
         if outcome.reason and not outcome.used_network and options.mpi not in ("auto", "none"):
@@ -258,14 +258,18 @@ def _finish_trace(place: Path, ranks: int, meta: Mapping[str, Any], outcome: Any
     return trace
 
 
-def _add_calls(results: dict[str, Any], meta: Mapping[str, Any], trace: Trace) -> dict[str, Any]:
-    """Adds the calls of a trace to the results; what `meta` is to say of them. Raises InputError."""
+def _add_calls(results: dict[str, Any], meta: Mapping[str, Any], trace: Trace, flow: bool) -> dict[str, Any]:
+    """Adds the calls of a trace to the results, and the critical path through them; what `meta` is to say of both.
+    Raises InputError."""
+    from exanet.results import critical_path
     from exanet.trace import timed
 
     results["calls"] = timed.table(trace)
-    if not trace.about.unrecorded:
-        return {}
-    return {"notes": [*meta.get("notes", ()), f"--timeline: the times of {', '.join(trace.about.unrecorded)} are not recorded"]}
+    path, without = critical_path.table(results, meta["machine"], flow=flow)
+    results |= {} if path is None else {"critical_path": path}
+    notes = [f"--timeline: the times of {', '.join(trace.about.unrecorded)} are not recorded"] if trace.about.unrecorded else []
+    notes += [f"no critical path: {without}"] if without else []
+    return {"notes": [*meta.get("notes", ()), *notes]} if notes else {}
 
 
 def chosen_bcast(text: str | None) -> str | None:

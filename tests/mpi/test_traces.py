@@ -16,6 +16,7 @@ import pytest
 from host import LONG, tried
 
 from exanet import replay, results
+from exanet.advise import advise
 from exanet.errors import InputError
 from exanet.trace import convert, folder
 
@@ -75,8 +76,36 @@ def test_a_timeline_changes_nothing_and_has_the_calls(exanet_run: Runner, mpich:
     assert run.calls is not None and run.calls.drop("kind").equals(calls.select(run.calls.drop("kind").columns))
     assert (shown.folder / "timeline.html").stat().st_size > 50_000
     without_a_trace = exanet_run(mpich, 4, words, options=("--compute", "off", "--timeline"))
-    for name in ("calls.parquet", "timeline.html"):
+    for name in ("calls.parquet", "critical_path.parquet", "timeline.html"):
         assert (without_a_trace.folder / name).read_bytes() == (shown.folder / name).read_bytes()
+
+
+LATE = """
+from mpi4py import MPI
+import numpy as np, time
+world = MPI.COMM_WORLD
+for size in (1, 20000):
+    if world.rank == 2: time.sleep(0.001)
+    world.Allreduce(np.ones(size), np.zeros(size))
+MPI.Finalize()
+"""
+
+
+def test_the_critical_path_of_a_run_leads_through_the_rank_that_is_late(exanet_run: Runner, stack: Stack, tmp_path: Path) -> None:
+    """On every MPI; without gap, and as long as the run."""
+    options = ("--compute", "off", "--timeline", "--record", str(tmp_path / "trace"))
+    shown = exanet_run(stack, 4, [stack.python, "-c", LATE], options=options)
+    run = results.load(shown.folder)
+    path = run.critical_path
+    assert path is not None and path["begin_ps"].to_list() == [0, *path["end_ps"].to_list()[:-1]]
+    assert path["end_ps"][-1] == run.summary["virtual_ps"]
+    assert path["begins_at"].to_list()[1:] == path["ends_at"].to_list()[:-1]
+    computing = path.filter(kind="compute").group_by("rank").agg((pl.col("end_ps") - pl.col("begin_ps")).sum().alias("ps"))
+    slept = dict(computing.iter_rows())
+    assert slept[2] >= 2_000_000_000 and sum(slept.values()) - slept[2] < 1_000_000
+    assert path.filter(kind="message")["queueing_ps"].min() >= 0  # type: ignore[operator]
+    found = advise(replay.Options([str(tmp_path / "trace")], "exanest")).best()[0]
+    assert found.candidate.kind == "late rank" and "waits for rank 2" in found.text() and found.replayed_percent > 70
 
 
 COLLECTIVES = """

@@ -59,6 +59,7 @@ ORDER = (
         "record",
         "programs",
         "replay",
+        "advise",
         "sweep",
         "compare",
         "validate",

@@ -19,7 +19,7 @@ from exanet import results
 from exanet.directory import result_directory
 from exanet.errors import InputError
 from exanet.quantity import bytes_text, count_text, time_text
-from exanet.results import report, summary
+from exanet.results import critical_path, report, summary
 from exanet.trace import timed
 
 DOCS = Path(__file__).parents[2] / "docs" / "results.md"
@@ -225,7 +225,7 @@ def test_every_file_that_a_command_publishes_is_known() -> None:
 
     names = {*results.TABLES, *sim.TABLES, "points", "queues", "link_use", "jobs", "messages", "links", "energy", "runs"}
     names |= {"faults", "fault_costs", "intervals", "programs", "throughput", "compared", "settings", "differences"}
-    names |= {"reproduced", "curves", "calls"}
+    names |= {"reproduced", "curves", "calls", "critical_path"}
     assert {f"{name}.parquet" for name in names} | {"report.html", "timeline.html", "run.json", "summary.json"} == results.FILES
 
 
@@ -327,7 +327,8 @@ def test_every_column_and_key_is_documented(tmp_path: Path) -> None:
     queues = report.queue_table({"queued": np.zeros((1, 1)), "first_watched": 0}, 1)
     assert sorted(docs["queues.parquet"]) == sorted(queues.columns)
     assert docs["calls.parquet"] == list(timed.SCHEMA)
-    others = ("summary.json", "run.json", "queues.parquet", "calls.parquet")
+    assert docs["critical_path.parquet"] == list(critical_path.SCHEMA)
+    others = ("summary.json", "run.json", "queues.parquet", "calls.parquet", "critical_path.parquet")
     assert set(docs) == {*others, *(f"{name}.parquet" for name in results.TABLES)}
 
 

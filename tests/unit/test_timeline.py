@@ -126,7 +126,7 @@ def test_results_are_the_same_with_and_without_a_timeline(tmp_path: Path) -> Non
         if file.name != "run.json":
             assert file.read_bytes() == (with_it / file.name).read_bytes(), file.name
     assert {file.name for file in with_it.iterdir()} - {file.name for file in (tmp_path / "plain").iterdir()} == {
-        "calls.parquet", "timeline.html",
+        "calls.parquet", "critical_path.parquet", "timeline.html",
     }  # fmt: skip
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from exanet.commands import single
-from exanet.commands.trace import convert, cut, extrapolate, merge, show, stats
+from exanet.commands.trace import advise, convert, cut, extrapolate, merge, show, stats
 from exanet.trace import formats
 
 
@@ -13,6 +13,7 @@ def _describe() -> None:
 
     \b
     exanet trace stats trace
+    exanet trace advise trace -m exanest
     exanet trace show trace --rank 3
     exanet trace cut trace -o steps --after 3 --until 10
     exanet trace convert trace trace.json
@@ -21,6 +22,7 @@ def _describe() -> None:
 
 app = single.group(_describe)
 app.command(name="stats", context_settings=single.SETTINGS)(stats.command)
+app.command(name="advise", context_settings=single.SETTINGS)(advise.command)
 app.command(name="show", context_settings=single.SETTINGS)(show.command)
 app.command(name="cut", context_settings=single.SETTINGS)(cut.command)
 app.command(name="merge", context_settings=single.SETTINGS)(merge.command)

@@ -26,8 +26,8 @@ const yOf = (c, view, row) => c.top + ((row - view.row0) / (view.row1 - view.row
 const timeAt = (c, view, x) => view.t0 + ((x - c.left) / c.width) * (view.t1 - view.t0);
 const rowAt = (c, view, y) => view.row0 + ((y - c.top) / c.height) * (view.row1 - view.row0);
 
-// Draws all of it. `looked` has what the reader looks for (timeline_search.js), `chosen` what is chosen.
-function drawTimeline(c, store, view, levels, looked, chosen) {
+// Draws all of it, the critical path if it is wanted. `looked` has what the reader looks for (timeline_search.js), `chosen` what is chosen.
+function drawTimeline(c, store, view, levels, looked, chosen, withPath) {
   const { paper } = c;
   paper.clearRect(0, 0, c.canvasWidth, c.height + c.top + c.bottom);
   paper.save();
@@ -37,6 +37,7 @@ function drawTimeline(c, store, view, levels, looked, chosen) {
   drawRows(c, store, view, levels);
   drawSlices(c, store, view, looked);
   drawMessages(c, store, view, looked);
+  if (withPath && store.path) drawPath(c, view, store.path);
   drawChosen(c, store, view, chosen);
   paper.restore();
   drawAxes(c, store, view);

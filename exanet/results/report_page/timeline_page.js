@@ -2,14 +2,14 @@
 // The page of a timeline: the picture and what moves it, what is looked for, what is chosen.
 
 const TABLE_ROWS = 100;
-const KEYS = "Arrow keys move the picture, + and − zoom in time, [ and ] zoom on ranks, 0 shows the whole run, N and P choose the next and previous message, Shift with N and P the next and previous call, Enter zooms to what is chosen, Escape lets go of it.";
+const KEYS = "Arrow keys move the picture, + and − zoom in time, [ and ] zoom on ranks, 0 shows the whole run, N and P choose the next and previous message, Shift with N and P the next and previous call, C shows or hides the critical path, Enter zooms to what is chosen, Escape lets go of it.";
 
 let timeline; // all that is shown: {store, view, canvas, levels, looked, chosen, counts}
 
 function makePicture(store) {
   const canvas = element("canvas", { class: "timeline", tabindex: "0", role: "application", "aria-roledescription": "timeline", "aria-label": `Calls and messages of ${store.ranks} ranks over virtual time. ${KEYS}` });
   const looked = lookedFor(store, { name: -1, ranks: null, least: 0, most: Infinity });
-  const shown = { store, view: makeView(store), canvas: makeCanvas(canvas), looked, chosen: { message: -1, call: -1, beside: [] }, waits: false };
+  const shown = { store, view: makeView(store), canvas: makeCanvas(canvas), looked, chosen: { message: -1, call: -1, beside: [] }, waits: false, withPath: true };
   shown.levels = levelsOf(store, looked);
   return shown;
 }
@@ -30,7 +30,7 @@ function redraw() {
 function drawNow() {
   const { canvas, store, view, levels, looked, chosen } = timeline;
   timeline.waits = false;
-  drawTimeline(canvas, store, view, levels, looked, chosen);
+  drawTimeline(canvas, store, view, levels, looked, chosen, timeline.withPath);
   clearTimeout(timeline.says);
   timeline.says = setTimeout(sayView, 250);
 }
@@ -80,12 +80,27 @@ function onKey(event) {
   const does = {
     "+": () => zoomTime(view, 1 / 1.5), "=": () => zoomTime(view, 1 / 1.5), "-": () => zoomTime(view, 1.5), "]": () => zoomRanks(view, 1 / 1.5), "[": () => zoomRanks(view, 1.5), 0: () => look(view, view.all),
     Home: () => look(view, { t0: 0, t1: view.t1 - view.t0 }), End: () => look(view, { t0: view.all.t1 - (view.t1 - view.t0), t1: view.all.t1 }),
-    n: () => chooseNext("message", 1), p: () => chooseNext("message", -1), N: () => chooseNext("call", 1), P: () => chooseNext("call", -1), Enter: zoomToChosen, Escape: () => choose({}),
+    n: () => chooseNext("message", 1), p: () => chooseNext("message", -1), N: () => chooseNext("call", 1), P: () => chooseNext("call", -1), c: () => showPath(!timeline.withPath), Enter: zoomToChosen, Escape: () => choose({}),
   }[key] || (moves[key] && (() => pan(view, ...moves[key])));
   if (!does || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   does();
   redraw();
+}
+
+// Shows the critical path, or hides it.
+function showPath(shown) {
+  const box = document.getElementById("with-path");
+  if (!box) return void (document.getElementById("said").textContent = "These results have no critical path.");
+  timeline.withPath = box.checked = shown;
+  redraw();
+}
+
+function pathBox() {
+  const box = element("input", { id: "with-path", type: "checkbox" });
+  box.checked = timeline.withPath;
+  box.addEventListener("change", () => showPath(box.checked));
+  return element("span", { class: "key", style: `--tint: ${PATH_TINT}` }, box, element("label", { for: "with-path" }, " critical path"));
 }
 
 // The mouse and fingers: drags move, a wheel zooms where the picture has the focus or Ctrl is held, two fingers zoom.
@@ -226,7 +241,8 @@ async function showTimeline() {
   main.append(...(data.reason ? [element("section", { class: "incomplete", role: "alert" }, `Incomplete: ${data.reason}. The page shows what was measured until then.`)] : []),
     element("section", {}, element("h2", {}, "Calls and messages over time"), element("p", { class: "say" }, `A row for each rank: slices are calls, what is between them is computing, lines are messages from their posting to their delivery.`),
       element("details", {}, element("summary", {}, "Keys and mouse"), element("p", { class: "say" }, `With the picture in focus: ${KEYS} A wheel zooms in time, with Shift on ranks; drag to move, and click a message or a call to choose it.`)),
-      ...remarks(data, store), ...searchBar(store), element("div", { class: "bar" }, ...keys), canvas, element("p", { id: "said", class: "say", role: "status" }),
+      ...remarks(data, store), ...searchBar(store), element("div", { class: "bar" }, ...keys, ...(store.path ? [pathBox()] : [])), canvas, element("p", { id: "said", class: "say", role: "status" }),
+      ...(store.path ? [pathTables(store.path)] : []),
       inView(`Messages in view as a table (the first ${TABLE_ROWS})`, [["from → to"], ["size"], ["protocol"], ["posted"], ["took"]], () => messageRows(timeline), (message) => ({ message })),
       inView(`Calls in view as a table (the first ${TABLE_ROWS})`, [["call"], ["gives"], ["began"], ["took"]], () => callRows(timeline), (call) => ({ call }))),
     element("section", { id: "detail", "aria-live": "polite" }));

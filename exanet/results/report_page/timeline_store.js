@@ -20,7 +20,7 @@ function makeStore(data, c) {
     data, ranks,
     calls: { count: begin.length, first, begin, took: c.call_took, name: c.call_name, bytes: c.call_bytes, kindOf: Uint8Array.from(data.calls, ([, kind]) => kind) },
     messages: { count, src: c.message_src, dst: c.message_dst, bytes: c.message_bytes, protocol: c.message_protocol, posted, took: c.message_took },
-    routes: routesOf(c),
+    routes: routesOf(c), path: pathOf(c, data.path),
   };
   store.end = endOf(store);
   store.messages.rarity = raritiesOf(store.messages);

@@ -161,3 +161,15 @@ def program(runner: Runner) -> Measured:
         "one node under way. The gain follows from that traffic, and theirs was not published. LAMMPS itself is in "
         "docs/congestion-control.md",
     )
+
+
+@experiment("R32", kind="beside")
+def protection(runner: Runner) -> Measured:
+    """The tail at the lower load, the mean of victims at the higher one: the target of R28 and R29."""
+    tail, mean = _shorter(runner, "fabric_p99_ns", _LOW).value, _shorter(runner, "fabric_ns", _MEDIUM).value
+    assert isinstance(tail, float) and isinstance(mean, float)
+    return Measured(
+        (tail, mean),
+        "as R28 and R29, against credits alone; the target is against BXIv2, whose switches are not published",
+        text=f"{tail:.1f}, {mean:.1f} times",
+    )

@@ -8,11 +8,12 @@ from __future__ import annotations
 import functools
 
 from exanet import sim
-from exanet.validate.registry import Measured, experiment, published
+from exanet.validate.registry import Measured, Off, experiment, published
 from exanet.validate.runner import Runner
 
 _MACHINE = "trenz-2x2"
 _LINKS = 2
+_UNNAMED = "0.2 W of the published board belong to none of its published parts, so they are in no power table"
 
 
 @functools.cache
@@ -53,3 +54,11 @@ def transceivers(runner: Runner) -> Measured:
     """The links' part less the published links without transceivers."""
     links = _watts(runner)["links"]
     return Measured(links - _LINKS * _published("K24"), f"both links draw {links:.3f} W, less K24; fixes links.link.idle")
+
+
+@experiment("K26", kind="structural", off=Off(-0.0586, _UNNAMED))
+def board(runner: Runner) -> Measured:
+    """The published processors, and with them the network of a board."""
+    processors = float(published()["K26"]["value"][0])
+    network = _watts(runner)["board"]
+    return Measured((processors, processors + network), f"the processors are given; the network of a board draws {network:.3f} W")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from exanet import replay
 from exanet.trace import written
-from exanet.validate.registry import Measured, Reading, experiment
+from exanet.validate.registry import Measured, Reading, experiment, published
 from exanet.validate.runner import Runner
 
 _MACHINE, _EXCHANGES = "fat-tree-1024", 3
@@ -86,4 +86,18 @@ def exchange_times(runner: Runner) -> Measured:
         "Theirs has several ranks a node, on a network that is not described",
         text=f"{fastest} ranks",
         data=took,
+    )
+
+
+@experiment("R40", kind="beside")
+def run_times(runner: Runner) -> Measured:
+    """The published time of one core over the speed-ups of R41."""
+    times, took = published()["R40"]["value"], {ranks: took_ms(runner, ranks) for ranks in (*_DOUBLED, 128)}
+    ours = {ranks: times[0] * ms / (2 * took[2]) for ranks, ms in took.items()}
+    return Measured(
+        ours[128],
+        f"{', '.join(f'{ranks}: {seconds:.1f}' for ranks, seconds in ours.items())}, theirs {', '.join(str(each) for each in times[1:8])}; "
+        "as R41, with the time of one core given",
+        text=f"{ours[128]:.1f} s on 128",
+        data=ours,
     )

@@ -17,6 +17,10 @@ _TEN_LINKS = Off(
     "a QFDB of the model has two links to others for each of three dimensions, six of the ten that the board has",
 )
 _TESTBED_BLADES = 12
+_FLIT_CONTROL_BITS = 4 + 2
+"""For the MAC, and for begin and end (MICPRO'18 section 2.3)."""
+_GTH_BITS = 176 + 125.5
+"""Of a transceiver's sender and receiver (PG056)."""
 
 
 def _levels(runner: Runner, name: str) -> dict[str, Level]:
@@ -166,3 +170,20 @@ def balanced_dragonflies(runner: Runner) -> Measured:
     machines = [runner.machine(name) for name in ("dragonfly-342", "dragonfly-114582")]
     shapes = ", ".join(f"h = {machine.model.topology.shape.value[0]}" for machine in machines)
     return Measured(tuple(machine.nodes for machine in machines), f"topologies of the shipped machines, {shapes}")
+
+
+@experiment("E21", kind="structural")
+def rack_switch_flit(runner: Runner) -> Measured:
+    """The word of machines/exanest-tor.yaml, and the published control bits, of which the machine has none."""
+    word = runner.machine("exanest-tor").model.links["link"].word.value
+    return Measured(
+        word + _FLIT_CONTROL_BITS, f"{word} bits of data; with control bits a link has {word / (word + _FLIT_CONTROL_BITS):.1%} left"
+    )
+
+
+@experiment("D13", kind="structural")
+def transceiver_delay(runner: Runner) -> Measured:
+    """The published bit times at the rate of the Trenz boards' link."""
+    machine = runner.machine("trenz-2x2")
+    link = machine.model.links["link"]
+    return Measured(_GTH_BITS / link.rate.value * 1e9, f"{_GTH_BITS} bit times; the link's latency is {link.latency.value / 1000:g} ns")

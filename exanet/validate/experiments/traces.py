@@ -134,6 +134,25 @@ def global_link_first(runner: Runner) -> Measured:
     )
 
 
+@experiment("R61", kind="beside")
+def gain_of_collectives(runner: Runner) -> Measured:
+    """Short broadcasts, ranks mapped at random, where no mapping helps a tree."""
+    took = {}
+    with _folder() as folder:
+        trace = written.broadcasts(folder / "trace", 342, 5, 16_384)
+        for algorithm in ("binary", "LLF", "hardware"):
+            runner.report(f"short broadcasts by {algorithm}")
+            took[algorithm] = float(_replayed(trace, "dragonfly-342", {"bcast": algorithm}, "random")["summary"]["virtual_ps"]) * 1e-6
+    gains = [took["binary"] / took[algorithm] for algorithm in ("LLF", "hardware")]
+    return Measured(
+        gains[0],
+        f"5 broadcasts of 16 KiB on 342 ranks mapped at random: {', '.join(f'{us:.0f} us by {name}' for name, us in took.items())}. "
+        "The summary names neither collectives nor sizes nor what it compares with; R58 and R59 have longer broadcasts",
+        text=", ".join(f"{gain:.2f} times" for gain in gains),
+        data=took,
+    )
+
+
 @functools.cache
 def _dynamics(runner: Runner) -> dict[str, dict[str, float]]:
     """Molecular dynamics of 256 ranks on each network: milliseconds of the run, and the mean time of a message in
