@@ -37,8 +37,8 @@ def caveats(level: str, described: Machine, sharing: str = "max-min") -> list[st
             "FIFO sharing has one FIFO where this machine's packets spread over several virtual channels: some pass where it makes them "
             "wait, and its mean times are up to 13 % too long (docs/flow.md); --level packet has no such error"
         )
-    if level == "flow" and rails_of(model) > 1 and model.ni is not None and model.ni.rail_policy not in (None, "pair"):
-        found.append(f"at flow level each pair of nodes keeps to one rail: 'rail_policy: {model.ni.rail_policy}' is left out")
+    if level == "flow" and (policy := _rail_policy(described)) and rails_of(model) > 1:
+        found.append(f"at flow level each pair of nodes keeps to one rail: {policy} is left out")
     return found + ([_AWAKE] if level == "flow" and _sleeps(described) else [])
 
 
@@ -54,9 +54,14 @@ def _of_machine(described: Machine) -> list[str]:
 
 def _without_rails(described: Machine) -> list[str]:
     """Of keys that choose among rails where there is one."""
+    policy = _rail_policy(described)
+    return [f"{policy} has no effect: this network has one rail"] if policy and rails_of(described.model) == 1 else []
+
+
+def _rail_policy(described: Machine) -> str:
+    """The key of a policy that takes several rails for a pair; empty where there is none."""
     ni = described.model.ni
-    chosen = "" if ni is None or ni.rail_policy in (None, "pair") else f"'rail_policy: {ni.rail_policy}'"
-    return [f"{chosen} has no effect: this network has one rail"] if chosen and rails_of(described.model) == 1 else []
+    return "" if ni is None or ni.rail_policy in (None, "pair") else f"'rail_policy: {ni.rail_policy}'"
 
 
 def caveats_of_programs(level: str, described: Machine) -> list[str]:

@@ -118,7 +118,20 @@ _SOMETIMES = ("queues", "programs", "throughput", "faults", "fault_costs", "call
 
 TABLES = tuple(name for name in Run.__dataclass_fields__ if name not in ("summary", "run", *_SOMETIMES))
 
-_OTHER_TABLES = ("points", "sources", "pairs", "classes", "sizes", "flows", "link_use", "intervals", "jobs", "runs", *_SOMETIMES)
+_OTHER_TABLES = (
+    "points",
+    "sources",
+    "pairs",
+    "classes",
+    "sizes",
+    "flows",
+    "flow_rates",
+    "link_use",
+    "intervals",
+    "jobs",
+    "runs",
+    *_SOMETIMES,
+)
 """Files that other commands than `exanet run` leave, beside tables that have a name of TABLES."""
 
 _COMPARED = ("compared", "settings", "differences")

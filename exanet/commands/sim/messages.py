@@ -55,6 +55,22 @@ _Control = Annotated[
 ]
 
 
+_Pace = Annotated[
+    str,
+    typer.Option(
+        "--pace", help="Packet level: send packets as fast as the network accepts them (free), or at the flow level's rates (fair)."
+    ),
+]
+_Sample = Annotated[
+    str | None,
+    typer.Option(
+        "--sample-every",
+        metavar="TIME",
+        help="Packet level: record rates of flows, use of links and lengths of queues in intervals of this time, e.g. 20us.",
+    ),
+]
+
+
 def idle(given: Mapping[str, str]) -> list[str]:
     """A message for each option, of those `given` with their values, that would say nothing in the run that they ask
     for."""
@@ -85,23 +101,11 @@ def command(
     rounds: Annotated[int, typer.Option("--rounds", help="Messages of each sender; each is sent when the previous one has arrived.")] = 1,
     sharing: _Sharing = "max-min",
     grain: Annotated[str, typer.Option("--grain", help="Flow level: events within this time are handled together.")] = "1 ns",
-    pace: Annotated[
-        str,
-        typer.Option(
-            "--pace", help="Packet level: send packets as fast as the network accepts them (free), or at the flow level's rates (fair)."
-        ),
-    ] = "free",
+    pace: _Pace = "free",
     nic: _Nic = None,
     control: _Control = None,
     packets: PacketBytes = None,
-    sample: Annotated[
-        str | None,
-        typer.Option(
-            "--sample-every",
-            metavar="TIME",
-            help="Packet level: record rates of flows, use of links and lengths of queues in intervals of this time, e.g. 20us.",
-        ),
-    ] = None,
+    sample: _Sample = None,
     warm_up: Annotated[
         str, typer.Option("--warm-up", help="With --load: simulated time before the measured window; auto: a quarter of --measure.")
     ] = "auto",
