@@ -100,6 +100,7 @@ class Coordinator final : private Host, private LiveHost {
     bool dead = false;  // with its host
     bool in_call = false;  // that is carried out here
     Time library_before;  // what the library had taken of its time when that began
+    std::uint32_t serves = 0;  // 1 + empty waits for whoever connects, as in its slot
     std::uint32_t blocking = 0;  // 1 + empty waits before this one
     Time clock, wake_at;
     Time worked;  // until it last fell asleep: computed, and in the library
@@ -138,6 +139,8 @@ class Coordinator final : private Host, private LiveHost {
   bool all_over() const { return at_finish_ + deaths_.size() == ranks(); }
   bool deadlocked() const;
   void stop_deadlocked(const char* reason);
+  bool only_servers() const;
+  void end_servers();
   bool nothing_comes() const;
   static bool waits_forever(const Rank& rank);
   static bool has_waited(const Rank& rank, std::uint32_t waits);

@@ -2,7 +2,7 @@
  * libexanet's own state, one per process, and what its files offer each other.
  *
  * Files stand in layers, and use only those below: host, state, large_text | table, tasks | activity, sleep |
- * account, token, tree | nonblocking_polls, timed_sleeps | clock, turns | mpi_calls, poll, live | work | region.
+ * account, token, tree | nonblocking_polls, timed_sleeps | clock, turns | mpi_calls, streams | poll, live | work | region.
  * tests/unit/test_includes.py sees that nothing points upward. */
 #ifndef EXANET_LIB_NI_H
 #define EXANET_LIB_NI_H
@@ -136,6 +136,10 @@ void exn_wake_nappers(struct exanet_ni *ni); /* those whose time the rank's cloc
 bool exn_is_woken(void); /* the calling thread has been woken, and others let it go first */
 void exn_let_woken_go_first(void); /* before time passes: until they sleep again, wait or have computed for long */
 void exn_thread_goes(struct exn_thread *thread); /* it ends, or is no more waited for */
+
+/* streams.c */
+extern uint64_t exn_streams_arrived; /* how often */
+void exn_stream_arrived(const union exn_completion *c);
 
 /* poll.c */
 int exn_local_grow(struct exanet_ni *ni);
