@@ -59,6 +59,7 @@ struct exanet_ni {
   bool asleep; /* several threads: one of them waits in virtual time */
   unsigned clock_reads; /* since the last other call */
   unsigned idle_polls; /* in free time */
+  uint32_t served; /* waits for whoever connects since the last segment */
   /* completions that need no simulator: eager sends; a ring that grows */
   struct exanet_completion_small {
     uint64_t cookie, len;

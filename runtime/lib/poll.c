@@ -245,13 +245,17 @@ int exanet_wait_once(struct exanet_ni *ni, struct exanet_completion *out, int ma
       !(ni->multithreaded && exn_other_threads_run())) {
     const bool for_ever = until_ps == UINT64_MAX, alone = !exanet_program_threads();
     const uint64_t window = ni->clock_ps + exn_polls.window_ps;
-    ni->slot->serves = serves && (alone || waits_for_ever(ni)) ? 1 + exn_polls.empty : 0;
+    ni->slot->serves = serves && (alone || exn_others_wait_for_ever()) ? 1 + ni->served : 0;
     wait_until(ni, alone || until_ps < window ? until_ps : window, for_ever && waits_for_ever(ni));
     ni->slot->serves = 0;
     if (exn_polls.window_ps < EXN_LAST_WINDOW_PS) exn_polls.window_ps *= 2;
     n = take(ni, out, max);
-    if (n == 0 && exn_streams_arrived == arrived) count_empty(ni);
+    if (n == 0 && exn_streams_arrived == arrived) {
+      count_empty(ni);
+      ni->served += serves;
+    }
   }
+  if (exn_streams_arrived != arrived) ni->served = 0;
   exn_account_leave(ni);
   return n;
 }

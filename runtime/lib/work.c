@@ -310,6 +310,7 @@ void exanet_segment_send(struct exanet_ni *ni, const struct exanet_segment *segm
   d->sequence = segment->sequence;
   d->segment_kind = (uint8_t)segment->kind;
   end(ni, &d->header);
+  ni->served = 0;
   ++ni->slot->segments;
   if (segment->kind == EXANET_SEGMENT_DATA) ni->slot->segment_bytes += segment->length;
 }

@@ -100,7 +100,6 @@ static bool watches(int epoll) {
 
 static int look_at(struct exanet_ni *ni, int epoll, struct epoll_event *events, int max) {
   int n = 0;
-  wait_take(ni);
   for (struct watched *one = all; one != NULL && n < max; one = one->next) {
     const struct stream *s = one->epoll == epoll && !one->disabled ? stream_of(one->fd) : NULL;
     if (s == NULL) continue;
@@ -119,6 +118,7 @@ static int look_at(struct exanet_ni *ni, int epoll, struct epoll_event *events, 
 static int ready_events(int epoll, struct epoll_event *events, int max, uint64_t timeout_ps) {
   struct exanet_ni *ni = max > 0 && watches(epoll) ? exanet_streams_enter() : NULL;
   if (ni == NULL) return -1;
+  wait_ask(ni);
   int ready = look_at(ni, epoll, events, max);
   const uint64_t until = timeout_ps == FOR_EVER ? FOR_EVER : exanet_clock_ps(ni) + timeout_ps;
   if (ready == 0 && timeout_ps == 0) {

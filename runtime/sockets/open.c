@@ -263,6 +263,7 @@ static int accept_stream(struct exanet_ni *ni, struct stream *s, int fd, int fla
       return fail(EAGAIN);
     }
   }
+  wait_done();
   struct stream *came = stream_take_pending(s);
   const int accepted = take_from_host(fd, came->peer_port, flags);
   if (accepted >= 0 && accepted < SOCKETS_FILES) {

@@ -20,7 +20,6 @@ static bool any_stream(const struct pollfd *files, nfds_t n) {
 
 static int look_at(struct exanet_ni *ni, struct pollfd *files, nfds_t n, struct pollfd *others) {
   int ready = 0;
-  wait_take(ni);
   for (nfds_t i = 0; i < n; ++i) {
     others[i] = files[i];
     const struct stream *s = stream_of(files[i].fd);
@@ -42,6 +41,7 @@ int ready_files(struct pollfd *files, nfds_t n, uint64_t timeout_ps) {
   struct exanet_ni *ni = any_stream(files, n) ? exanet_streams_enter() : NULL;
   if (ni == NULL) return -1;
   struct pollfd *others = calloc(n, sizeof *others);
+  wait_ask(ni);
   int ready = look_at(ni, files, n, others);
   const uint64_t until = timeout_ps == FOR_EVER ? FOR_EVER : exanet_clock_ps(ni) + timeout_ps;
   if (ready == 0 && timeout_ps == 0) {

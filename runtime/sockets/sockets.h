@@ -89,6 +89,10 @@ uint64_t wait_limit(struct exanet_ni *ni, int fd, int option); /* the socket's o
 uint64_t wait_until_ms(struct exanet_ni *ni, int64_t ms); /* below 0: FOR_EVER */
 void wait_take(struct exanet_ni *ni); /* what has come; does not wait */
 void wait_look(struct exanet_ni *ni); /* a look that costs time */
+/* What asks whether files are ready takes what has come, and costs a look if nothing has been done since it asked
+   before: a loop that only asks gets on. */
+void wait_ask(struct exanet_ni *ni);
+void wait_done(void); /* bytes have been moved, a connection taken */
 bool wait_more(struct exanet_ni *ni, uint64_t until_ps); /* false: the time has come */
 
 /* -- ready.c -------------------------------------------------------------------------------------------------------- */

@@ -119,6 +119,7 @@ static ssize_t receive(struct exanet_ni *ni, struct stream *s, int fd, const str
     if (n < 0) return got > 0 ? (ssize_t)got : -1;
     got += (size_t)n;
     if (flags & MSG_PEEK) break;
+    wait_done();
     s->available -= (size_t)n;
     s->unreported += (size_t)n;
     report(ni, s);
@@ -160,6 +161,7 @@ static ssize_t send_all(struct exanet_ni *ni, struct stream *s, int fd, const st
       if (n < 0 && errno != EAGAIN && errno != EINTR) return sent > 0 ? (ssize_t)sent : -1;
     }
     if (n > 0) {
+      wait_done();
       send_segments(ni, s, (size_t)n);
       sent += (size_t)n;
     } else if (blocks(fd, flags)) {

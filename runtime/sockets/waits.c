@@ -46,6 +46,18 @@ void wait_look(struct exanet_ni *ni) {
   end_if_only_servers_are_left(ni);
 }
 
+static bool asked;
+
+void wait_ask(struct exanet_ni *ni) {
+  if (asked)
+    wait_look(ni);
+  else
+    wait_take(ni);
+  asked = true;
+}
+
+void wait_done(void) { asked = false; }
+
 bool wait_more(struct exanet_ni *ni, uint64_t until_ps) {
   if (exanet_clock_ps(ni) >= until_ps) return false;
   wait_once(ni, until_ps, streams_serve());
