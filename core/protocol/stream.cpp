@@ -11,7 +11,11 @@
 //
 //   connect: asked ──▶ at the host ──▶ answered ──▶ (over)
 //
-// Limits: a lost segment is not sent again: both ends of the stream learn that it is broken. No congestion control.
+// A segment that is lost goes once more after a time that doubles with each repetition, as the timer of TCP's sender
+// has it (RFC 6298, with the least time of Linux); when it is given up, its sender learns that the stream is broken.
+//
+// Limits: nothing is sent again before its timer (no duplicate acknowledgements), and repetitions cost hosts nothing.
+// No congestion control.
 #include <cerrno>
 #include <map>
 #include <tuple>
@@ -22,12 +26,17 @@
 namespace exanet {
 namespace {
 
-std::uint64_t on_network(const Context& context, std::uint64_t bytes) {
-  return context.config.ip_encapsulation_bytes + kSegmentHeaders + bytes;
+constexpr Time kFirstTimer = Time::us(200'000), kLastTimer = Time::us(120'000'000);
+constexpr std::uint32_t kTries = 15;  // Linux's tcp_retries2
+
+// When a segment goes once more that has been lost so often; no more: never().
+Time next_try(std::uint32_t lost, Time now) {
+  if (lost > kTries) return Time::never();
+  return now + min(kFirstTimer * (std::int64_t{1} << (lost - 1)), kLastTimer);
 }
 
 void transfer(Context& context, RankId from, RankId to, std::uint64_t bytes, std::uint64_t user) {
-  context.transfer(from, to, {.bytes = on_network(context, bytes), .reads_memory = true, .notifies = true}, user);
+  context.transfer(from, to, {.bytes = context.config.ip_encapsulation_bytes + kSegmentHeaders + bytes, .reads_memory = true, .notifies = true}, user);
 }
 
 class Listen final : public OperationMachine<Operation<ListenDescriptor>> {
@@ -48,6 +57,7 @@ class Listen final : public OperationMachine<Operation<ListenDescriptor>> {
 
 struct ConnectOperation : Operation<ConnectDescriptor> {
   enum class State : std::uint8_t { kNew, kAsked, kAtHost, kAnswered } state = State::kNew;
+  std::uint32_t lost = 0;
   std::uint16_t host_port = 0;
 };
 
@@ -57,8 +67,14 @@ class Connect final : public OperationMachine<ConnectOperation> {
 
   void data_completed(std::uint32_t id, Status status, Time now) override {
     ConnectOperation& op = (*this)[id];
-    note(op, status);
-    if (op.state == ConnectOperation::State::kAnswered || op.status != 0) return end(id, now);
+    if (status != Status::kOk) {
+      const Time again = next_try(++op.lost, now);
+      if (again == Time::never()) op.status = -ETIMEDOUT;
+      if (op.status != 0) return end(id, now);
+      op.state = ConnectOperation::State::kNew;
+      return context_.events.schedule(again, on_execute(), id);
+    }
+    if (op.state == ConnectOperation::State::kAnswered ) return end(id, now);
     op.state = ConnectOperation::State::kAtHost;
     const NiConfig& ni = context_.config;
     context_.events.schedule(context_.after(now, ni.ip_receive + ni.ip_send), on_execute(), id);
@@ -109,17 +125,17 @@ class Connect final : public OperationMachine<ConnectOperation> {
   }
 };
 
-class Segments final : public OperationMachine<Operation<SegmentDescriptor>> {
+struct SegmentOperation : Operation<SegmentDescriptor> {
+  std::uint32_t lost = 0;
+};
+
+class Segments final : public OperationMachine<SegmentOperation> {
  public:
   using OperationMachine::OperationMachine;
 
   void data_completed(std::uint32_t id, Status status, Time now) override {
-    auto& op = (*this)[id];
-    note(op, status);
-    if (op.status != 0) {
-      deliver(id, op.rank, Address{target(op), 0}, op.d.port, op.d.peer_port, now);
-      return come(id, now);
-    }
+    SegmentOperation& op = (*this)[id];
+    if (status != Status::kOk) return repeat(id, now);
     if (op.d.segment_kind == SegmentKind::kWindow) return come(id, now);
     Direction& direction = directions_[key(op)];
     direction.early.emplace(op.d.sequence, id);
@@ -151,6 +167,15 @@ class Segments final : public OperationMachine<Operation<SegmentDescriptor>> {
     if (unreachable(op)) return finish(id);
     const bool carries = op.d.segment_kind == SegmentKind::kData;
     transfer(context_, op.rank, target(op), carries ? op.d.length : 0, user(id));
+  }
+
+  void repeat(std::uint32_t id, Time now) {
+    SegmentOperation& op = (*this)[id];
+    const Time again = next_try(++op.lost, now);
+    if (again != Time::never()) return context_.events.schedule(again, on_execute(), id);
+    op.status = -ETIMEDOUT;
+    deliver(id, op.rank, Address{target(op), 0}, op.d.port, op.d.peer_port, now);
+    finish(id);
   }
 
   void come(std::uint32_t id, Time now) {

@@ -468,7 +468,7 @@ struct MultiDoneCompletion : CompletionHeader {
 };
 static_assert(sizeof(MultiDoneCompletion) == 32 && std::is_trivially_copyable_v<MultiDoneCompletion>);
 
-// A stream is open at its initiator. Status -ECONNREFUSED: nobody listens at the port.
+// A stream is open at its initiator. Status -ECONNREFUSED: nobody listens at the port; -ETIMEDOUT: the network has lost all that went there.
 struct ConnectCompletion : CompletionHeader {
   static constexpr CompletionKind kKind = CompletionKind::kConnect;
   constexpr ConnectCompletion() { kind = kKind; }
@@ -480,7 +480,7 @@ struct ConnectCompletion : CompletionHeader {
 };
 static_assert(sizeof(ConnectCompletion) == 40 && std::is_trivially_copyable_v<ConnectCompletion>);
 
-// A segment of a stream has arrived. Status: the network has lost it.
+// A segment of a stream has arrived. Status -ETIMEDOUT, at its sender: it was lost, and was sent again in vain.
 struct SegmentCompletion : CompletionHeader {
   static constexpr CompletionKind kKind = CompletionKind::kSegment;
   constexpr SegmentCompletion() { kind = kKind; }

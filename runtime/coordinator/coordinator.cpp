@@ -501,9 +501,11 @@ bool Coordinator::waits_forever(const Rank& r) {
 bool Coordinator::only_servers() const {
   constexpr std::uint32_t kPatientWaits = 20;
   if (at_finish_ == 0 || region_->servers_end != 0 || !engine_.idle()) return false;
-  return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& r) {
-    return r.held || r.dead || r.serves > kPatientWaits ||
-           (r.serves > 0 && r.asleep && r.wake_at == Time::never() && r.completions.empty());
+  // One by itself waits in vain. Several may have something to do with each other later.
+  const std::uint32_t patience = at_finish_ + deaths_.size() + 1 == ranks() ? 0 : kPatientWaits;
+  return std::all_of(ranks_.begin(), ranks_.end(), [patience](const Rank& r) {
+    const bool for_ever = r.asleep && r.wake_at == Time::never();
+    return r.held || r.dead || (r.completions.empty() && r.serves > (for_ever ? 0 : patience));
   });
 }
 

@@ -199,7 +199,7 @@ static void arrived(const struct exanet_stream_event *event) {
   if (s == NULL) return;
   ++s->news;
   if (event->status != 0) {
-    s->error = ECONNRESET;
+    s->error = -event->status;
     return;
   }
   switch ((enum exanet_segment_kind)event->segment) {

@@ -579,7 +579,7 @@ struct exn_multi_done_completion {
 EXN_ASSERT(sizeof(struct exn_multi_done_completion) == 32, "size of exn_multi_done_completion");
 EXN_ASSERT(offsetof(struct exn_multi_done_completion, cookie) == 24, "place of exn_multi_done_completion.cookie");
 
-/* A stream is open at its initiator. Status -ECONNREFUSED: nobody listens at the port. */
+/* A stream is open at its initiator. Status -ECONNREFUSED: nobody listens at the port; -ETIMEDOUT: the network has lost all that went there. */
 struct exn_connect_completion {
   struct exn_completion_header header;
   exanet_addr peer;  /* who listens there */
@@ -595,7 +595,7 @@ EXN_ASSERT(offsetof(struct exn_connect_completion, peer_port) == 34, "place of e
 EXN_ASSERT(offsetof(struct exn_connect_completion, host_port) == 36, "place of exn_connect_completion.host_port");
 EXN_ASSERT(offsetof(struct exn_connect_completion, reserved) == 38, "place of exn_connect_completion.reserved");
 
-/* A segment of a stream has arrived. Status: the network has lost it. */
+/* A segment of a stream has arrived. Status -ETIMEDOUT, at its sender: it was lost, and was sent again in vain. */
 struct exn_segment_completion {
   struct exn_completion_header header;
   exanet_addr peer;  /* source */
