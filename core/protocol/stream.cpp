@@ -36,7 +36,11 @@ Time next_try(std::uint32_t lost, Time now) {
 }
 
 void transfer(Context& context, RankId from, RankId to, std::uint64_t bytes, std::uint64_t user) {
-  context.transfer(from, to, {.bytes = context.config.ip_encapsulation_bytes + kSegmentHeaders + bytes, .reads_memory = true, .notifies = true}, user);
+  context.transfer(from, to,
+                   {.bytes = context.config.ip_encapsulation_bytes + kSegmentHeaders + bytes,
+                    .reads_memory = true,
+                    .notifies = true},
+                   user);
 }
 
 class Listen final : public OperationMachine<Operation<ListenDescriptor>> {
@@ -74,7 +78,7 @@ class Connect final : public OperationMachine<ConnectOperation> {
       op.state = ConnectOperation::State::kNew;
       return context_.events.schedule(again, on_execute(), id);
     }
-    if (op.state == ConnectOperation::State::kAnswered ) return end(id, now);
+    if (op.state == ConnectOperation::State::kAnswered) return end(id, now);
     op.state = ConnectOperation::State::kAtHost;
     const NiConfig& ni = context_.config;
     context_.events.schedule(context_.after(now, ni.ip_receive + ni.ip_send), on_execute(), id);

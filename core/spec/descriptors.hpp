@@ -480,7 +480,7 @@ struct ConnectCompletion : CompletionHeader {
 };
 static_assert(sizeof(ConnectCompletion) == 40 && std::is_trivially_copyable_v<ConnectCompletion>);
 
-// A segment of a stream has arrived. Status -ETIMEDOUT, at its sender: it was lost, and was sent again in vain.
+// A segment of a stream has arrived. Status -ETIMEDOUT, at its sender: it was lost, and was sent again without success.
 struct SegmentCompletion : CompletionHeader {
   static constexpr CompletionKind kKind = CompletionKind::kSegment;
   constexpr SegmentCompletion() { kind = kKind; }

@@ -89,7 +89,9 @@ _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 """Where Open MPI looks for its folder, in this order; then /tmp (opal_tmp_directory())."""
 
 
-def environment(mpi: Mpi, *, region: str, status: str, library: Path, base: Mapping[str, str] | None = None, sockets: bool = False) -> dict[str, str]:
+def environment(
+    mpi: Mpi, *, region: str, status: str, library: Path, base: Mapping[str, str] | None = None, sockets: bool = False
+) -> dict[str, str]:
     """The environment of all ranks (and of mpirun): the user's own, plus what the simulated network and the MPI
     need."""
     own = os.environ if base is None else base

@@ -75,6 +75,7 @@ _ASKED = (
     "rules",
     "offload",
     "mpi_calls",
+    "sockets",
     "recorded",
     "jobs",
 )

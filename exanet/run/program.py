@@ -92,15 +92,7 @@ def run(options: Options) -> int:
     if options.fabric == "gateware":
         fabric.check(config, described.name)
     fabric.check_threads(options.fabric_threads, options.fabric)
-    _check_sockets(options)
-    mpi = detect.detect(options.command, options.mpi, optional=options.sockets == "fabric")
-    if options.mpi_calls == "library":
-        detect.check_network(mpi)
-    if mpi.kind not in ("mpich", "openmpi"):
-        _check_without_mpi(options)
-    _check_mpi_calls(options, mpi.kind)
-    if options.bcast and "bcast" in options.offload:
-        raise InputError("--collective bcast and --offload bcast: a broadcast goes either way; leave one of them out")
+    mpi = _mpi_of(options)
     replaced = settings.replaced(mpi)
     if mpi.kind == "openmpi":
         settings.check_temporary_folder()
@@ -144,6 +136,20 @@ def run(options: Options) -> int:
         if outcome.reason and not outcome.used_network and options.mpi not in ("auto", "none"):
             print(f"exanet: --mpi {options.mpi} must be what the program uses; without --mpi exanet finds it", file=sys.stderr)
     return int(outcome.exit_code)
+
+
+def _mpi_of(options: Options) -> detect.Mpi:
+    """What the program uses. Raises InputError where that and the options do not go together."""
+    _check_sockets(options)
+    mpi = detect.detect(options.command, options.mpi, optional=options.sockets == "fabric")
+    if options.mpi_calls == "library":
+        detect.check_network(mpi)
+    if mpi.kind not in ("mpich", "openmpi"):
+        _check_without_mpi(options)
+    _check_mpi_calls(options, mpi.kind)
+    if options.bcast and "bcast" in options.offload:
+        raise InputError("--collective bcast and --offload bcast: a broadcast goes either way; leave one of them out")
+    return mpi
 
 
 def _check_without_mpi(options: Options) -> None:

@@ -333,8 +333,9 @@ bool Coordinator::collect() {
 // With what ranks may do that touches the network soon.
 void Coordinator::reckon() {
   const std::uint32_t sooner = region_->sooner;
-  lookahead_ = engine_.lookahead(
-      {.packets = (sooner & EXN_SOONER_PACKETS) != 0, .one_sided = (sooner & EXN_SOONER_ONE_SIDED) != 0, .streams = (sooner & EXN_SOONER_STREAMS) != 0});
+  lookahead_ = engine_.lookahead({.packets = (sooner & EXN_SOONER_PACKETS) != 0,
+                                  .one_sided = (sooner & EXN_SOONER_ONE_SIDED) != 0,
+                                  .streams = (sooner & EXN_SOONER_STREAMS) != 0});
 }
 
 void Coordinator::fell_asleep(RankId r) {
@@ -495,24 +496,6 @@ bool Coordinator::waits_forever(const Rank& r) {
   // A window that has doubled this often is seconds long; nobody who polls so patiently does anything else.
   constexpr std::uint32_t kPatientWaits = 20;
   return r.held || r.dead || (r.blocking > 0 && has_waited(r, kPatientWaits));
-}
-
-// Ranks have ended, and those that are left wait for others to connect.
-bool Coordinator::only_servers() const {
-  constexpr std::uint32_t kPatientWaits = 20;
-  if (at_finish_ == 0 || region_->servers_end != 0 || !engine_.idle()) return false;
-  // One by itself waits in vain. Several may have something to do with each other later.
-  const std::uint32_t patience = at_finish_ + deaths_.size() + 1 == ranks() ? 0 : kPatientWaits;
-  return std::all_of(ranks_.begin(), ranks_.end(), [patience](const Rank& r) {
-    const bool for_ever = r.asleep && r.wake_at == Time::never();
-    return r.held || r.dead || (r.completions.empty() && r.serves > (for_ever ? 0 : patience));
-  });
-}
-
-void Coordinator::end_servers() {
-  region_->servers_end = 1;
-  for (RankId r = 0; r < ranks(); ++r)
-    if (const Rank& rank = ranks_[r]; rank.asleep && !rank.held && !rank.dead) make_due(r, max(rank.clock, events_.now()));
 }
 
 // For ranks, whatever else the network carries: all wait for each other, and have for some milliseconds.

@@ -139,8 +139,6 @@ class Coordinator final : private Host, private LiveHost {
   bool all_over() const { return at_finish_ + deaths_.size() == ranks(); }
   bool deadlocked() const;
   void stop_deadlocked(const char* reason);
-  bool only_servers() const;
-  void end_servers();
   bool nothing_comes() const;
   static bool waits_forever(const Rank& rank);
   static bool has_waited(const Rank& rank, std::uint32_t waits);
@@ -149,6 +147,9 @@ class Coordinator final : private Host, private LiveHost {
   Time dies(RankId rank) const { return hosts_ ? hosts_->dies(rank) : Time::never(); }
   void die(RankId rank);
   bool all_have_left() const;
+  // servers.cpp
+  bool only_servers() const;
+  void end_servers();
   // free_time.cpp
   void run_free(std::uint32_t until_state);
   bool serve_free();

@@ -166,7 +166,7 @@ __attribute__((noreturn)) void exanet_end_run(struct exanet_ni *ni, const char *
 /* Collectives that the run takes from the MPI library, a bit of enum exn_offload (shm.h) each. */
 uint32_t exanet_offloaded(const struct exanet_ni *ni);
 
-/* Streams of TCP over the simulated network (runtime/sockets). What they are told, by whoever takes completions; the
+/* Streams of TCP over the simulated network (runtime/sockets). Who takes completions hands on what is theirs; the
    first socket begins virtual time, where it is to. */
 struct exanet_stream_event {
   uint32_t kind; /* EXANET_C_CONNECT or EXANET_C_SEGMENT */

@@ -2,8 +2,8 @@
  * libexanet's own state, one per process, and what its files offer each other.
  *
  * Files stand in layers, and use only those below: host, state, large_text | table, tasks | activity, sleep |
- * account, token, tree | nonblocking_polls, timed_sleeps | clock, turns | mpi_calls, streams | poll, live | work | region.
- * tests/unit/test_includes.py sees that nothing points upward. */
+ * account, token, tree | nonblocking_polls, timed_sleeps | clock, turns | mpi_calls, streams | poll, live | work |
+ * region. tests/unit/test_includes.py sees that nothing points upward. */
 #ifndef EXANET_LIB_NI_H
 #define EXANET_LIB_NI_H
 

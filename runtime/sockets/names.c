@@ -4,6 +4,8 @@
  * Model: the names are found where programs look for names of hosts. All other addresses of loopback, and those of the
  * host, lead to whichever rank listens at the port. Limit: up to 65,534 ranks. */
 #define _GNU_SOURCE
+#include "names.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
@@ -13,7 +15,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "names.h"
 #include "sockets.h"
 
 #define FIRST UINT32_C(0x7f4d0001) /* 127.77.0.1 */

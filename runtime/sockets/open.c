@@ -19,10 +19,10 @@
 #include "names.h"
 #include "sockets.h"
 
-#define NEXT(name, type)                          \
-  static type next_##name(void) {                 \
-    static void *slot;                            \
-    return (type)sockets_next(&slot, #name);      \
+#define NEXT(name, type)                     \
+  static type next_##name(void) {            \
+    static void *slot;                       \
+    return (type)sockets_next(&slot, #name); \
   }
 
 static int fail(int error) {
@@ -64,7 +64,7 @@ EXPORT int socket(int domain, int type, int protocol) {
   return leave(ni, fd);
 }
 
-/* -- addresses ------------------------------------------------------------------------------------------------------ */
+/* -- addresses ----------------------------------------------------------------------------------------------------- */
 static const struct sockaddr_in *inet(const struct sockaddr *address, socklen_t length) {
   const bool is = address != NULL && length >= sizeof(struct sockaddr_in) && address->sa_family == AF_INET;
   return is ? (const struct sockaddr_in *)(const void *)address : NULL;
@@ -136,7 +136,7 @@ EXPORT int getsockopt(int fd, int level, int option, void *restrict value, sockl
   return leave(ni, 0);
 }
 
-/* -- connections ---------------------------------------------------------------------------------------------------- */
+/* -- connections --------------------------------------------------------------------------------------------------- */
 typedef int (*listen_type)(int, int);
 NEXT(listen, listen_type)
 EXPORT int listen(int fd, int backlog) {
@@ -294,7 +294,7 @@ EXPORT int accept(int fd, struct sockaddr *restrict from, socklen_t *restrict le
   return stream_of(fd) != NULL ? accept4(fd, from, length, 0) : next_accept()(fd, from, length);
 }
 
-/* -- ends ----------------------------------------------------------------------------------------------------------- */
+/* -- ends ---------------------------------------------------------------------------------------------------------- */
 typedef int (*shutdown_type)(int, int);
 NEXT(shutdown, shutdown_type)
 EXPORT int shutdown(int fd, int how) {
@@ -362,14 +362,14 @@ static int control(int fd, int what, long argument) {
   return what == F_DUPFD || what == F_DUPFD_CLOEXEC ? add_file(fd, result) : result;
 }
 
-#define FCNTL(name)                     \
-  EXPORT int name(int fd, int what, ...); \
-  EXPORT int name(int fd, int what, ...) { \
-    va_list list;                       \
-    va_start(list, what);               \
+#define FCNTL(name)                           \
+  EXPORT int name(int fd, int what, ...);     \
+  EXPORT int name(int fd, int what, ...) {    \
+    va_list list;                             \
+    va_start(list, what);                     \
     const long argument = va_arg(list, long); \
-    va_end(list);                       \
-    return control(fd, what, argument); \
+    va_end(list);                             \
+    return control(fd, what, argument);       \
   }
 FCNTL(fcntl)
 FCNTL(fcntl64)

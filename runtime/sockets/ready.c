@@ -78,7 +78,7 @@ EXPORT int ppoll(struct pollfd *files, nfds_t n, const struct timespec *timeout,
   return ready >= 0 ? ready : ((function)sockets_next(&slot, "ppoll"))(files, n, timeout, mask);
 }
 
-/* -- select --------------------------------------------------------------------------------------------------------- */
+/* -- select -------------------------------------------------------------------------------------------------------- */
 static const short asked_for[3] = {POLLIN, POLLOUT, POLLPRI};
 static const short set_by[3] = {POLLIN | POLLHUP | POLLERR, POLLOUT | POLLERR, POLLPRI};
 

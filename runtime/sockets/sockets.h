@@ -28,7 +28,7 @@ enum stream_state {
   STREAM_NEW,
   STREAM_LISTENS,
   STREAM_CONNECTS,
-  STREAM_CONNECTED, /* and the program has not been told */
+  STREAM_CONNECTED, /* and the program does not know */
   STREAM_OPEN,
   STREAM_FAILED, /* to connect */
 };
@@ -54,7 +54,7 @@ struct stream {
   struct stream *next;
 };
 
-/* -- kernel.c: the host's own calls, past all that a rank has in their place ---------------------------------------- */
+/* -- kernel.c: the host's own calls, past all that a rank has in their place --------------------------------------- */
 void *sockets_next(void **slot, const char *name); /* the next definition of a function */
 ssize_t kernel_recvmsg(int fd, struct msghdr *message, int flags);
 ssize_t kernel_sendmsg(int fd, const struct msghdr *message, int flags);
@@ -65,7 +65,7 @@ int kernel_connect(int fd, uint16_t host_port); /* 0 or an errno value */
 int kernel_accept(int fd, int flags, uint16_t *host_port);
 int kernel_close(int fd);
 
-/* -- streams.c ------------------------------------------------------------------------------------------------------ */
+/* -- streams.c ----------------------------------------------------------------------------------------------------- */
 #define SOCKETS_FILES 65536
 void streams_begin(void); /* virtual time, where the first socket begins it */
 struct stream *stream_of(int fd); /* NULL: it is none of ours */
@@ -76,14 +76,14 @@ void stream_hold(struct stream *s);
 void stream_release(struct exanet_ni *ni, struct stream *s);
 struct stream *stream_listening(uint16_t port);
 struct stream *stream_take_pending(struct stream *listener);
-void streams_settle(struct exanet_ni *ni); /* what has been told between two calls */
+void streams_settle(struct exanet_ni *ni); /* what has come between two calls */
 bool streams_serve(void); /* somebody may connect */
 void stream_send(struct exanet_ni *ni, struct stream *s, enum exanet_segment_kind kind, uint64_t length);
 void stream_finish(struct exanet_ni *ni, struct stream *s);
-uint64_t stream_room(const struct exanet_ni *ni, const struct stream *s);
+uint64_t stream_space(const struct exanet_ni *ni, const struct stream *s);
 short stream_ready(const struct exanet_ni *ni, const struct stream *s);
 
-/* -- waits.c -------------------------------------------------------------------------------------------------------- */
+/* -- waits.c ------------------------------------------------------------------------------------------------------- */
 #define FOR_EVER UINT64_MAX
 uint64_t wait_limit(struct exanet_ni *ni, int fd, int option); /* the socket's own, SO_RCVTIMEO or SO_SNDTIMEO */
 uint64_t wait_until_ms(struct exanet_ni *ni, int64_t ms); /* below 0: FOR_EVER */
@@ -95,10 +95,10 @@ void wait_ask(struct exanet_ni *ni);
 void wait_done(void); /* bytes have been moved, a connection taken */
 bool wait_more(struct exanet_ni *ni, uint64_t until_ps); /* false: the time has come */
 
-/* -- ready.c -------------------------------------------------------------------------------------------------------- */
+/* -- ready.c ------------------------------------------------------------------------------------------------------- */
 int ready_files(struct pollfd *files, nfds_t n, uint64_t timeout_ps);
 
-/* -- epoll.c -------------------------------------------------------------------------------------------------------- */
+/* -- epoll.c ------------------------------------------------------------------------------------------------------- */
 void epoll_forget(int fd); /* a file that is closed; an epoll, too */
 void epoll_give_back(int fd); /* a file that is none of ours any more */
 #endif

@@ -117,7 +117,7 @@ void stream_finish(struct exanet_ni *ni, struct stream *s) {
   s->has_finished = true;
 }
 
-uint64_t stream_room(const struct exanet_ni *ni, const struct stream *s) {
+uint64_t stream_space(const struct exanet_ni *ni, const struct stream *s) {
   const uint64_t window = exanet_stream_window(ni);
   return window > s->unread ? window - s->unread : 0;
 }
@@ -135,11 +135,11 @@ short stream_ready(const struct exanet_ni *ni, const struct stream *s) {
   if (s->available > 0 || s->finished) ready |= POLLIN | POLLRDNORM;
   if (s->finished) ready |= POLLRDHUP;
   if (s->finished && s->has_finished) ready |= POLLHUP;
-  if (stream_room(ni, s) >= exanet_segment_max(ni)) ready |= POLLOUT | POLLWRNORM;
+  if (stream_space(ni, s) >= exanet_segment_max(ni)) ready |= POLLOUT | POLLWRNORM;
   return (short)ready;
 }
 
-/* -- what comes ----------------------------------------------------------------------------------------------------- */
+/* -- what comes ---------------------------------------------------------------------------------------------------- */
 static struct stream *find(uint32_t peer, uint16_t port, uint16_t peer_port) {
   for (struct stream *s = all; s != NULL; s = s->next)
     if (s->state != STREAM_NEW && s->state != STREAM_LISTENS && s->peer == peer && s->port == port &&

@@ -57,7 +57,7 @@ static int check_open(struct stream *s) {
   return s->state == STREAM_OPEN ? 0 : s->state == STREAM_CONNECTS ? EAGAIN : ENOTCONN;
 }
 
-/* -- reading -------------------------------------------------------------------------------------------------------- */
+/* -- reading ------------------------------------------------------------------------------------------------------- */
 /* 0: bytes or the end are there; else the errno value. */
 static int wait_for_bytes(struct exanet_ni *ni, struct stream *s, int fd, int flags) {
   wait_take(ni);
@@ -128,7 +128,7 @@ static ssize_t receive(struct exanet_ni *ni, struct stream *s, int fd, const str
   return (ssize_t)got;
 }
 
-/* -- writing -------------------------------------------------------------------------------------------------------- */
+/* -- writing ------------------------------------------------------------------------------------------------------- */
 static void send_segments(struct exanet_ni *ni, struct stream *s, size_t bytes) {
   const size_t most = exanet_segment_max(ni);
   s->unread += bytes;
@@ -138,9 +138,9 @@ static void send_segments(struct exanet_ni *ni, struct stream *s, size_t bytes) 
 
 /* How many bytes may go now, whole segments of a longer rest. */
 static size_t may_send(struct exanet_ni *ni, const struct stream *s, size_t rest) {
-  const size_t most = exanet_segment_max(ni), room = stream_room(ni, s);
-  if (room >= rest) return rest;
-  return room - room % most;
+  const size_t most = exanet_segment_max(ni), space = stream_space(ni, s);
+  if (space >= rest) return rest;
+  return space - space % most;
 }
 
 static ssize_t send_all(struct exanet_ni *ni, struct stream *s, int fd, const struct iovec *parts, size_t count,
@@ -176,20 +176,20 @@ static ssize_t send_all(struct exanet_ni *ni, struct stream *s, int fd, const st
   return (ssize_t)sent;
 }
 
-/* -- the calls ------------------------------------------------------------------------------------------------------ */
+/* -- the calls ----------------------------------------------------------------------------------------------------- */
 /* The value of `own`, with the interface and the stream of `fd`; where it is none of ours that of the next definition
    of the function. */
-#define CALL(name, type, fd, own, ...)                                      \
-  static void *slot;                                                        \
-  struct stream *s = stream_of(fd);                                         \
-  struct exanet_ni *ni = s != NULL ? exanet_streams_enter() : NULL;         \
-  if (ni == NULL) return ((type)sockets_next(&slot, #name))(__VA_ARGS__);   \
-  stream_hold(s);                                                           \
-  const ssize_t result = own;                                               \
-  const int error = errno;                                                  \
-  stream_release(ni, s);                                                    \
-  exanet_streams_leave(ni);                                                 \
-  errno = error;                                                            \
+#define CALL(name, type, fd, own, ...)                                    \
+  static void *slot;                                                      \
+  struct stream *s = stream_of(fd);                                       \
+  struct exanet_ni *ni = s != NULL ? exanet_streams_enter() : NULL;       \
+  if (ni == NULL) return ((type)sockets_next(&slot, #name))(__VA_ARGS__); \
+  stream_hold(s);                                                         \
+  const ssize_t result = own;                                             \
+  const int error = errno;                                                \
+  stream_release(ni, s);                                                  \
+  exanet_streams_leave(ni);                                               \
+  errno = error;                                                          \
   return result
 
 #define ONE(buffer, size) (&(struct iovec){.iov_base = (void *)(buffer), .iov_len = (size)}), 1

@@ -6,7 +6,9 @@
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include "sockets.h"
 
@@ -25,7 +27,7 @@ static void end_if_only_servers_are_left(struct exanet_ni *ni) {
 uint64_t wait_limit(struct exanet_ni *ni, int fd, int option) {
   struct timeval limit = {0};
   socklen_t size = sizeof limit;
-  if (getsockopt(fd, SOL_SOCKET, option, &limit, &size) != 0 || (limit.tv_sec == 0 && limit.tv_usec == 0))
+  if (syscall(SYS_getsockopt, fd, SOL_SOCKET, option, &limit, &size) != 0 || (limit.tv_sec == 0 && limit.tv_usec == 0))
     return FOR_EVER;
   return exanet_clock_ps(ni) + (uint64_t)limit.tv_sec * 1000000000000u + (uint64_t)limit.tv_usec * 1000000u;
 }

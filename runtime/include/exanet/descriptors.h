@@ -595,7 +595,7 @@ EXN_ASSERT(offsetof(struct exn_connect_completion, peer_port) == 34, "place of e
 EXN_ASSERT(offsetof(struct exn_connect_completion, host_port) == 36, "place of exn_connect_completion.host_port");
 EXN_ASSERT(offsetof(struct exn_connect_completion, reserved) == 38, "place of exn_connect_completion.reserved");
 
-/* A segment of a stream has arrived. Status -ETIMEDOUT, at its sender: it was lost, and was sent again in vain. */
+/* A segment of a stream has arrived. Status -ETIMEDOUT, at its sender: it was lost, and was sent again without success. */
 struct exn_segment_completion {
   struct exn_completion_header header;
   exanet_addr peer;  /* source */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPI beside a stream of TCP: rank 1 sends to rank 5 by a socket, rank 2 to rank 6 by MPI, alone and then together.
+"""MPI beside a stream of TCP: rank 1 sends to rank 4 by a socket, rank 2 to rank 5 by MPI, alone and then together.
 
-The ranks are on the eight nodes of a ring, where both ways have three links in common.
+The ranks are on the eight nodes of a ring, where both ways have two links in common.
 """
 
 import socket
@@ -23,7 +23,7 @@ def timed(work: Callable[[], None]) -> float:
 
 
 def stream() -> None:
-    if rank == 5:
+    if rank == 4:
         got = 0
         while got < SIZE:
             got += connection.recv_into(data)
@@ -35,9 +35,9 @@ def stream() -> None:
 
 def message() -> None:
     if rank == 2:
-        comm.Send(data, 6)
-        comm.recv(source=6)
-    elif rank == 6:
+        comm.Send(data, 5)
+        comm.recv(source=5)
+    elif rank == 5:
         comm.Recv(data, 2)
         comm.send(0, 2)
 
@@ -47,13 +47,13 @@ def both() -> None:
     message()
 
 
-if rank == 5:
+if rank == 4:
     listener = socket.create_server(("", 5001))
 comm.barrier()
-if rank == 5:
+if rank == 4:
     connection, _ = listener.accept()
 elif rank == 1:
-    connection = socket.create_connection(("rank5", 5001))
+    connection = socket.create_connection(("rank4", 5001))
 alone = {1: timed(stream), 2: timed(message)}
 together = timed(both)
 if rank in alone:

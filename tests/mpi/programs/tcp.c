@@ -16,12 +16,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                                             \
-  do {                                                                               \
-    if (!(condition)) {                                                              \
+#define CHECK(condition)                                                                      \
+  do {                                                                                        \
+    if (!(condition)) {                                                                       \
       fprintf(stderr, "rank %d, line %d: %s, errno %d\n", rank, __LINE__, #condition, errno); \
-      exit(3);                                                                       \
-    }                                                                                \
+      exit(3);                                                                                \
+    }                                                                                         \
   } while (0)
 
 static int rank;
