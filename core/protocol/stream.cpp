@@ -169,7 +169,7 @@ class Segments final : public OperationMachine<SegmentOperation> {
   void execute(std::uint32_t id, Time) override {
     const auto& op = (*this)[id];
     if (unreachable(op)) return finish(id);
-    const bool carries = op.d.segment_kind == SegmentKind::kData;
+    const bool carries = op.d.segment_kind == SegmentKind::kData || op.d.segment_kind == SegmentKind::kFull;
     transfer(context_, op.rank, target(op), carries ? op.d.length : 0, user(id));
   }
 

@@ -74,9 +74,10 @@ enum class AtomicKind : std::uint8_t {
 
 enum class SegmentKind : std::uint8_t {
   kData = 0,  // bytes of the stream
-  kFinish = 1,  // the end of the stream: its sender sends no more
-  kOpened = 2,  // nothing: the connection's initiator knows that it is open
-  kWindow = 3,  // how many bytes its sender has read of the other direction since it last said so
+  kFull = 1,  // bytes of the stream, whose sender may send no more until they have been read
+  kFinish = 2,  // the end of the stream: its sender sends no more
+  kOpened = 3,  // nothing: the connection's initiator knows that it is open
+  kWindow = 4,  // how many bytes its sender has read of the other direction since it last said so
 };
 
 // how to execute a descriptor; a completion repeats has_data and tagged

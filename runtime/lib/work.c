@@ -312,7 +312,8 @@ void exanet_segment_send(struct exanet_ni *ni, const struct exanet_segment *segm
   end(ni, &d->header);
   ni->served = 0;
   ++ni->slot->segments;
-  if (segment->kind == EXANET_SEGMENT_DATA) ni->slot->segment_bytes += segment->length;
+  if (segment->kind == EXANET_SEGMENT_DATA || segment->kind == EXANET_SEGMENT_FULL)
+    ni->slot->segment_bytes += segment->length;
 }
 
 size_t exanet_reduction_max(const struct exanet_ni *ni) { return ni->region->reduction_max; }

@@ -136,6 +136,20 @@ EXPORT int getsockopt(int fd, int level, int option, void *restrict value, sockl
   return leave(ni, 0);
 }
 
+typedef int (*setsockopt_type)(int, int, int, const void *, socklen_t);
+NEXT(setsockopt, setsockopt_type)
+EXPORT int setsockopt(int fd, int level, int option, const void *value, socklen_t length) {
+  const bool bounds = level == SOL_SOCKET && option == SO_SNDBUF && value != NULL && length >= sizeof(int);
+  struct exanet_ni *ni = bounds ? enter_with(fd) : NULL;
+  const int result = next_setsockopt()(fd, level, option, value, length);
+  if (ni == NULL) return result;
+  int bytes;
+  memcpy(&bytes, value, sizeof bytes);
+  const uint64_t least = 2 * (uint64_t)exanet_segment_max(ni);
+  stream_of(fd)->window = bytes > 0 && (uint64_t)bytes > least ? (uint64_t)bytes : least;
+  return leave(ni, result);
+}
+
 /* -- connections --------------------------------------------------------------------------------------------------- */
 typedef int (*listen_type)(int, int);
 NEXT(listen, listen_type)

@@ -43,7 +43,9 @@ struct stream {
   bool bound;
   bool finished; /* the other end sends no more */
   bool has_finished; /* this one sends no more */
+  bool is_awaited; /* the other end waits for a report of what has been read */
   int error;
+  uint64_t window; /* of the program's own choice (SO_SNDBUF); 0: the machine's */
   uint64_t available; /* bytes that have come, and have not been read */
   uint64_t unread; /* bytes sent that the other end has not said to have read */
   uint64_t unreported; /* bytes read, and not reported */

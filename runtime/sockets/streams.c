@@ -118,7 +118,8 @@ void stream_finish(struct exanet_ni *ni, struct stream *s) {
 }
 
 uint64_t stream_space(const struct exanet_ni *ni, const struct stream *s) {
-  const uint64_t window = exanet_stream_window(ni);
+  uint64_t window = exanet_stream_window(ni);
+  if (s->window != 0 && s->window < window) window = s->window;
   return window > s->unread ? window - s->unread : 0;
 }
 
@@ -186,6 +187,7 @@ static void has_come(const struct exanet_stream_event *event) {
   s->peer = event->peer;
   s->port = event->port;
   s->peer_port = event->peer_port;
+  s->window = listener->window;
   struct stream **last = &listener->pending;
   while (*last != NULL) last = &(*last)->next_pending;
   *last = s;
@@ -203,6 +205,7 @@ static void arrived(const struct exanet_stream_event *event) {
     return;
   }
   switch ((enum exanet_segment_kind)event->segment) {
+    case EXANET_SEGMENT_FULL: s->is_awaited = true; /* fall through */
     case EXANET_SEGMENT_DATA: s->available += event->length; break;
     case EXANET_SEGMENT_FINISH: s->finished = true; break;
     case EXANET_SEGMENT_WINDOW: s->unread -= event->length < s->unread ? event->length : s->unread; break;

@@ -16,6 +16,7 @@
 #include "sockets.h"
 
 #define REPORT_BYTES 65536u
+#define HOST_FULL_PS UINT64_C(10000000)
 
 static size_t total(const struct iovec *parts, size_t count) {
   size_t bytes = 0;
@@ -98,9 +99,11 @@ static ssize_t take_bytes(int fd, const struct iovec *parts, size_t count, size_
 
 static void report(struct exanet_ni *ni, struct stream *s) {
   const uint64_t quarter = exanet_stream_window(ni) / 4, due = quarter < REPORT_BYTES ? quarter : REPORT_BYTES;
-  if (s->unreported < due || s->finished || s->state != STREAM_OPEN) return;
+  const bool is_due = s->unreported >= due || (s->is_awaited && s->available == 0);
+  if (!is_due || s->finished || s->state != STREAM_OPEN) return;
   stream_send(ni, s, EXANET_SEGMENT_WINDOW, s->unreported);
   s->unreported = 0;
+  if (s->available == 0) s->is_awaited = false;
 }
 
 static ssize_t receive(struct exanet_ni *ni, struct stream *s, int fd, const struct iovec *parts, size_t count,
@@ -132,8 +135,18 @@ static ssize_t receive(struct exanet_ni *ni, struct stream *s, int fd, const str
 static void send_segments(struct exanet_ni *ni, struct stream *s, size_t bytes) {
   const size_t most = exanet_segment_max(ni);
   s->unread += bytes;
-  for (size_t sent = 0; sent < bytes; sent += most)
-    stream_send(ni, s, EXANET_SEGMENT_DATA, bytes - sent < most ? bytes - sent : most);
+  const bool fills = s->window != 0 && stream_space(ni, s) < most;
+  for (size_t sent = 0; sent < bytes; sent += most) {
+    const bool last = bytes - sent <= most;
+    stream_send(ni, s, last && fills ? EXANET_SEGMENT_FULL : EXANET_SEGMENT_DATA, last ? bytes - sent : most);
+  }
+}
+
+/* The host's socket holds no more, though the window does: many small writes take more of it than their bytes. It is
+   looked at again once the other end may have read. */
+static uint64_t next_look(struct exanet_ni *ni, uint64_t until) {
+  const uint64_t next = exanet_clock_ps(ni) + HOST_FULL_PS;
+  return next < until ? next : until;
 }
 
 /* How many bytes may go now, whole segments of a longer rest. */
@@ -165,7 +178,7 @@ static ssize_t send_all(struct exanet_ni *ni, struct stream *s, int fd, const st
       send_segments(ni, s, (size_t)n);
       sent += (size_t)n;
     } else if (blocks(fd, flags)) {
-      if (!wait_more(ni, until)) return sent > 0 ? (ssize_t)sent : fail(EAGAIN);
+      if (!wait_more(ni, n < 0 ? next_look(ni, until) : until)) return sent > 0 ? (ssize_t)sent : fail(EAGAIN);
     } else {
       if (sent > 0) break;
       if (looked) return fail(EAGAIN);

@@ -90,6 +90,11 @@ def test_rate_is_what_hosts_reach(run: Callable[..., Finished]) -> None:
     assert rate(run("bulk", 2_000_000, 1)) == pytest.approx(8 * 1448 / 1.7e3 * 46 / 47, rel=0.03)
 
 
+def test_a_small_buffer_bounds_what_is_under_way(run: Callable[..., Finished]) -> None:
+    """Eight segments, and then what has been read is reported: a round trip, and the costs of that segment."""
+    assert 2 < rate(run("bulk", 200_000, 1, 8 * 1448)) < 4
+
+
 def test_streams_share_what_they_have_in_common(run: Callable[..., Finished], quick_host: Path) -> None:
     """One has the link, 8.3 Gb/s of which are payload; two from one side of the ring share it."""
     alone = rate(run("bulk", 2_000_000, 1, machine=quick_host))

@@ -78,9 +78,10 @@ enum exanet_atomic_kind {
 /* what a segment of a stream carries */
 enum exanet_segment_kind {
   EXANET_SEGMENT_DATA = 0,  /* bytes of the stream */
-  EXANET_SEGMENT_FINISH = 1,  /* the end of the stream: its sender sends no more */
-  EXANET_SEGMENT_OPENED = 2,  /* nothing: the connection's initiator knows that it is open */
-  EXANET_SEGMENT_WINDOW = 3,  /* how many bytes its sender has read of the other direction since it last said so */
+  EXANET_SEGMENT_FULL = 1,  /* bytes of the stream, whose sender may send no more until they have been read */
+  EXANET_SEGMENT_FINISH = 2,  /* the end of the stream: its sender sends no more */
+  EXANET_SEGMENT_OPENED = 3,  /* nothing: the connection's initiator knows that it is open */
+  EXANET_SEGMENT_WINDOW = 4,  /* how many bytes its sender has read of the other direction since it last said so */
 };
 
 /* how to execute a descriptor; a completion repeats has_data and tagged */

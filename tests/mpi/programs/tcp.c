@@ -99,8 +99,8 @@ static void pingpong(size_t size) {
   close(fd);
 }
 
-/* Each rank but 0 sends so many bytes to it, which are the same at both ends. */
-static void bulk(size_t size, int clients) {
+/* Each rank but 0 sends so many bytes to it, which are the same at both ends; `buffer`: SO_SNDBUF, 0: as it is. */
+static void bulk(size_t size, int clients, int buffer) {
   enum { PIECE = 1 << 16 };
   char *bytes = malloc(PIECE);
   if (rank == 0) {
@@ -127,6 +127,7 @@ static void bulk(size_t size, int clients) {
   }
   if (rank > clients) return;
   const int fd = connect_to("rank0", 5001);
+  if (buffer > 0) CHECK(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer) == 0);
   for (size_t sent = 0; sent < size; sent += PIECE) write_all(fd, bytes, size - sent < PIECE ? size - sent : PIECE);
   close(fd);
 }
@@ -223,7 +224,7 @@ int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "";
   rank = atoi(getenv("EXANET_RANK"));
   if (strcmp(what, "pingpong") == 0) pingpong((size_t)atol(argv[2]));
-  if (strcmp(what, "bulk") == 0) bulk((size_t)atol(argv[2]), atoi(argv[3]));
+  if (strcmp(what, "bulk") == 0) bulk((size_t)atol(argv[2]), atoi(argv[3]), argc > 4 ? atoi(argv[4]) : 0);
   if (strcmp(what, "calls") == 0) calls();
   if (strcmp(what, "leaves") == 0) leaves();
   if (strcmp(what, "both-read") == 0) both_read();
