@@ -8,6 +8,8 @@
 // host's kernel gives to the interface. Segments of a stream arrive in its order: one that has overtaken another waits
 // for that. A connection takes a round trip of two segments without bytes, each of which costs both hosts what any
 // segment does; whether anybody listens is found out when the first one has come.
+// A rank that has never listened is a host that is not up yet: a connection waits until it does, since all programs of
+// a run start together.
 //
 //   connect: asked ──▶ at the host ──▶ answered ──▶ (over)
 //
@@ -20,6 +22,7 @@
 #include <map>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "core/protocol/state_machine.hpp"
 
@@ -48,13 +51,15 @@ class Listen final : public OperationMachine<Operation<ListenDescriptor>> {
   using OperationMachine::OperationMachine;
 
  private:
-  void execute(std::uint32_t id, Time) override {
+  void execute(std::uint32_t id, Time now) override {
     const auto& op = (*this)[id];
     const std::pair<std::uint16_t, RankId> where{op.d.port, op.rank};
     if (op.d.host_port != 0)
       context_.listeners[where] = op.d.host_port;
     else
       context_.listeners.erase(where);
+    context_.servers.insert(op.rank);
+    context_.on_listen(now);
     finish(id);
   }
 };
@@ -67,7 +72,11 @@ struct ConnectOperation : Operation<ConnectDescriptor> {
 
 class Connect final : public OperationMachine<ConnectOperation> {
  public:
-  using OperationMachine::OperationMachine;
+  explicit Connect(Context& context) : OperationMachine(context) {
+    context.on_listen = [this](Time now) {
+      for (const std::uint32_t id : std::exchange(early_, {})) context_.events.schedule(now, on_execute(), id);
+    };
+  }
 
   void data_completed(std::uint32_t id, Status status, Time now) override {
     ConnectOperation& op = (*this)[id];
@@ -88,6 +97,7 @@ class Connect final : public OperationMachine<ConnectOperation> {
   void execute(std::uint32_t id, Time now) override {
     ConnectOperation& op = (*this)[id];
     if (op.state == ConnectOperation::State::kNew) return ask(id, now);
+    if (!context_.servers.contains(target(op))) return early_.push_back(id);
     const auto found = context_.listeners.find({op.d.peer_port, target(op)});
     if (found == context_.listeners.end())
       op.status = -ECONNREFUSED;
@@ -99,6 +109,7 @@ class Connect final : public OperationMachine<ConnectOperation> {
 
   void ask(std::uint32_t id, Time now) {
     ConnectOperation& op = (*this)[id];
+    if (op.d.peer.rank == kAnyRank && context_.servers.empty()) return early_.push_back(id);
     if (op.d.peer.rank == kAnyRank) op.d.peer.rank = found(op.d.peer_port, op.rank);
     if (unreachable(op)) {
       op.status = -ECONNREFUSED;
@@ -127,6 +138,8 @@ class Connect final : public OperationMachine<ConnectOperation> {
     context_.host.complete(op.rank, done, {});
     finish(id);
   }
+
+  std::vector<std::uint32_t> early_;  // wait for the first to listen
 };
 
 struct SegmentOperation : Operation<SegmentDescriptor> {

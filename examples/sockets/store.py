@@ -36,7 +36,6 @@ async def serve() -> None:
 
 
 async def use() -> None:
-    await asyncio.sleep(0.001)
     reader, writer = await asyncio.open_connection("rank0", 7000)
     start = time.monotonic()
     for i in range(REQUESTS):

@@ -241,7 +241,9 @@ int exanet_wait_once(struct exanet_ni *ni, struct exanet_completion *out, int ma
   exn_dealt_with();
   const uint64_t arrived = exn_streams_arrived;
   int n = take(ni, out, max);
-  if (n == 0 && exn_streams_arrived == arrived && until_ps > ni->clock_ps && exn_virtual(ni) &&
+  /* Also where the time has come: what the simulator has for the rank until now is to be in the ring. */
+  if (until_ps > 0 && until_ps < ni->clock_ps) until_ps = ni->clock_ps;
+  if (n == 0 && exn_streams_arrived == arrived && until_ps > 0 && exn_virtual(ni) &&
       !(ni->multithreaded && exn_other_threads_run())) {
     const bool for_ever = until_ps == UINT64_MAX, alone = !exanet_program_threads();
     const uint64_t window = ni->clock_ps + exn_polls.window_ps;

@@ -43,7 +43,9 @@ static void wait_once(struct exanet_ni *ni, uint64_t until_ps, bool serves) {
 
 void wait_take(struct exanet_ni *ni) { wait_once(ni, 0, false); }
 
+/* From the time on to which the program has computed. */
 void wait_look(struct exanet_ni *ni) {
+  wait_take(ni);
   wait_once(ni, exanet_clock_ps(ni) + exanet_look_ps(ni), streams_serve());
   end_if_only_servers_are_left(ni);
 }

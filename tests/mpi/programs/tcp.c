@@ -214,6 +214,30 @@ static void leaves(void) {
   printf("end %d after %.3f ms\n", (int)n, 1e3 * (now() - start));
 }
 
+/* Rank 0 asks again and again, and its stream can be written at any time; rank 1 writes at its leisure. */
+static void asks(void) {
+  char byte = 0;
+  if (rank == 1) {
+    const int fd = connect_to("rank0", 5001);
+    usleep(100);
+    write_all(fd, &byte, 1);
+    usleep(100);
+    write_all(fd, &byte, 1);
+    close(fd);
+    return;
+  }
+  const int fd = accept(serve(5001), NULL, NULL);
+  struct pollfd file = {.fd = fd, .events = POLLIN | POLLOUT};
+  long looks = 0;
+  do {
+    CHECK(poll(&file, 1, 0) == 1);
+    ++looks;
+  } while ((file.revents & POLLIN) == 0);
+  CHECK(read(fd, &byte, 1) == 1);
+  while (recv(fd, &byte, 1, MSG_DONTWAIT) < 0) ++looks;
+  printf("looks %ld\n", looks);
+}
+
 static void both_read(void) {
   char byte;
   const int fd = rank == 0 ? accept(serve(5001), NULL, NULL) : connect_to("rank0", 5001);
@@ -227,6 +251,7 @@ int main(int argc, char **argv) {
   if (strcmp(what, "bulk") == 0) bulk((size_t)atol(argv[2]), atoi(argv[3]), argc > 4 ? atoi(argv[4]) : 0);
   if (strcmp(what, "calls") == 0) calls();
   if (strcmp(what, "leaves") == 0) leaves();
+  if (strcmp(what, "asks") == 0) asks();
   if (strcmp(what, "both-read") == 0) both_read();
   return 0;
 }
