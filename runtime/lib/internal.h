@@ -192,8 +192,8 @@ struct exanet_segment {
   uint64_t length;
 };
 void exanet_segment_send(struct exanet_ni *ni, const struct exanet_segment *segment);
-/* Waits once, until something comes or this time at the longest; UINT64_MAX: for ever; 0: not at all. `serves`: only for somebody who
-   connects. */
+/* Waits once, until something comes or this time at the longest; UINT64_MAX: for ever; 0: not at all. `serves`: only
+   for somebody who connects. */
 int exanet_wait_once(struct exanet_ni *ni, struct exanet_completion *out, int max, uint64_t until_ps, bool serves);
 /* An empty look at a stream. */
 uint64_t exanet_look_ps(const struct exanet_ni *ni);
