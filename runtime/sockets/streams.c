@@ -225,10 +225,16 @@ static void finish_all(int status, void *unused) {
   exanet_streams_leave(ni);
 }
 
+/* Threads may make their first sockets at once: none goes on before virtual time has begun. */
 void streams_begin(void) {
   static bool begun;
-  if (begun || !exanet_streams_begin()) return;
-  begun = true;
-  exanet_on_stream = arrived;
-  on_exit(finish_all, NULL); /* before virtual time ends */
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  if (__atomic_load_n(&begun, __ATOMIC_ACQUIRE)) return;
+  pthread_mutex_lock(&lock);
+  if (!begun && exanet_streams_begin()) {
+    exanet_on_stream = arrived;
+    on_exit(finish_all, NULL); /* before virtual time ends */
+    __atomic_store_n(&begun, true, __ATOMIC_RELEASE);
+  }
+  pthread_mutex_unlock(&lock);
 }

@@ -167,6 +167,34 @@ def test_a_child_is_refused(exanet_run: Runner) -> None:
     assert done.output == "b''\n"
 
 
+def test_what_a_link_loses_goes_again(exanet_run: Runner, tcp: Path, tmp_path: Path) -> None:
+    faults = tmp_path / "faults.yaml"
+    faults.write_text('events:\n  - {at: 1500 us, down: "qfdb(0,0,0).F2 F1", for: 100 us}\n')
+    done = exanet_run(None, 2, [tcp, "bulk", "4000000", "1"], options=(*SOCKETS, "--faults", str(faults)), timeout=60)
+    assert done.summary["virtual_ps"] > 200e9, "the timer of the sender"
+    assert done.summary["lost_packets"] > 0
+
+
+def test_threads_of_a_rank(exanet_run: Runner) -> None:
+    """Four in each rank, whose first sockets come at once."""
+    code = (
+        "import os, socket, threading\n"
+        "def serve(c):\n"
+        "    while data := c.recv(100): c.sendall(data)\n"
+        "def ask():\n"
+        "    with socket.create_connection(('rank0', 7001)) as s:\n"
+        "        for _ in range(20): s.sendall(b'x'); assert s.recv(10) == b'x'\n"
+        "    print('answered', flush=True)\n"
+        "if os.environ['EXANET_RANK'] == '0':\n"
+        "    listener = socket.create_server(('', 7001))\n"
+        "    for _ in range(4): threading.Thread(target=serve, args=(listener.accept()[0],)).start()\n"
+        "else:\n"
+        "    for _ in range(4): threading.Thread(target=ask).start()\n"
+    )
+    done = exanet_run(None, 2, [sys.executable, "-c", code], options=(*SOCKETS, "--mpi", "none"), timeout=60)
+    assert done.output == 4 * "answered\n"
+
+
 def test_a_web_server_on_a_torus(exanet_run: Runner, tmp_path: Path) -> None:
     """docs/sockets.md shows what this prints; the server is ended when its client has."""
     page = (ROOT / "docs/sockets.md").read_text()
@@ -199,6 +227,22 @@ def test_iperf3(exanet_run: Runner, tmp_path: Path) -> None:
     received = re.search(r'"sum_received":\s*{[^}]*"bits_per_second":\s*([0-9.e+]+)', done.output)
     assert received is not None
     assert float(received[1]) == pytest.approx(6.6e9, rel=0.1)
+
+
+@pytest.mark.skipif(shutil.which("redis-server") is None, reason="Redis is not installed: apt install redis-server")
+def test_redis(exanet_run: Runner, tmp_path: Path) -> None:
+    """Which handles SIGTERM when its clients have ended. A request takes the server two segments, 3.4 us."""
+    script = tmp_path / "redis.sh"
+    script.write_text(
+        "#!/bin/sh\ncase $EXANET_RANK in\n"
+        '0) exec redis-server --save "" --protected-mode no ;;\n'
+        "*) exec redis-benchmark -h rank0 -c 4 -n 500 -t set --csv ;;\nesac\n"
+    )
+    script.chmod(0o755)
+    done = exanet_run(None, 2, [script], options=SOCKETS, timeout=60)
+    assert "Redis is now ready to exit" in done.output
+    assert '"SET"' in done.output
+    assert done.summary["segments"] > 2 * 500
 
 
 @pytest.mark.parametrize(
