@@ -96,7 +96,7 @@ static int ready_sets(int n, fd_set *sets[3], uint64_t timeout_ps) {
   int ready = 0;
   for (nfds_t k = 0; k < count; ++k)
     for (int i = 0; i < 3; ++i) {
-      if ((files[k].events & asked_for[i]) == 0) continue;
+      if (sets[i] == NULL || (files[k].events & asked_for[i]) == 0) continue;
       if (files[k].revents & set_by[i])
         ++ready;
       else
