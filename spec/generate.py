@@ -33,7 +33,7 @@ def outputs() -> dict[Path, str]:
         ROOT / "core/spec/packet.hpp": emit_packet.cpp(spec, layouts),
         **{ROOT / f"docs/reference/{name}.md": text for name, text in emit_packet.markdown(spec, layouts).items()},
         ROOT / "exanet/karma/layouts.py": emit_packet.python(spec, layouts),
-        ROOT / "gateware/common/rtl/exanet_descriptor_pkg.sv": emit_records.system_verilog(records),
+        ROOT / "gateware/common/rtl/exanet_descriptor_pkg.sv": emit_records.system_verilog(load_records(descriptors, software=False)),
         ROOT / "core/spec/descriptors.hpp": emit_records.cpp(records),
         ROOT / "runtime/include/exanet/descriptors.h": emit_records.c(records),
         **{ROOT / f"docs/reference/{name}.md": text for name, text in emit_records.markdown(records).items()},

@@ -80,9 +80,11 @@ def record(path: Path, name: str, entry: dict[str, Any], spec: dict[str, Any], f
     return Record(Layout(name, low, entry["meaning"], tuple(fields)), kinds, entry.get("payload", ""))
 
 
-def load_records(path: Path) -> Records:
-    """The file's records. Raises ValueError as record() does."""
+def load_records(path: Path, *, software: bool = True) -> Records:
+    """The file's records, with or without those of the simulator alone. Raises ValueError as record() does."""
     spec: dict[str, Any] = YAML(typ="safe").load(path)
+    for group in ("enums", "descriptors", "completions"):
+        spec[group] = {name: entry for name, entry in spec[group].items() if software or not entry.get("software")}
     for family in ("descriptors", "completions"):
         clause = {name: re.split("[.;:,] |[.]$", entry["meaning"])[0] for name, entry in spec[family].items()}
         values = [{"name": name, "meaning": clause[name][0].lower() + clause[name][1:]} for name in spec[family] if name != "header"]

@@ -16,7 +16,7 @@ venv=.venv
 debian_packages() {
   echo libfabric-dev python3-venv
   case $purpose in
-    test) echo openmpi-bin libopenmpi-dev lammps hpcc doctest-dev chromium patch perl tcl g++ ccache ;;
+    test) echo openmpi-bin libopenmpi-dev lammps hpcc iperf3 doctest-dev chromium patch perl tcl g++ ccache ;;
     gateware) echo doctest-dev perl g++ make ;;
     lint) echo doctest-dev g++ ;;
     bench) echo libopenmpi-dev libsimgrid-dev ;;

@@ -12,6 +12,9 @@
 
 namespace exanet {
 
+// Of a segment of TCP: IP's, and TCP's with time stamps.
+inline constexpr std::uint32_t kSegmentHeaders = 52;
+
 struct NiConfig {
   // What messages, transfers or reductions cost between the processor's store and memory: the times below, or the
   // cycles of gateware/ni, with `mailbox`, or `memory_read` and `memory_write`, as memory's own times alone.
@@ -54,6 +57,11 @@ struct NiConfig {
   Time reduction_word;  // ... and for each part and word, or each of nine where there are fewer
   std::uint32_t pages_bytes = 0;  // addresses of transfers are translated, by pages of this size; 0: they are physical
   std::uint32_t dma_window_blocks = 16;  // sent and not yet acknowledged, per transfer
+  std::uint32_t ip_mtu_bytes = 1500;  // of a segment of TCP with its headers (core/protocol/stream.cpp)
+  std::uint32_t ip_encapsulation_bytes = 18;  // around it on the network
+  Time ip_send = Time::ns(1700);  // the host's processor for a segment that it sends ...
+  Time ip_receive = Time::ns(1700);  // ... and takes
+  std::uint32_t ip_window_bytes = 1 << 20;  // of a stream, sent and not yet read
   Time shared_memory_latency;  // between ranks of a node: last byte copied to its visibility to the other ...
   std::uint64_t shared_memory_rate_bit_per_s = 0;  // ... and rate of a copy; 0: they use the interface
   std::string congestion_control = "none";  // rate control of transfers: the name of a member of core/nic/pacing
@@ -108,6 +116,11 @@ void visit(NiConfig& c, V&& v) {
   v("transfers", c.transfers, kOptional);
   v("reductions", c.reductions, kOptional);
   v("pages_bytes", c.pages_bytes, kOptional);
+  v("ip_mtu_bytes", c.ip_mtu_bytes, kOptional);
+  v("ip_encapsulation_bytes", c.ip_encapsulation_bytes, kOptional);
+  v("ip_send_ps", c.ip_send, kOptional);
+  v("ip_receive_ps", c.ip_receive, kOptional);
+  v("ip_window_bytes", c.ip_window_bytes, kOptional);
   v("shared_memory_latency_ps", c.shared_memory_latency, kOptional);
   v("shared_memory_rate_bit_per_s", c.shared_memory_rate_bit_per_s, kOptional);
   v("congestion_control", c.congestion_control, kOptional);

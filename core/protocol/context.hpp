@@ -5,7 +5,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "core/engine/event_queue.hpp"
@@ -47,6 +51,9 @@ class Context {
   std::vector<std::uint32_t> open_reductions;  // by node
   std::vector<std::uint32_t> tree_numbers;  // by node, of units with trees of their own: those in use, a bit each
   std::uint8_t epoch = 0;  // of the tree that was opened last
+  std::map<std::pair<std::uint16_t, RankId>, std::uint16_t> listeners;  // to streams, by port: the host's
+  std::set<RankId> servers;  // ranks that have listened
+  std::function<void(Time)> on_listen = [](Time) {};  // whoever waits for one
   std::uint64_t reduced = 0;  // reductions that have got to their roots
   const std::unique_ptr<Nic> nic;
   Processors processors;

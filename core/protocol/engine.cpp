@@ -48,6 +48,7 @@ Time MessageEngine::lookahead(Sooner sooner) const {
       min(send_cpu() + min(envelope, rdma_cpu()), context_.receive_cpu() + min(rdma_cpu(), ni.library_send + envelope));
   if (reduces()) least = min(least, send_cpu() + ni.store_word);
   if (sooner.one_sided) least = min(least, rdma_cpu());
+  if (sooner.streams) least = min(least, ni.ip_send);
   if (sooner.packets) least = min(least, packet_cpu() + ni.store_word + ni.packetizer);
   return max(least, Time::ps(1));
 }

@@ -76,7 +76,7 @@ class MessageEngine final : private NicListener {
   void set_zero_cost(bool zero_cost);
   // What ranks may hand over that touches the network sooner than messages do.
   struct Sooner {
-    bool packets, one_sided;
+    bool packets, one_sided, streams = false;
   };
   // Whatever a rank does from a time t on, or has done for it while it polls, touches nothing outside the rank before t
   // + lookahead().

@@ -16,7 +16,10 @@ namespace exanet {
   X(atomic)                                                              \
   X(reduction) /* in the interfaces */                                   \
   X(reduction_open)                                                      \
-  X(reduction_close)
+  X(reduction_close)                                                     \
+  X(listen) /* of streams */                                             \
+  X(connect)                                                             \
+  X(segment)
 
 #define EXANET_DECLARE(name) std::unique_ptr<StateMachine> make_##name(Context& context);
 EXANET_PROTOCOLS(EXANET_DECLARE)

@@ -94,6 +94,8 @@ class OperationMachine : public StateMachine {
   const Op& operator[](std::uint32_t id) const { return *operations_[id]; }
   Op& operator[](std::uint32_t id) { return *operations_[id]; }  // stays where it is while others begin
 
+  std::uint32_t on_execute() const { return on_execute_; }  // the event that executes once more
+
   void finish(std::uint32_t id) {
     Op& op = *operations_[id];
     op.done = true;

@@ -38,6 +38,9 @@ enum class DescriptorKind : std::uint8_t {
   kReduction = 13,  // submits a part of a reduction
   kReductionOpen = 14,  // sets up a tree for reductions among processes at all their interfaces
   kReductionClose = 15,  // leaves a tree
+  kListen = 16,  // listens for streams at a port
+  kConnect = 17,  // opens a stream to a process that listens at a port
+  kSegment = 18,  // sends a segment of a stream
 };
 
 enum class CompletionKind : std::uint8_t {
@@ -54,6 +57,8 @@ enum class CompletionKind : std::uint8_t {
   kReduction = 10,  // a reduction is complete
   kReductionOpen = 11,  // a tree is set up
   kMultiDone = 12,  // a multi-receive buffer can be reused
+  kConnect = 13,  // a stream is open at its initiator
+  kSegment = 14,  // a segment of a stream has arrived
 };
 
 enum class EndpointKind : std::uint8_t {
@@ -65,6 +70,14 @@ enum class AtomicKind : std::uint8_t {
   kUpdate = 0,  // takes an operand, returns nothing
   kFetch = 1,  // takes an operand, returns the old values
   kCompare = 2,  // takes an operand and compare values, returns the old values
+};
+
+enum class SegmentKind : std::uint8_t {
+  kData = 0,  // bytes of the stream
+  kFull = 1,  // bytes of the stream, whose sender may send no more until they have been read
+  kFinish = 2,  // the end of the stream: its sender sends no more
+  kOpened = 3,  // nothing: the connection's initiator knows that it is open
+  kWindow = 4,  // how many bytes its sender has read of the other direction since it last said so
 };
 
 // how to execute a descriptor; a completion repeats has_data and tagged
@@ -275,10 +288,46 @@ struct ReductionCloseDescriptor : DescriptorHeader {
 };
 static_assert(sizeof(ReductionCloseDescriptor) == 24 && std::is_trivially_copyable_v<ReductionCloseDescriptor>);
 
+// Listens for streams at a port, or no more. It does not complete.
+struct ListenDescriptor : DescriptorHeader {
+  static constexpr DescriptorKind kKind = DescriptorKind::kListen;
+  constexpr ListenDescriptor() { kind = kKind; }
+  std::uint16_t port = 0;  // port
+  std::uint16_t host_port = 0;  // port of the host at which its connections come in reality; 0: listens no more
+  std::array<std::uint8_t, 4> reserved{};
+};
+static_assert(sizeof(ListenDescriptor) == 24 && std::is_trivially_copyable_v<ListenDescriptor>);
+
+// Opens a stream to a process that listens at a port.
+struct ConnectDescriptor : DescriptorHeader {
+  static constexpr DescriptorKind kKind = DescriptorKind::kConnect;
+  constexpr ConnectDescriptor() { kind = kKind; }
+  Address peer;  // destination; any: whoever listens there, the caller itself before others
+  std::uint16_t port = 0;  // port of the caller
+  std::uint16_t peer_port = 0;  // port at which the destination listens
+  std::array<std::uint8_t, 4> reserved{};
+};
+static_assert(sizeof(ConnectDescriptor) == 32 && std::is_trivially_copyable_v<ConnectDescriptor>);
+
+// Sends a segment of a stream, whose bytes go beside the simulated network. It completes at the destination.
+struct SegmentDescriptor : DescriptorHeader {
+  static constexpr DescriptorKind kKind = DescriptorKind::kSegment;
+  constexpr SegmentDescriptor() { kind = kKind; }
+  Address peer;  // destination
+  std::uint64_t length = 0;  // bytes of the stream; window: bytes that have been read
+  std::uint16_t port = 0;  // port of the caller
+  std::uint16_t peer_port = 0;  // port of the destination
+  std::uint32_t sequence = 0;  // number in the stream; of window: 0
+  SegmentKind segment_kind{};  // what it carries
+  std::array<std::uint8_t, 7> reserved{};
+};
+static_assert(sizeof(SegmentDescriptor) == 48 && std::is_trivially_copyable_v<SegmentDescriptor>);
+
 using Descriptor = std::variant<
     EpOpenDescriptor, EpCloseDescriptor, MemRegisterDescriptor, MemDeregisterDescriptor, SendDescriptor,
     ReceiveDescriptor, PeekDescriptor, CancelDescriptor, PutDescriptor, GetDescriptor, AtomicDescriptor,
-    PacketDescriptor, ReductionDescriptor, ReductionOpenDescriptor, ReductionCloseDescriptor
+    PacketDescriptor, ReductionDescriptor, ReductionOpenDescriptor, ReductionCloseDescriptor, ListenDescriptor,
+    ConnectDescriptor, SegmentDescriptor
 >;
 
 // First three words of every completion.
@@ -420,10 +469,35 @@ struct MultiDoneCompletion : CompletionHeader {
 };
 static_assert(sizeof(MultiDoneCompletion) == 32 && std::is_trivially_copyable_v<MultiDoneCompletion>);
 
+// A stream is open at its initiator. Status -ECONNREFUSED: nobody listens at the port; -ETIMEDOUT: the network has lost all that went there.
+struct ConnectCompletion : CompletionHeader {
+  static constexpr CompletionKind kKind = CompletionKind::kConnect;
+  constexpr ConnectCompletion() { kind = kKind; }
+  Address peer;  // who listens there
+  std::uint16_t port = 0;  // as in the descriptor
+  std::uint16_t peer_port = 0;  // as in the descriptor
+  std::uint16_t host_port = 0;  // as in the destination's listen
+  std::array<std::uint8_t, 2> reserved{};
+};
+static_assert(sizeof(ConnectCompletion) == 40 && std::is_trivially_copyable_v<ConnectCompletion>);
+
+// A segment of a stream has arrived. Status -ETIMEDOUT, at its sender: it was lost, and was sent again without success.
+struct SegmentCompletion : CompletionHeader {
+  static constexpr CompletionKind kKind = CompletionKind::kSegment;
+  constexpr SegmentCompletion() { kind = kKind; }
+  Address peer;  // source
+  std::uint64_t length = 0;  // as in the descriptor
+  std::uint16_t port = 0;  // port of the destination
+  std::uint16_t peer_port = 0;  // port of the source
+  SegmentKind segment_kind{};  // what it carries
+  std::array<std::uint8_t, 3> reserved{};
+};
+static_assert(sizeof(SegmentCompletion) == 48 && std::is_trivially_copyable_v<SegmentCompletion>);
+
 using Completion = std::variant<
     SendCompletion, ReceiveCompletion, PeekCompletion, PutCompletion, GetCompletion, AtomicCompletion,
     RemotePutCompletion, RemoteEventCompletion, PacketCompletion, ReductionCompletion, ReductionOpenCompletion,
-    MultiDoneCompletion
+    MultiDoneCompletion, ConnectCompletion, SegmentCompletion
 >;
 
 // Bytes of a descriptor's fixed part; 0: there is no such kind.
@@ -444,6 +518,9 @@ constexpr std::size_t descriptor_bytes(DescriptorKind kind) {
     case ReductionDescriptor::kKind: return sizeof(ReductionDescriptor);
     case ReductionOpenDescriptor::kKind: return sizeof(ReductionOpenDescriptor);
     case ReductionCloseDescriptor::kKind: return sizeof(ReductionCloseDescriptor);
+    case ListenDescriptor::kKind: return sizeof(ListenDescriptor);
+    case ConnectDescriptor::kKind: return sizeof(ConnectDescriptor);
+    case SegmentDescriptor::kKind: return sizeof(SegmentDescriptor);
     default: return 0;
   }
 }
@@ -473,6 +550,9 @@ void visit_descriptor(const std::byte* at, Visitor&& visit) {
     case ReductionDescriptor::kKind: return as(ReductionDescriptor{});
     case ReductionOpenDescriptor::kKind: return as(ReductionOpenDescriptor{});
     case ReductionCloseDescriptor::kKind: return as(ReductionCloseDescriptor{});
+    case ListenDescriptor::kKind: return as(ListenDescriptor{});
+    case ConnectDescriptor::kKind: return as(ConnectDescriptor{});
+    case SegmentDescriptor::kKind: return as(SegmentDescriptor{});
     default: return;
   }
 }

@@ -183,7 +183,8 @@ class Simulator {
     for (RankId r = 0; r < get().ranks(); ++r) {
       const exn_rank& slot = get().rank(r);
       run.ranks.push_back({order_.placement[r], ps(record_.clocks[r]), slot.compute_ps, slot.library_ps,
-                           slot.last_call_ps, 0, slot.clock_reads, slot.clock_reads_ps});
+                           slot.last_call_ps, 0, slot.clock_reads, slot.clock_reads_ps, slot.segments,
+                           slot.segment_bytes});
     }
     return run;
   }

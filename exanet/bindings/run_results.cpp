@@ -43,6 +43,10 @@ nb::dict ranks(const RunStatistics& run) {
   d["bytes_received"] = column(all, [&](RankId r) { return s.received[r].bytes; });
   d["rma_ops"] = column(all, [&](RankId r) { return s.rma[r].messages; });
   d["rma_bytes"] = column(all, [&](RankId r) { return s.rma[r].bytes; });
+  if (std::any_of(run.ranks.begin(), run.ranks.end(), [](const RankTimes& r) { return r.segments > 0; })) {
+    d["segments_sent"] = column(run.ranks, [](const RankTimes& r) { return r.segments; });
+    d["stream_bytes_sent"] = column(run.ranks, [](const RankTimes& r) { return r.segment_bytes; });
+  }
   return d;
 }
 

@@ -41,6 +41,13 @@ MpiCalls = Annotated[
         help="What carries out the program's MPI calls: its MPI library (library), or the simulator itself, faster (simulated).",
     ),
 ]
+Sockets = Annotated[
+    str,
+    typer.Option(
+        "--sockets",
+        help="What carries TCP sockets between ranks: the host, in its own time (host), or the simulated network (fabric).",
+    ),
+]
 QuietWithTables = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no tables.")]
 Fabric = Annotated[
     str,
@@ -111,6 +118,7 @@ def command(
     mpi_calls: MpiCalls = "library",
     background: Background = None,
     timeline: Timeline = False,
+    sockets: Sockets = "host",
 ) -> None:
     """Run a program on a simulated machine. Exits with the program's code."""
     with lightly.imports():
@@ -148,6 +156,7 @@ def command(
         mpi_calls=mpi_calls,
         background=background,
         timeline=timeline,
+        sockets=sockets,
     )
     raise typer.Exit(runs.run(options))
 

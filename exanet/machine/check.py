@@ -25,6 +25,7 @@ from exanet.machine.schema import (
     SWITCHED,
     Link,
     MachineFile,
+    NetworkInterface,
     Router,
     constants,
     is_further_kind,
@@ -493,6 +494,22 @@ def _interface_problems(model: MachineFile) -> Problems:
         )
     if ni.test_step.value == 0:
         yield ("ni", "test_step"), "must be above zero: otherwise virtual time would stand still while a program polls"
+    yield from _socket_problems(ni)
+
+
+def _socket_problems(ni: NetworkInterface) -> Problems:
+    """Of the segments of `--sockets fabric`."""
+    mtu = ni.ip_mtu.value if ni.ip_mtu is not None else 1500
+    if not 576 <= mtu <= 65535:
+        yield ("ni", "ip_mtu"), "must be from 576 B to 65535 B, as that of IP"
+    if ni.ip_encapsulation is not None and ni.ip_encapsulation.value > 1 << 16:
+        yield ("ni", "ip_encapsulation"), "must be at most 64 KiB"
+    if ni.ip_window is not None and not mtu <= ni.ip_window.value <= 1 << 21:
+        yield ("ni", "ip_window"), f"must be from a segment ({mtu} B) to 2 MiB, which the host's own sockets hold"
+    if ni.ip_send is not None and ni.ip_send.value == 0:
+        yield ("ni", "ip_send"), "must be above zero: a segment takes the host some time"
+    if ni.ip_receive is not None and ni.ip_receive.value > _LONGEST_RECEIVE_PS:
+        yield ("ni", "ip_receive"), "is longer than 4.29 ms; is its unit right?"
 
 
 def _sleep_problems(model: MachineFile) -> Problems:

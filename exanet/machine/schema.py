@@ -394,6 +394,26 @@ class NetworkInterface(Strict):
         description="With `reduction_trees`: time of each word of the vector in a pass; there is one pass for each part, of at least nine "
         "words.",
     )
+    ip_mtu: Bytes | None = Field(
+        default=None,
+        description="`exanet run --sockets fabric`: bytes of the longest segment of TCP, 52 bytes of headers included. Default: 1500 B.",
+    )
+    ip_encapsulation: Bytes | None = Field(
+        default=None,
+        description="`--sockets fabric`: bytes that the network carries around a segment. Default: 18 B, of Ethernet's header and check.",
+    )
+    ip_send: Time | None = Field(
+        default=None,
+        description="`--sockets fabric`: processor time of the host's kernel to send a segment. Default: 1.7 us (docs/sockets.md).",
+    )
+    ip_receive: Time | None = Field(
+        default=None,
+        description="`--sockets fabric`: processor time of the host's kernel to take a segment. Default: 1.7 us (docs/sockets.md).",
+    )
+    ip_window: Bytes | None = Field(
+        default=None,
+        description="`--sockets fabric`: bytes of a stream that are sent and not yet read, at most 2 MiB. Default: 1 MiB.",
+    )
     shared_memory_latency: Time | None = Field(
         default=None,
         description="With `shared_memory_rate`: between ranks of one node, time from the last byte copied to its visibility to the other "

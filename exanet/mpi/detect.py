@@ -61,6 +61,10 @@ class Mpi:
     shmem: bool = False
 
 
+class WithoutMpiError(InputError):
+    """Nothing says that the program uses MPI, nor OpenSHMEM or libfabric."""
+
+
 def find_program(name: str) -> Path:
     """The file that NAME runs, by PATH where it has no slash. Raises InputError."""
     path = Path(name)
@@ -96,12 +100,18 @@ def _unreachable(path: Path, error: OSError) -> str:
     return f"cannot be reached: {error.strerror}"
 
 
-def detect(command: Sequence[str], choice: str = "auto") -> Mpi:
-    """The MPI of the program that COMMAND starts. Raises InputError with one clear message."""
+def detect(command: Sequence[str], choice: str = "auto", *, optional: bool = False) -> Mpi:
+    """The MPI of the program that COMMAND starts; `optional`: a program may be without. Raises InputError with one
+    clear message."""
     _check_launcher(command)
     program = find_program(command[0])
     _check_script(command)
     executable = _check_machine(program) if elf.is_elf(program) else None
+    if choice == "auto" and optional:
+        try:
+            return _follow(list(command), depth=0)
+        except WithoutMpiError:
+            return Mpi("none")
     if choice == "auto":
         return _follow(list(command), depth=0)
     found = _check_choice(executable, choice) if executable else Mpi(choice, shmem=choice == "openshmem")
@@ -185,7 +195,7 @@ def _follow(command: list[str], depth: int) -> Mpi:
                 f"program {str(program)!r} has its OpenSHMEM linked in statically; link it with the shared library (libsma.so)"
             )
         return Mpi("libfabric")
-    raise InputError(
+    raise WithoutMpiError(
         f"program {str(program)!r} is not an MPI program: no libmpi is among its libraries, nor an OpenSHMEM library or libfabric; "
         "if it loads one in another way, say which: --mpi mpich, openmpi, openshmem or libfabric"
     )
@@ -329,7 +339,7 @@ def _follow_script(program: Path, command: list[str], depth: int) -> Mpi:
     if python.is_interpreter(words[0]):
         return _installed_binary(words[0], program) or _from_mpi4py(words[0])
     if Path(words[0]).name in ("sh", "bash", "dash", "zsh", "ksh"):
-        raise InputError(f"script {str(program)!r}: cannot find out which MPI its programs use; say --mpi mpich or --mpi openmpi")
+        raise WithoutMpiError(f"script {str(program)!r}: cannot find out which MPI its programs use; say --mpi mpich or --mpi openmpi")
     return _follow([words[0], *words[1:], *command], depth + 1)
 
 
@@ -395,7 +405,7 @@ def _installed_binary(interpreter: str, script: Path) -> Mpi | None:
 def _from_mpi4py(interpreter: str) -> Mpi:
     status, detail = _ask_python(interpreter, _FIND_MPI4PY)
     if status == "missing":
-        raise InputError(
+        raise WithoutMpiError(
             f"a Python program, and {interpreter} has no mpi4py: it is not an MPI program, unless you say --mpi mpich or --mpi openmpi"
         )
     if status == "broken":

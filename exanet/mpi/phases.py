@@ -31,5 +31,12 @@ _OTHERS = {
 }
 
 
-def of(mpi: Mpi) -> Phases:
+_SOCKETS = Phases("socket", "exit(0)", "abort")
+"""Of a program without MPI whose sockets go over the simulated network (runtime/sockets)."""
+
+
+def of(mpi: Mpi, *, sockets: bool = False) -> Phases:
+    """Of a program, where `sockets` says that its sockets go over the simulated network."""
+    if sockets and mpi.kind == "none":
+        return _SOCKETS
     return _OTHERS.get(mpi.kind, _MPI)

@@ -31,6 +31,9 @@ _BESIDE = {
 _SHMEM = "libexanet-shmem.so"
 """The wrappers of OpenSHMEM."""
 
+_SOCKETS = "libexanet-sockets.so"
+"""TCP sockets over the simulated network."""
+
 _MPICH = {
     "MPIR_CVAR_CH4_NETMOD": "ofi",
     "MPIR_CVAR_NOLOCAL": "1",
@@ -86,7 +89,9 @@ _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 """Where Open MPI looks for its folder, in this order; then /tmp (opal_tmp_directory())."""
 
 
-def environment(mpi: Mpi, *, region: str, status: str, library: Path, base: Mapping[str, str] | None = None) -> dict[str, str]:
+def environment(
+    mpi: Mpi, *, region: str, status: str, library: Path, base: Mapping[str, str] | None = None, sockets: bool = False
+) -> dict[str, str]:
     """The environment of all ranks (and of mpirun): the user's own, plus what the simulated network and the MPI
     need."""
     own = os.environ if base is None else base
@@ -94,10 +99,13 @@ def environment(mpi: Mpi, *, region: str, status: str, library: Path, base: Mapp
     env |= {"EXANET_NI": region, "EXANET_STATUS": status, "EXANET_LIBRARY": str(library)}
     names = elf.read(mpi.library.resolve()).strings if mpi.library else b""
     beside = [_SHMEM] if mpi.shmem else []
+    beside += [_SOCKETS] if sockets else []
     if beside := beside + [file for file, symbol in _BESIDE.items() if symbol in names]:
         env["EXANET_BESIDE"] = ":".join(beside)
     if mpi.kind == "libfabric":
         env["EXANET_BEGINS"] = "libfabric"  # virtual time, with the first operation
+    if sockets and mpi.kind == "none":
+        env["EXANET_BEGINS"] = "sockets"  # likewise, with the first socket
     if mpi.search:
         env["LD_LIBRARY_PATH"] = ":".join(part for part in (env.get("LD_LIBRARY_PATH", ""), str(mpi.search)) if part)
     # One core a rank, as the machine has them: a program that starts threads does so because it was asked to.

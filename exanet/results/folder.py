@@ -75,6 +75,7 @@ _ASKED = (
     "rules",
     "offload",
     "mpi_calls",
+    "sockets",
     "recorded",
     "jobs",
 )
@@ -355,6 +356,11 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
         **{key: int(results[key]) for key in FAULT_COUNTS if key in results},
         **({"dead_ranks": list(total["dead_ranks"])} if "dead_ranks" in total else {}),
         **({"background": dict(results["background"])} if "background" in results else {}),
+        **(
+            {"segments": int(ranks["segments_sent"].sum()), "stream_bytes": int(ranks["stream_bytes_sent"].sum())}
+            if "segments_sent" in ranks.columns
+            else {}
+        ),
         "compute_percent": _share(ranks, "compute_ps"),
         "wait_percent": _share(ranks, "wait_ps"),
         "library_percent": _share(ranks, "library_ps"),

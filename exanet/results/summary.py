@@ -93,10 +93,8 @@ def show(
         console.print(costs)
     for note in meta.get("notes", ()):
         console.print(f"[yellow]note:[/] {escape(str(note))}", highlight=False, soft_wrap=True)
-    for table in (
-        *(_programs(tables), _ranks(tables["ranks"]), _latency(summary), _links(summary), _mpi_calls(tables["mpi_calls"])),
-        *_critical_path(tables),
-    ):
+    parts = (_programs(tables), _ranks(tables["ranks"]), _sockets(tables["ranks"]), _latency(summary), _links(summary))
+    for table in (*parts, _mpi_calls(tables["mpi_calls"]), *_critical_path(tables)):
         if table.row_count:
             console.print()
             console.print(table)
@@ -136,6 +134,11 @@ def _headline(summary: Mapping[str, Any], wall_s: float) -> str:
         + (
             f", {count_text(summary['page_walks'])} walks for {count_text(lookups)} pages"
             if (lookups := summary.get("page_lookups"))
+            else ""
+        )
+        + (
+            f"\n{count_text(summary['segments'])} segments of sockets, {bytes_text(summary['stream_bytes'])}"
+            if summary.get("segments")
             else ""
         )
     )
@@ -186,6 +189,19 @@ def _ranks(ranks: pl.DataFrame) -> Table:
         "messages_received": count_text, "bytes_received": bytes_text,
     }  # fmt: skip
     table = _table("Ranks", "rank", "compute", "wait", "library", "msg sent", "sent", "msg rcvd", "received")
+    return _fill(table, rows, shown)
+
+
+def _sockets(ranks: pl.DataFrame) -> Table:
+    """What each rank sent by sockets over the network; empty where none did."""
+    table = _table("Sockets", "rank", "segments", "sent")
+    if "segments_sent" not in ranks.columns:
+        return table
+    return _fill(table, ranks, {"segments_sent": count_text, "stream_bytes_sent": bytes_text})
+
+
+def _fill(table: Table, rows: pl.DataFrame, shown: Mapping[str, Callable[[Any], str]]) -> Table:
+    """A row for each rank, or for what is typical of many."""
     if len(rows) <= EVERY_RANK_UP_TO:
         for row in rows.iter_rows(named=True):
             table.add_row(str(row["rank"]), *(text(row[name]) for name, text in shown.items()))

@@ -55,6 +55,7 @@ def library_folder() -> Path:
         "libexanet-lists.so",
         "libexanet-persistent.so",
         "libexanet-shmem.so",
+        "libexanet-sockets.so",
         "libexanet-record.so",
         "libexanet-record-lists.so",
         "libexanet-record-persistent.so",
@@ -131,6 +132,7 @@ class Session:
         terminal: Callable[[bytes], None] | None = None,
         packed: Packed | None = None,
         order: str = "",
+        sockets: bool = False,
     ) -> None:
         folder = library_folder()
         self._command = list(packed.command if packed else command)
@@ -161,7 +163,9 @@ class Session:
         if self._output:
             self._selector.register(self._output.ours, selectors.EVENT_READ, self._output)
         self._pmi = pmi1.Server(ranks, self._pmi_error, self._pmi_abort) if mpi.kind in ("mpich", "openshmem") else None
-        self._environment = mpi_settings.environment(mpi, region=region, status=f"@{name}", library=folder / "libexanet-fi.so")
+        self._environment = mpi_settings.environment(
+            mpi, region=region, status=f"@{name}", library=folder / "libexanet-fi.so", sockets=sockets
+        )
         if record:
             self._environment["EXANET_RECORD"] = str(record)
         if trap_tsc:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 MPI_CALLS = ("library", "simulated")
 """What carries out a program's MPI calls."""
+SOCKETS = ("host", "fabric")
+"""What carries a program's TCP sockets to other ranks."""
 _NAMES = {"mpich": "MPICH", "openmpi": "Open MPI", "openshmem": "OpenSHMEM", "libfabric": "libfabric alone", "none": "none"}
 """Of what a program uses, by exanet.mpi.detect's kind."""
 
@@ -66,6 +68,7 @@ class Options:
     bcast: str | None = None  # one of _core.program_broadcasts(); None: as the MPI library does it
     mpi_calls: str = "library"  # one of MPI_CALLS
     background: str | None = None  # what others send meanwhile (exanet.background_traffic)
+    sockets: str = "host"  # one of SOCKETS
     timeline: bool = False  # timeline.html is written, for which calls are recorded
 
 
@@ -89,14 +92,7 @@ def run(options: Options) -> int:
     if options.fabric == "gateware":
         fabric.check(config, described.name)
     fabric.check_threads(options.fabric_threads, options.fabric)
-    mpi = detect.detect(options.command, options.mpi)
-    if options.mpi_calls == "library":
-        detect.check_network(mpi)
-    if mpi.kind not in ("mpich", "openmpi"):
-        _check_without_mpi(options)
-    _check_mpi_calls(options, mpi.kind)
-    if options.bcast and "bcast" in options.offload:
-        raise InputError("--collective bcast and --offload bcast: a broadcast goes either way; leave one of them out")
+    mpi = _mpi_of(options)
     replaced = settings.replaced(mpi)
     if mpi.kind == "openmpi":
         settings.check_temporary_folder()
@@ -119,7 +115,8 @@ def run(options: Options) -> int:
     with _recording(options, directory) as options:
         results, outcome = _simulate(options, config | traffic, placed, factor, mpi, gateware, how)
         if not outcome.used_network and not outcome.reason:
-            print(f"exanet: the program never called {phases.of(mpi).begin}, so nothing ran on the simulated machine", file=sys.stderr)
+            begins = phases.of(mpi, sockets=options.sockets == "fabric").begin
+            print(f"exanet: the program never called {begins}, so nothing ran on the simulated machine", file=sys.stderr)
             return int(outcome.exit_code)
         if how:
             meta |= packed.turns_on_workers(results["summary"])
@@ -139,6 +136,20 @@ def run(options: Options) -> int:
         if outcome.reason and not outcome.used_network and options.mpi not in ("auto", "none"):
             print(f"exanet: --mpi {options.mpi} must be what the program uses; without --mpi exanet finds it", file=sys.stderr)
     return int(outcome.exit_code)
+
+
+def _mpi_of(options: Options) -> detect.Mpi:
+    """What the program uses. Raises InputError where that and the options do not go together."""
+    _check_sockets(options)
+    mpi = detect.detect(options.command, options.mpi, optional=options.sockets == "fabric")
+    if options.mpi_calls == "library":
+        detect.check_network(mpi)
+    if mpi.kind not in ("mpich", "openmpi"):
+        _check_without_mpi(options)
+    _check_mpi_calls(options, mpi.kind)
+    if options.bcast and "bcast" in options.offload:
+        raise InputError("--collective bcast and --offload bcast: a broadcast goes either way; leave one of them out")
+    return mpi
 
 
 def _check_without_mpi(options: Options) -> None:
@@ -194,10 +205,29 @@ def _check_mpi_calls(options: Options, mpi: str) -> None:
             raise InputError(f"--mpi-calls simulated and {other} do not go together; leave one of them out")
 
 
+def _check_sockets(options: Options) -> None:
+    """Raises InputError where sockets cannot go over the simulated network."""
+    if options.sockets not in SOCKETS:
+        raise InputError(f"--sockets {options.sockets}: give one of {', '.join(SOCKETS)}")
+    if options.sockets == "host":
+        return
+    others = {
+        "--ranks-as packed": options.ranks_as == "packed",
+        "--mpi-calls simulated": options.mpi_calls == "simulated",
+        "--record": options.record is not None,
+        "--timeline": options.timeline,
+    }
+    for other, given in others.items():
+        if given:
+            raise InputError(f"--sockets fabric and {other} do not go together; leave one of them out")
+
+
 def _ranks_as(options: Options) -> str:
     """How ranks are to run. Raises InputError where the time stamp counter cannot be trapped."""
     if options.mpi_calls == "simulated":
         return "packed"
+    if options.sockets == "fabric":
+        return "processes"
     if not options.trap_tsc:
         return options.ranks_as
     if platform.system() != "Linux" or platform.machine() != "x86_64":
@@ -356,6 +386,7 @@ def _simulate(
             terminal=terminal,
             packed=how,
             order=simulator.order_path,
+            sockets=options.sockets == "fabric",
         )
         supervisor = supervise.Supervisor(
             simulator,
@@ -364,7 +395,7 @@ def _simulate(
             program=options.command[0],
             progress=shown,
             mpirun=mpi.kind == "openmpi",
-            phases=phases.of(mpi),
+            phases=phases.of(mpi, sockets=options.sockets == "fabric"),
             waits_for_progress=settings.waits_for_progress(mpi),
             python=any(python.is_interpreter(word) or word.endswith(".py") for word in options.command),
             faults=str(options.faults or ""),
@@ -399,6 +430,7 @@ def _meta(options: Options, described: machine.Machine, config: dict[str, Any], 
         **({"collectives": {"bcast": options.bcast}} if options.bcast else {}),
         **({"offload": list(options.offload)} if options.offload else {}),
         **({"mpi_calls": options.mpi_calls} if options.mpi_calls != "library" else {}),
+        **({"sockets": options.sockets} if options.sockets != "host" else {}),
         **({"notes": notes} if (notes := levels.caveats_of_programs(options.level, described)) else {}),
         "exanet_version": own_version,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -22,4 +22,5 @@ static void begin(void) {
 static __attribute__((constructor)) void begin_with_the_first_operation(void) {
   const char *begins = getenv("EXANET_BEGINS");
   if (begins != NULL && strcmp(begins, "libfabric") == 0) exanet_first_operation = begin;
+  if (begins != NULL && strcmp(begins, "sockets") == 0) exanet_first_socket = begin;
 }

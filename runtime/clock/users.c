@@ -8,6 +8,7 @@
  * by that.
  *
  * Limit: virtual time does not begin again. */
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,13 @@ static int users;
 static pthread_mutex_t users_lock = PTHREAD_MUTEX_INITIALIZER; /* threads may open sessions at once */
 
 static _Noreturn void cannot_join(int status) {
+  if (status == -EBUSY) {
+    fprintf(stderr,
+            "exanet: a second process of rank %s wants to use the simulated network, and only one of a rank can; start "
+            "the other one as a rank of its own\n",
+            getenv("EXANET_RANK"));
+    _exit(1);
+  }
   fprintf(stderr, "exanet: cannot join the simulated machine named by EXANET_NI: %s\n", strerror(-status));
   _exit(1);
 }

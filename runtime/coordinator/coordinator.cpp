@@ -82,6 +82,9 @@ Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std
   region_->store_word_ps = static_cast<std::uint64_t>(machine.ni.store_word.ps());
   region_->rdma_cpu_ps = static_cast<std::uint64_t>(engine_.rdma_cpu().ps());
   region_->packet_cpu_ps = static_cast<std::uint64_t>(engine_.packet_cpu().ps());
+  region_->segment_bytes = machine.ni.ip_mtu_bytes - kSegmentHeaders;
+  region_->window_bytes = machine.ni.ip_window_bytes;
+  region_->segment_cpu_ps = static_cast<std::uint64_t>(machine.ni.ip_send.ps());
   region_->test_step_ps = static_cast<std::uint64_t>(std::max<std::int64_t>(machine.ni.test_step.ps(), 1));
   region_->envelope_bytes = machine.ni.envelope_bytes;
   region_->eager_max = machine.ni.eager_max_bytes;
@@ -237,6 +240,7 @@ void Coordinator::run_virtual() {
     }
     report_progress_to_ranks();
     if (stopping() || stop_if_live_failed() || all_over()) return;
+    if (only_servers()) end_servers();
     if (due_.empty())
       return stop_deadlocked(
           at_finish_ == 0 ? kDeadlock
@@ -329,8 +333,9 @@ bool Coordinator::collect() {
 // With what ranks may do that touches the network soon.
 void Coordinator::reckon() {
   const std::uint32_t sooner = region_->sooner;
-  lookahead_ = engine_.lookahead(
-      {.packets = (sooner & EXN_SOONER_PACKETS) != 0, .one_sided = (sooner & EXN_SOONER_ONE_SIDED) != 0});
+  lookahead_ = engine_.lookahead({.packets = (sooner & EXN_SOONER_PACKETS) != 0,
+                                  .one_sided = (sooner & EXN_SOONER_ONE_SIDED) != 0,
+                                  .streams = (sooner & EXN_SOONER_STREAMS) != 0});
 }
 
 void Coordinator::fell_asleep(RankId r) {
@@ -345,6 +350,7 @@ void Coordinator::fell_asleep(RankId r) {
   rank.asleep = true;
   rank.held = slot.state == EXN_AT_FINISH;
   rank.blocking = slot.blocking;
+  rank.serves = slot.serves;
   rank.wake_at = Time::never();
   ++rank.generation;
   region_->sooner |= slot.sooner;

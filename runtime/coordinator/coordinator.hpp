@@ -100,6 +100,7 @@ class Coordinator final : private Host, private LiveHost {
     bool dead = false;  // with its host
     bool in_call = false;  // that is carried out here
     Time library_before;  // what the library had taken of its time when that began
+    std::uint32_t serves = 0;  // 1 + empty waits for whoever connects, as in its slot
     std::uint32_t blocking = 0;  // 1 + empty waits before this one
     Time clock, wake_at;
     Time worked;  // until it last fell asleep: computed, and in the library
@@ -146,6 +147,9 @@ class Coordinator final : private Host, private LiveHost {
   Time dies(RankId rank) const { return hosts_ ? hosts_->dies(rank) : Time::never(); }
   void die(RankId rank);
   bool all_have_left() const;
+  // servers.cpp
+  bool only_servers() const;
+  void end_servers();
   // free_time.cpp
   void run_free(std::uint32_t until_state);
   bool serve_free();

@@ -84,6 +84,8 @@ void exn_account_leave(struct exanet_ni *ni) {
   exn_own_ps = exanet_clock_peek(ni);
 }
 
+void exanet_uncount(struct exanet_ni *ni) { exn_account_leave(ni); }
+
 uint64_t exanet_computed_ps(const struct exanet_ni *ni) { return ni->slot->compute_ps - ni->swallowed_ps; }
 
 void exanet_uncounted_begin(struct exanet_ni *ni) {

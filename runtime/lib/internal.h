@@ -166,6 +166,49 @@ __attribute__((noreturn)) void exanet_end_run(struct exanet_ni *ni, const char *
 /* Collectives that the run takes from the MPI library, a bit of enum exn_offload (shm.h) each. */
 uint32_t exanet_offloaded(const struct exanet_ni *ni);
 
+/* Streams of TCP over the simulated network (runtime/sockets). Who takes completions hands on what is theirs; the
+   first socket begins virtual time, where it is to. */
+struct exanet_stream_event {
+  uint32_t kind; /* EXANET_C_CONNECT or EXANET_C_SEGMENT */
+  uint32_t segment; /* enum exanet_segment_kind */
+  uint32_t peer;
+  int32_t status;
+  uint16_t port, peer_port, host_port;
+  uint64_t length;
+};
+#pragma GCC visibility push(default)
+extern void (*exanet_on_stream)(const struct exanet_stream_event *event);
+extern void (*exanet_first_socket)(void);
+uint32_t exanet_segment_max(const struct exanet_ni *ni);
+uint32_t exanet_stream_window(const struct exanet_ni *ni);
+bool exanet_servers_end(const struct exanet_ni *ni); /* all others have ended */
+void exanet_listen(struct exanet_ni *ni, uint16_t port, uint16_t host_port); /* 0: no more */
+void exanet_connect(struct exanet_ni *ni, uint32_t peer, uint16_t port, uint16_t peer_port);
+struct exanet_segment {
+  uint32_t peer;
+  uint16_t port, peer_port;
+  enum exanet_segment_kind kind;
+  uint32_t sequence;
+  uint64_t length;
+};
+void exanet_segment_send(struct exanet_ni *ni, const struct exanet_segment *segment);
+/* Waits once, until something comes or this time at the longest; UINT64_MAX: for ever; 0: not at all. `serves`: only
+   for somebody who connects. */
+int exanet_wait_once(struct exanet_ni *ni, struct exanet_completion *out, int max, uint64_t until_ps, bool serves);
+/* An empty look at a stream. */
+uint64_t exanet_look_ps(const struct exanet_ni *ni);
+/* What the calling thread has computed since the last call is ours. */
+void exanet_uncount(struct exanet_ni *ni);
+/* A socket is made, which begins virtual time where the first one is to; whether that is under way. */
+bool exanet_streams_begin(void);
+/* Around what the program does with streams. NULL: it is not in virtual time, or inside a library that is not its own.
+   (runtime/provider) */
+struct exanet_ni *exanet_streams_enter(void);
+void exanet_streams_leave(struct exanet_ni *ni);
+/* exanet_wait_once(), inside; what has come for libfabric goes there. */
+void exanet_streams_wait(struct exanet_ni *ni, uint64_t until_ps, bool serves);
+#pragma GCC visibility pop
+
 /* MPI_Abort(code) was called: notifies the simulator, which ends the run and reports it. */
 void exanet_abort(struct exanet_ni *ni, int code);
 

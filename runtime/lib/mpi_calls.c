@@ -30,7 +30,7 @@ void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind
   ni->idle_ps = 0;
   exn_nonblocking_begin(ni, kind);
   if (is_collective_in_rounds(call)) ni->rounds = true;
-  ni->slot->mpi_call = exn_call.number = call + 1;
+  ni->slot->mpi_call = exn_call.number = call < EXN_MPI_CALLS ? call + 1 : 0;
   mpi_entered_ps = ni->clock_ps;
 }
 

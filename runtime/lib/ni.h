@@ -2,8 +2,8 @@
  * libexanet's own state, one per process, and what its files offer each other.
  *
  * Files stand in layers, and use only those below: host, state, large_text | table, tasks | activity, sleep |
- * account, token, tree | nonblocking_polls, timed_sleeps | clock, turns | mpi_calls, poll, live | work | region.
- * tests/unit/test_includes.py sees that nothing points upward. */
+ * account, token, tree | nonblocking_polls, timed_sleeps | clock, turns | mpi_calls, streams | poll, live | work |
+ * region. tests/unit/test_includes.py sees that nothing points upward. */
 #ifndef EXANET_LIB_NI_H
 #define EXANET_LIB_NI_H
 
@@ -59,6 +59,7 @@ struct exanet_ni {
   bool asleep; /* several threads: one of them waits in virtual time */
   unsigned clock_reads; /* since the last other call */
   unsigned idle_polls; /* in free time */
+  uint32_t served; /* waits for whoever connects since the last segment */
   /* completions that need no simulator: eager sends; a ring that grows */
   struct exanet_completion_small {
     uint64_t cookie, len;
@@ -136,6 +137,10 @@ void exn_wake_nappers(struct exanet_ni *ni); /* those whose time the rank's cloc
 bool exn_is_woken(void); /* the calling thread has been woken, and others let it go first */
 void exn_let_woken_go_first(void); /* before time passes: until they sleep again, wait or have computed for long */
 void exn_thread_goes(struct exn_thread *thread); /* it ends, or is no more waited for */
+
+/* streams.c */
+extern uint64_t exn_streams_arrived; /* how often */
+void exn_stream_arrived(const union exn_completion *c);
 
 /* poll.c */
 int exn_local_grow(struct exanet_ni *ni);

@@ -110,7 +110,9 @@ static void take_one(struct exanet_ni *ni, const union exn_completion *c, struct
       out->data = c->reduction_open.tree;
       break;
     case EXANET_C_MULTI_DONE: out->cookie = c->multi_done.cookie; break;
-    case EXANET_C_PAD: break;
+    case EXANET_C_PAD:
+    case EXANET_C_CONNECT:
+    case EXANET_C_SEGMENT: break;
   }
   exn_charge(ni, header->cpu_ps);
   struct exn_ring *ring = &ni->slot->cq;
@@ -131,9 +133,15 @@ static int take(struct exanet_ni *ni, struct exanet_completion *out, int max) {
     ++n;
   }
   const bool timed = exn_virtual(ni);
-  for (const union exn_completion *c; n < max && (c = front(ni)) && (!timed || c->header.time_ps <= ni->clock_ps);)
-    take_one(ni, c, &out[n++]);
-  if (n > 0) {
+  bool of_streams = false;
+  for (const union exn_completion *c; n < max && (c = front(ni)) && (!timed || c->header.time_ps <= ni->clock_ps);) {
+    const bool of_stream = c->header.kind == EXANET_C_SEGMENT || c->header.kind == EXANET_C_CONNECT;
+    if (of_stream) exn_stream_arrived(c);
+    take_one(ni, c, &out[n]);
+    of_streams |= of_stream;
+    n += !of_stream;
+  }
+  if (n > 0 || of_streams) {
     ni->idle_ps = 0;
     exn_completion_came();
     exn_polls.fresh = true;
@@ -225,6 +233,32 @@ int exanet_poll(struct exanet_ni *ni, struct exanet_completion *out, int max) {
     }
   }
   if (!exn_polls.nonblocking) exn_account_leave(ni);
+  return n;
+}
+
+int exanet_wait_once(struct exanet_ni *ni, struct exanet_completion *out, int max, uint64_t until_ps, bool serves) {
+  exn_account_enter(ni);
+  exn_dealt_with();
+  const uint64_t arrived = exn_streams_arrived;
+  int n = take(ni, out, max);
+  /* Also where the time has come: what the simulator has for the rank until now is to be in the ring. */
+  if (until_ps > 0 && until_ps < ni->clock_ps) until_ps = ni->clock_ps;
+  if (n == 0 && exn_streams_arrived == arrived && until_ps > 0 && exn_virtual(ni) &&
+      !(ni->multithreaded && exn_other_threads_run())) {
+    const bool for_ever = until_ps == UINT64_MAX, alone = !exanet_program_threads();
+    const uint64_t window = ni->clock_ps + exn_polls.window_ps;
+    ni->slot->serves = serves && (alone || exn_others_wait_for_ever()) ? 1 + ni->served : 0;
+    wait_until(ni, alone || until_ps < window ? until_ps : window, for_ever && waits_for_ever(ni));
+    ni->slot->serves = 0;
+    if (exn_polls.window_ps < EXN_LAST_WINDOW_PS) exn_polls.window_ps *= 2;
+    n = take(ni, out, max);
+    if (n == 0 && exn_streams_arrived == arrived) {
+      count_empty(ni);
+      ni->served += serves;
+    }
+  }
+  if (exn_streams_arrived != arrived) ni->served = 0;
+  exn_account_leave(ni);
   return n;
 }
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -75,6 +76,12 @@ int exanet_open(struct exanet_ni **out) {
   if (*end || number >= region->ranks) {
     munmap(region, region->bytes);
     return -ENODEV;
+  }
+  const struct exn_rank *slot = exn_rank_slot(region, (uint32_t)number);
+  const pid_t other = (pid_t)__atomic_load_n(&slot->pid, __ATOMIC_ACQUIRE);
+  if (other != 0 && other != getpid() && kill(other, 0) == 0) {
+    munmap(region, region->bytes);
+    return -EBUSY;
   }
   *ni = (struct exanet_ni){.region = region,
                            .slot = exn_rank_slot(region, (uint32_t)number),

@@ -281,6 +281,41 @@ int exanet_reduction_close(struct exanet_ni *ni, uint32_t tree) {
   return 0;
 }
 
+void exanet_listen(struct exanet_ni *ni, uint16_t port, uint16_t host_port) {
+  warn_of(ni, EXN_SOONER_STREAMS);
+  struct exn_listen_descriptor *d = begin(ni, EXN_OP_LISTEN, 0, 0, sizeof *d, 0);
+  d->port = port;
+  d->host_port = host_port;
+  end(ni, &d->header);
+}
+
+void exanet_connect(struct exanet_ni *ni, uint32_t peer, uint16_t port, uint16_t peer_port) {
+  warn_of(ni, EXN_SOONER_STREAMS);
+  struct exn_connect_descriptor *d = begin(ni, EXN_OP_CONNECT, 0, 0, sizeof *d, 0);
+  exn_charge(ni, ni->region->segment_cpu_ps);
+  d->peer = peer;
+  d->port = port;
+  d->peer_port = peer_port;
+  end(ni, &d->header);
+}
+
+void exanet_segment_send(struct exanet_ni *ni, const struct exanet_segment *segment) {
+  warn_of(ni, EXN_SOONER_STREAMS);
+  struct exn_segment_descriptor *d = begin(ni, EXN_OP_SEGMENT, 0, 0, sizeof *d, 0);
+  exn_charge(ni, ni->region->segment_cpu_ps);
+  d->peer = segment->peer;
+  d->length = segment->length;
+  d->port = segment->port;
+  d->peer_port = segment->peer_port;
+  d->sequence = segment->sequence;
+  d->segment_kind = (uint8_t)segment->kind;
+  end(ni, &d->header);
+  ni->served = 0;
+  ++ni->slot->segments;
+  if (segment->kind == EXANET_SEGMENT_DATA || segment->kind == EXANET_SEGMENT_FULL)
+    ni->slot->segment_bytes += segment->length;
+}
+
 size_t exanet_reduction_max(const struct exanet_ni *ni) { return ni->region->reduction_max; }
 
 int exanet_reduction_valid(const struct exanet_ni *ni, int op, int type, size_t count) {

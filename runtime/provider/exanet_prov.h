@@ -85,6 +85,8 @@ static inline void exanet_begin_operation(void) {
 /* The following want the lock held. Polls once and sorts what came; returns the number of completions. Never loops. */
 int exanet_progress(void);
 int exanet_progress_wait(uint64_t timeout_ps);
+/* The same once, by exanet_wait_once(). */
+void exanet_progress_once(struct exanet_ni *ni, uint64_t until_ps, bool serves);
 /* Between two empty polls of a blocking call: lets other threads of the process in. */
 void exanet_progress_yield(void);
 

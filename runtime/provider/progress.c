@@ -183,6 +183,12 @@ int exanet_progress_wait(uint64_t timeout_ps) {
   return exanet_progress_sort(batch, exanet_wait(exanet_process.ni, batch, EXANET_BATCH, timeout_ps));
 }
 
+void exanet_progress_once(struct exanet_ni *ni, uint64_t until_ps, bool serves) {
+  struct exanet_completion batch[EXANET_BATCH];
+  if (atomic_load(&exanet_process.waiting)) return;
+  exanet_progress_sort(batch, exanet_wait_once(ni, batch, EXANET_BATCH, until_ps, serves));
+}
+
 void exanet_progress_yield(void) {
   exanet_unlock();
   exanet_lock_to_poll();

@@ -146,6 +146,10 @@ CONTRADICTIONS = [
     ("ni: {mailbox: {value: 1.000000000001 s, source: x, kind: chosen}}", "longer than 1 s"),
     ("ni: {mpi_receive: {value: 4.4 ms, source: x, kind: chosen}}", "makes receiving a message take longer than 4.29 ms"),
     ("ni: {mailbox_read: {value: 1 s, source: x, kind: chosen}}", "makes receiving a message take longer than 4.29 ms"),
+    ("ni: {ip_mtu: {value: 500 B, source: x, kind: chosen}}", "must be from 576 B to 65535 B"),
+    ("ni: {ip_window: {value: 1400 B, source: x, kind: chosen}}", "from a segment (1500 B) to 2 MiB"),
+    ("ni: {ip_send: {value: 0, source: x, kind: chosen}}", "a segment takes the host some time"),
+    ("ni: {ip_receive: {value: 5 ms, source: x, kind: chosen}}", "is longer than 4.29 ms"),
     ("hardware: {cores_per_node: {value: 0, source: x, kind: chosen}}", "from 1 to 4096"),
 ]
 

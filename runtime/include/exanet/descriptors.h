@@ -38,6 +38,9 @@ enum exanet_descriptor_kind {
   EXN_OP_REDUCTION = 13,  /* submits a part of a reduction */
   EXN_OP_REDUCTION_OPEN = 14,  /* sets up a tree for reductions among processes at all their interfaces */
   EXN_OP_REDUCTION_CLOSE = 15,  /* leaves a tree */
+  EXN_OP_LISTEN = 16,  /* listens for streams at a port */
+  EXN_OP_CONNECT = 17,  /* opens a stream to a process that listens at a port */
+  EXN_OP_SEGMENT = 18,  /* sends a segment of a stream */
 };
 
 /* what has completed; 0 skips to the ring's start */
@@ -55,6 +58,8 @@ enum exanet_completion_kind {
   EXANET_C_REDUCTION = 10,  /* a reduction is complete */
   EXANET_C_REDUCTION_OPEN = 11,  /* a tree is set up */
   EXANET_C_MULTI_DONE = 12,  /* a multi-receive buffer can be reused */
+  EXANET_C_CONNECT = 13,  /* a stream is open at its initiator */
+  EXANET_C_SEGMENT = 14,  /* a segment of a stream has arrived */
 };
 
 /* what an endpoint receives */
@@ -68,6 +73,15 @@ enum exanet_atomic_kind {
   EXANET_ATOMIC_UPDATE = 0,  /* takes an operand, returns nothing */
   EXANET_ATOMIC_FETCH = 1,  /* takes an operand, returns the old values */
   EXANET_ATOMIC_COMPARE = 2,  /* takes an operand and compare values, returns the old values */
+};
+
+/* what a segment of a stream carries */
+enum exanet_segment_kind {
+  EXANET_SEGMENT_DATA = 0,  /* bytes of the stream */
+  EXANET_SEGMENT_FULL = 1,  /* bytes of the stream, whose sender may send no more until they have been read */
+  EXANET_SEGMENT_FINISH = 2,  /* the end of the stream: its sender sends no more */
+  EXANET_SEGMENT_OPENED = 3,  /* nothing: the connection's initiator knows that it is open */
+  EXANET_SEGMENT_WINDOW = 4,  /* how many bytes its sender has read of the other direction since it last said so */
 };
 
 /* how to execute a descriptor; a completion repeats has_data and tagged */
@@ -325,6 +339,52 @@ EXN_ASSERT(sizeof(struct exn_reduction_close_descriptor) == 24, "size of exn_red
 EXN_ASSERT(offsetof(struct exn_reduction_close_descriptor, tree) == 16, "place of exn_reduction_close_descriptor.tree");
 EXN_ASSERT(offsetof(struct exn_reduction_close_descriptor, reserved) == 20, "place of exn_reduction_close_descriptor.reserved");
 
+/* Listens for streams at a port, or no more. It does not complete. */
+struct exn_listen_descriptor {
+  struct exn_descriptor_header header;
+  uint16_t port;  /* port */
+  uint16_t host_port;  /* port of the host at which its connections come in reality; 0: listens no more */
+  uint8_t reserved[4];
+};
+EXN_ASSERT(sizeof(struct exn_listen_descriptor) == 24, "size of exn_listen_descriptor");
+EXN_ASSERT(offsetof(struct exn_listen_descriptor, port) == 16, "place of exn_listen_descriptor.port");
+EXN_ASSERT(offsetof(struct exn_listen_descriptor, host_port) == 18, "place of exn_listen_descriptor.host_port");
+EXN_ASSERT(offsetof(struct exn_listen_descriptor, reserved) == 20, "place of exn_listen_descriptor.reserved");
+
+/* Opens a stream to a process that listens at a port. */
+struct exn_connect_descriptor {
+  struct exn_descriptor_header header;
+  exanet_addr peer;  /* destination; any: whoever listens there, the caller itself before others */
+  uint16_t port;  /* port of the caller */
+  uint16_t peer_port;  /* port at which the destination listens */
+  uint8_t reserved[4];
+};
+EXN_ASSERT(sizeof(struct exn_connect_descriptor) == 32, "size of exn_connect_descriptor");
+EXN_ASSERT(offsetof(struct exn_connect_descriptor, peer) == 16, "place of exn_connect_descriptor.peer");
+EXN_ASSERT(offsetof(struct exn_connect_descriptor, port) == 24, "place of exn_connect_descriptor.port");
+EXN_ASSERT(offsetof(struct exn_connect_descriptor, peer_port) == 26, "place of exn_connect_descriptor.peer_port");
+EXN_ASSERT(offsetof(struct exn_connect_descriptor, reserved) == 28, "place of exn_connect_descriptor.reserved");
+
+/* Sends a segment of a stream, whose bytes go beside the simulated network. It completes at the destination. */
+struct exn_segment_descriptor {
+  struct exn_descriptor_header header;
+  exanet_addr peer;  /* destination */
+  uint64_t length;  /* bytes of the stream; window: bytes that have been read */
+  uint16_t port;  /* port of the caller */
+  uint16_t peer_port;  /* port of the destination */
+  uint32_t sequence;  /* number in the stream; of window: 0 */
+  uint8_t segment_kind;  /* what it carries (enum exanet_segment_kind) */
+  uint8_t reserved[7];
+};
+EXN_ASSERT(sizeof(struct exn_segment_descriptor) == 48, "size of exn_segment_descriptor");
+EXN_ASSERT(offsetof(struct exn_segment_descriptor, peer) == 16, "place of exn_segment_descriptor.peer");
+EXN_ASSERT(offsetof(struct exn_segment_descriptor, length) == 24, "place of exn_segment_descriptor.length");
+EXN_ASSERT(offsetof(struct exn_segment_descriptor, port) == 32, "place of exn_segment_descriptor.port");
+EXN_ASSERT(offsetof(struct exn_segment_descriptor, peer_port) == 34, "place of exn_segment_descriptor.peer_port");
+EXN_ASSERT(offsetof(struct exn_segment_descriptor, sequence) == 36, "place of exn_segment_descriptor.sequence");
+EXN_ASSERT(offsetof(struct exn_segment_descriptor, segment_kind) == 40, "place of exn_segment_descriptor.segment_kind");
+EXN_ASSERT(offsetof(struct exn_segment_descriptor, reserved) == 41, "place of exn_segment_descriptor.reserved");
+
 /* Any descriptor: the header's kind says which. */
 union exn_descriptor {
   struct exn_descriptor_header header;
@@ -343,6 +403,9 @@ union exn_descriptor {
   struct exn_reduction_descriptor reduction;
   struct exn_reduction_open_descriptor reduction_open;
   struct exn_reduction_close_descriptor reduction_close;
+  struct exn_listen_descriptor listen;
+  struct exn_connect_descriptor connect;
+  struct exn_segment_descriptor segment;
 };
 
 /* First three words of every completion. */
@@ -517,6 +580,40 @@ struct exn_multi_done_completion {
 EXN_ASSERT(sizeof(struct exn_multi_done_completion) == 32, "size of exn_multi_done_completion");
 EXN_ASSERT(offsetof(struct exn_multi_done_completion, cookie) == 24, "place of exn_multi_done_completion.cookie");
 
+/* A stream is open at its initiator. Status -ECONNREFUSED: nobody listens at the port; -ETIMEDOUT: the network has lost all that went there. */
+struct exn_connect_completion {
+  struct exn_completion_header header;
+  exanet_addr peer;  /* who listens there */
+  uint16_t port;  /* as in the descriptor */
+  uint16_t peer_port;  /* as in the descriptor */
+  uint16_t host_port;  /* as in the destination's listen */
+  uint8_t reserved[2];
+};
+EXN_ASSERT(sizeof(struct exn_connect_completion) == 40, "size of exn_connect_completion");
+EXN_ASSERT(offsetof(struct exn_connect_completion, peer) == 24, "place of exn_connect_completion.peer");
+EXN_ASSERT(offsetof(struct exn_connect_completion, port) == 32, "place of exn_connect_completion.port");
+EXN_ASSERT(offsetof(struct exn_connect_completion, peer_port) == 34, "place of exn_connect_completion.peer_port");
+EXN_ASSERT(offsetof(struct exn_connect_completion, host_port) == 36, "place of exn_connect_completion.host_port");
+EXN_ASSERT(offsetof(struct exn_connect_completion, reserved) == 38, "place of exn_connect_completion.reserved");
+
+/* A segment of a stream has arrived. Status -ETIMEDOUT, at its sender: it was lost, and was sent again without success. */
+struct exn_segment_completion {
+  struct exn_completion_header header;
+  exanet_addr peer;  /* source */
+  uint64_t length;  /* as in the descriptor */
+  uint16_t port;  /* port of the destination */
+  uint16_t peer_port;  /* port of the source */
+  uint8_t segment_kind;  /* what it carries (enum exanet_segment_kind) */
+  uint8_t reserved[3];
+};
+EXN_ASSERT(sizeof(struct exn_segment_completion) == 48, "size of exn_segment_completion");
+EXN_ASSERT(offsetof(struct exn_segment_completion, peer) == 24, "place of exn_segment_completion.peer");
+EXN_ASSERT(offsetof(struct exn_segment_completion, length) == 32, "place of exn_segment_completion.length");
+EXN_ASSERT(offsetof(struct exn_segment_completion, port) == 40, "place of exn_segment_completion.port");
+EXN_ASSERT(offsetof(struct exn_segment_completion, peer_port) == 42, "place of exn_segment_completion.peer_port");
+EXN_ASSERT(offsetof(struct exn_segment_completion, segment_kind) == 44, "place of exn_segment_completion.segment_kind");
+EXN_ASSERT(offsetof(struct exn_segment_completion, reserved) == 45, "place of exn_segment_completion.reserved");
+
 /* Any completion: the header's kind says which. */
 union exn_completion {
   struct exn_completion_header header;
@@ -532,6 +629,8 @@ union exn_completion {
   struct exn_reduction_completion reduction;
   struct exn_reduction_open_completion reduction_open;
   struct exn_multi_done_completion multi_done;
+  struct exn_connect_completion connect;
+  struct exn_segment_completion segment;
 };
 
 #undef EXN_ASSERT

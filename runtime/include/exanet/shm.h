@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define EXN_MAGIC 0x3154454e41584531ull
-#define EXN_VERSION 18u
+#define EXN_VERSION 19u
 #define EXN_RING_SLOTS 1024u          /* 64 KiB a ring, two rings a rank; touched only as far as they are used */
 #define EXN_RING_MASK (EXN_RING_SLOTS - 1u)
 #define EXN_MPI_CALLS 192u
@@ -104,6 +104,7 @@ enum exn_bcast {
 enum exn_sooner {
   EXN_SOONER_PACKETS = 1,
   EXN_SOONER_ONE_SIDED = 2,
+  EXN_SOONER_STREAMS = 4,
 };
 
 struct exn_mpi_profile {
@@ -146,6 +147,8 @@ struct exn_rank {
   uint32_t left; /* rank: 1 its program has ended, and waits for the end of the run */
   uint64_t live_call; /* rank, asleep: address of the struct exanet_live_call that it is in, 0: none */
   uint64_t live_posted; /* rank, asleep: that of the first one that it has posted, 0: none; simulator: 0 taken */
+  uint32_t serves; /* rank, asleep: 1 + its empty waits if it listens for streams and waits for nobody else, or 0 */
+  uint64_t segments, segment_bytes; /* rank: of streams, that it has sent, and their payload */
   struct exn_mpi_profile mpi[EXN_MPI_CALLS];
   struct exn_ring work;
   struct exn_ring cq;
@@ -186,6 +189,10 @@ struct exn_region {
   uint32_t envelope_bytes;
   uint32_t eager_max;
   uint32_t packet_max;
+  uint32_t segment_bytes; /* of a stream's longest segment */
+  uint32_t window_bytes; /* of a stream */
+  uint32_t servers_end; /* simulator: 1 only servers are left */
+  uint64_t segment_cpu_ps; /* the host's kernel, to send a segment */
   uint32_t store_word_bytes; /* the width of the router's words */
   double compute_factor; /* 0: computing takes no virtual time */
   uint64_t before_ps; /* ranks: how far the furthest of their programs' clocks was when virtual time began */
