@@ -40,6 +40,8 @@ def run_interfaces(machine: dict[str, Any], tables: dict[tuple[int, int], int], 
 
 def check_interface(machine: dict[str, Any]) -> None: ...
 
+def check_storages(machine: dict[str, Any]) -> None: ...
+
 class ConfigError(ValueError):
     problems: list[tuple[str, str]]
 

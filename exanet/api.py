@@ -67,13 +67,15 @@ def run(
     trap_tsc: bool = False,
     background: str | None = None,
     timeline: bool = False,
+    storage: Sequence[str] = (),
 ) -> Run:
     """Runs a program, `command` with its arguments, on a simulated machine: `exanet run`.
 
     `machine` is a name (`exanet machines`) or a file, `ranks` the number of MPI ranks, `mapping` their placement
     (`--map`), `compute` "off", "measured", or a factor on the processor time that was measured. `record` is a folder
     for the trace of the program's calls, `output` one for the results. `background` is what others send
-    (`--background`). With `timeline` there is the table `calls`, and in `output` the page.
+    (`--background`), `storage` the folders whose files are on a storage of the machine (`--storage`), each as
+    "FOLDER=NAME". With `timeline` there is the table `calls`, and in `output` the page.
     The program's exit status is `run["exit_code"]` of what is returned, times are integers of
     picoseconds in columns that end in `_ps`, sizes of bytes in `_bytes`. Raises InputError, also where the program
     never calls MPI_Init.
@@ -102,6 +104,7 @@ def run(
             trap_tsc=trap_tsc,
             background=background,
             timeline=timeline,
+            storage=tuple(storage),
         )
         status = program.run(options)
         if not (place / "summary.json").exists():

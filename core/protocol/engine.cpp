@@ -12,7 +12,7 @@ namespace exanet {
 
 namespace {
 
-constexpr std::uint64_t kBackground = 255;  // in the place of a machine's number
+constexpr std::uint32_t kOutside = 254;  // in the place of a machine's number, and behind it: of each kind in turn
 
 }  // namespace
 
@@ -74,19 +74,20 @@ void MessageEngine::message_completed(std::uint64_t user, Status status, Time no
     machine.control_completed(operation, status, now);
 }
 
-void MessageEngine::post_background(NodeId src, NodeId dst, std::uint64_t bytes, std::uint32_t number,
-                                    bool acknowledged) {
+void MessageEngine::post_outside(Outside kind, NodeId src, NodeId dst, std::uint64_t bytes, std::uint32_t number,
+                                 bool acknowledged) {
   context_.nic->post(RdmaTransfer{.src = src,
                                   .dst = dst,
                                   .bytes = bytes,
                                   .acknowledged = acknowledged,
                                   .reads_memory = true,
-                                  .user = kBackground << 32 | number});
+                                  .user = (kOutside + std::uint64_t{static_cast<std::uint8_t>(kind)}) << 32 | number});
 }
 
 void MessageEngine::transfer_completed(std::uint64_t user, Status status, Time now) {
-  if (StateMachine::number_of(user) == kBackground) {
-    if (background_ != nullptr) background_->arrived(StateMachine::operation_of(user), status, now);
+  if (const std::uint32_t machine = StateMachine::number_of(user); machine >= kOutside) {
+    TransferListener* listener = outside_[machine - kOutside];
+    if (listener != nullptr) listener->arrived(StateMachine::operation_of(user), status, now);
     return;
   }
   machines_[StateMachine::number_of(user)]->data_completed(StateMachine::operation_of(user), status, now);
@@ -109,8 +110,9 @@ void MessageEngine::multicast_sent(std::uint64_t user, Status status, Time now) 
 }
 
 void MessageEngine::transfer_acknowledged(std::uint64_t user, Status status, Time now) {
-  if (StateMachine::number_of(user) == kBackground) {
-    if (background_ != nullptr) background_->acknowledged(StateMachine::operation_of(user), status, now);
+  if (const std::uint32_t machine = StateMachine::number_of(user); machine >= kOutside) {
+    TransferListener* listener = outside_[machine - kOutside];
+    if (listener != nullptr) listener->acknowledged(StateMachine::operation_of(user), status, now);
     return;
   }
   machines_[StateMachine::number_of(user)]->data_acknowledged(StateMachine::operation_of(user), status, now);

@@ -7,6 +7,7 @@
 // touch outside their rank lies later, so the order of events is that of virtual time.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -20,9 +21,9 @@ namespace exanet {
 class StateMachine;
 
 // Who learns what became of transfers that belong to no rank, by their numbers.
-class BackgroundListener {
+class TransferListener {
  public:
-  virtual ~BackgroundListener() = default;
+  virtual ~TransferListener() = default;
   virtual void arrived(std::uint32_t transfer, Status, Time now) = 0;
   virtual void acknowledged(std::uint32_t transfer, Status, Time now) = 0;
 };
@@ -69,9 +70,10 @@ class MessageEngine final : private NicListener {
   std::uint32_t reduction_max() const { return context_.reduction_max(); }
   std::uint64_t reductions() const { return context_.reduced; }
 
-  // Transfers between nodes that belong to no rank, beside those of ranks. One listener at a time.
-  void set_background(BackgroundListener* listener) { background_ = listener; }
-  void post_background(NodeId src, NodeId dst, std::uint64_t bytes, std::uint32_t number, bool acknowledged);
+  // Transfers between nodes that belong to no rank, beside those of ranks; each kind has one listener at a time.
+  enum class Outside : std::uint8_t { kBackground, kStorage };
+  void set_listener(Outside kind, TransferListener* listener) { outside_[static_cast<std::size_t>(kind)] = listener; }
+  void post_outside(Outside kind, NodeId src, NodeId dst, std::uint64_t bytes, std::uint32_t number, bool acknowledged);
 
   void set_zero_cost(bool zero_cost);
   // What ranks may hand over that touches the network sooner than messages do.
@@ -126,7 +128,7 @@ class MessageEngine final : private NicListener {
   std::vector<std::vector<StateMachine*>> takers_;  // [kind of descriptor]: in the order in which they are asked
   void (*packet_fn_)(void*, Time) = nullptr;
   void* packet_self_ = nullptr;
-  BackgroundListener* background_ = nullptr;
+  std::array<TransferListener*, 2> outside_{};  // by Outside
 };
 
 }  // namespace exanet

@@ -55,7 +55,7 @@ BackgroundTraffic::BackgroundTraffic(EventQueue& events, MessageEngine& engine, 
     for (NodeId source = 0; source < topology.endpoint_count(); ++source)
       sources_.push_back({Random(config_.seed, source), 0});
   }
-  engine_.set_background(this);
+  engine_.set_listener(MessageEngine::Outside::kBackground, this);
   on_send_ = events_.add_handler([](void* self, Time now, std::uint32_t source,
                                     std::uint64_t) { static_cast<BackgroundTraffic*>(self)->send_next(source, now); },
                                  this);
@@ -64,7 +64,7 @@ BackgroundTraffic::BackgroundTraffic(EventQueue& events, MessageEngine& engine, 
                                  this);
 }
 
-BackgroundTraffic::~BackgroundTraffic() { engine_.set_background(nullptr); }
+BackgroundTraffic::~BackgroundTraffic() { engine_.set_listener(MessageEngine::Outside::kBackground, nullptr); }
 
 void BackgroundTraffic::start() {
   origin_ = events_.now();
@@ -123,7 +123,7 @@ void BackgroundTraffic::post(NodeId src, NodeId dst, std::uint64_t bytes, std::u
   transfers_[number] = {now, bytes, flow};
   ++record_.messages;
   record_.bytes += bytes;
-  engine_.post_background(src, dst, bytes, number, acknowledged);
+  engine_.post_outside(MessageEngine::Outside::kBackground, src, dst, bytes, number, acknowledged);
 }
 
 void BackgroundTraffic::follow(const std::vector<std::uint32_t>& flows, Time now) {

@@ -68,7 +68,7 @@ void visit(BackgroundRecord& r, V&& v) {
   v("latency_ps", r.latency_ps);
 }
 
-class BackgroundTraffic final : private BackgroundListener {
+class BackgroundTraffic final : private TransferListener {
  public:
   // `wanted`: whether anything is still to come for the programs; asked now and then. All references outlive it.
   // Throws ConfigError on what cannot be sent on this machine.

@@ -3,6 +3,7 @@
 // are handed over.
 #include "core/nic/exanet/exanet_nic.hpp"
 #include "core/nic/transfers/interface_run.hpp"
+#include "core/routing/make_topology.hpp"
 #include "exanet/bindings/convert.hpp"
 
 namespace exanet {
@@ -89,6 +90,13 @@ void bind_interfaces(nb::module_& m) {
       [](const nb::dict& machine) {
         const MachineConfig config = machine_of(machine);
         checked(config.ni, config.fabric.router);
+      },
+      "machine"_a);
+  m.def(
+      "check_storages",
+      [](const nb::dict& machine) {
+        const MachineConfig config = machine_of(machine);
+        check_storages(config.storage, make_topology(config.topology)->endpoint_count());
       },
       "machine"_a);
 }

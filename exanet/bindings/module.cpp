@@ -184,8 +184,9 @@ class Simulator {
       const exn_rank& slot = get().rank(r);
       run.ranks.push_back({order_.placement[r], ps(record_.clocks[r]), slot.compute_ps, slot.library_ps,
                            slot.last_call_ps, 0, slot.clock_reads, slot.clock_reads_ps, slot.segments,
-                           slot.segment_bytes});
+                           slot.segment_bytes, slot.storage});
     }
+    run.has_storage = !order_.machine.storage.empty();
     return run;
   }
 

@@ -13,6 +13,15 @@ namespace exanet {
 
 namespace {
 
+void add_storage(nb::dict& d, const std::vector<RankTimes>& ranks) {
+  d["storage_reads"] = column(ranks, [](const RankTimes& r) { return r.storage.reads; });
+  d["storage_writes"] = column(ranks, [](const RankTimes& r) { return r.storage.writes; });
+  d["storage_syncs"] = column(ranks, [](const RankTimes& r) { return r.storage.syncs; });
+  d["storage_read_bytes"] = column(ranks, [](const RankTimes& r) { return r.storage.read_bytes; });
+  d["storage_written_bytes"] = column(ranks, [](const RankTimes& r) { return r.storage.written_bytes; });
+  d["storage_ps"] = column(ranks, [](const RankTimes& r) { return r.storage.time_ps; });
+}
+
 nb::dict ranks(const RunStatistics& run) {
   const Statistics& s = run.statistics;
   const auto sent = [&s](RankId r, bool bytes) {
@@ -33,8 +42,9 @@ nb::dict ranks(const RunStatistics& run) {
   d["last_call_ps"] = column(run.ranks, [](const RankTimes& r) { return r.last_call_ps; });
   d["clock_reads"] = column(run.ranks, [](const RankTimes& r) { return r.clock_reads; });
   d["clock_reads_ps"] = column(run.ranks, [](const RankTimes& r) { return r.clock_reads_ps; });
+  if (run.has_storage) add_storage(d, run.ranks);
   d["wait_ps"] = column(run.ranks, [](const RankTimes& r) {
-    const std::uint64_t busy = r.start_ps + r.compute_ps + r.library_ps;
+    const std::uint64_t busy = r.start_ps + r.compute_ps + r.library_ps + r.storage.time_ps;
     return r.virtual_ps > busy ? r.virtual_ps - busy : std::uint64_t{0};
   });
   d["messages_sent"] = column(all, [&](RankId r) { return sent(r, false); });

@@ -10,6 +10,7 @@
 #include "core/protocol/statistics.hpp"
 #include "core/topology/topology.hpp"
 #include "exanet/bindings/convert.hpp"
+#include "exanet/shm.h"
 
 namespace exanet {
 
@@ -17,6 +18,7 @@ struct RankTimes {
   NodeId node = 0;
   std::uint64_t virtual_ps = 0, compute_ps = 0, library_ps = 0, last_call_ps = 0, start_ps = 0;
   std::uint64_t clock_reads = 0, clock_reads_ps = 0, segments = 0, segment_bytes = 0;
+  exn_storage_profile storage{};  // of calls on files of storages
 };
 
 struct RunStatistics {
@@ -25,6 +27,7 @@ struct RunStatistics {
   const Statistics& statistics;
   std::uint64_t packets, payload_bytes, events;
   std::vector<RankTimes> ranks;
+  bool has_storage = false;
 };
 
 // The table mpi_calls, a row for each call that a rank made.

@@ -55,6 +55,14 @@ Background = Annotated[
         "(docs/background.md).",
     ),
 ]
+Storage = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--storage",
+        metavar="FOLDER=NAME",
+        help="Files below this folder are on this storage of the machine, e.g. /scratch=nvme; repeatable (docs/storage.md).",
+    ),
+]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the results; by default a new folder in the current one.")]
 LevelOfPrograms = Annotated[
     str,

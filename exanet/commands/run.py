@@ -10,7 +10,18 @@ import typer
 
 from exanet import lightly
 from exanet.commands import single
-from exanet.commands.options import Background, Faults, LevelOfPrograms, MachineOption, MapSeed, Output, Report, Timeline, number_of_ranks
+from exanet.commands.options import (
+    Background,
+    Faults,
+    LevelOfPrograms,
+    MachineOption,
+    MapSeed,
+    Output,
+    Report,
+    Storage,
+    Timeline,
+    number_of_ranks,
+)
 from exanet.errors import InputError
 from exanet.run.placement import KINDS
 
@@ -119,6 +130,7 @@ def command(
     background: Background = None,
     timeline: Timeline = False,
     sockets: Sockets = "host",
+    storage: Storage = None,
 ) -> None:
     """Run a program on a simulated machine. Exits with the program's code."""
     with lightly.imports():
@@ -157,6 +169,7 @@ def command(
         background=background,
         timeline=timeline,
         sockets=sockets,
+        storage=tuple(storage or ()),
     )
     raise typer.Exit(runs.run(options))
 

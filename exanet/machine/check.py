@@ -18,7 +18,7 @@ from exanet import _core, lightly, units
 from exanet.errors import InputError
 from exanet.machine.constant import Constant, dimension_of
 from exanet.machine.located import Located, Mark
-from exanet.machine.resolve import described_path, resolve
+from exanet.machine.resolve import described_path, resolve, storages
 from exanet.machine.schema import (
     LINK_KINDS,
     ORDERED,
@@ -267,6 +267,8 @@ def _contradictions(model: MachineFile, packets: bool, changes: Mapping[str, Loc
                 yield from _refused(_core.check_switch, model)
         if model.ni is not None:
             yield from _refused(_core.check_interface, model)
+        if model.storage:
+            yield from _refused(lambda resolved: _core.check_storages(resolved | {"storage": storages(model)}), model)
     yield from slips
 
 

@@ -23,7 +23,7 @@ from exanet.machine import balance, located
 from exanet.machine.check import check, is_constant, keys_at, may_stand_alone
 from exanet.machine.constant import Constant
 from exanet.machine.located import Located, Mark
-from exanet.machine.resolve import resolve, with_channels
+from exanet.machine.resolve import resolve, storages, with_channels
 from exanet.machine.schema import LINK_KINDS, MachineFile, constants, node_count, rails_of
 from exanet.near import nearest
 
@@ -105,6 +105,10 @@ class Machine:
             router = with_channels(resolved["router"], max(resolved["router"]["virtual_channels"], self.faults_channels))
             resolved |= {"faults": dict(self.faults), "router": router}
         return resolved
+
+    def storages(self) -> list[dict[str, Any]]:
+        """The storages of its programs' files, as the simulator takes them."""
+        return storages(self.model)
 
     def link_rate(self, name: str) -> Fraction:
         """Bits per second that a link of this kind carries, pauses taken off."""

@@ -20,6 +20,7 @@ from exanet.machine.schema import (
     PartPower,
     Power,
     Router,
+    Storage,
     Switch,
     Topology,
 )
@@ -88,6 +89,7 @@ def text() -> str:
         ("router.switch", Switch),
         ("links.KIND", Link),
         ("ni", NetworkInterface),
+        ("storage.NAME", Storage),
         ("power", Power),
         ("power.router, power.ni", PartPower),
         ("power.links.KIND", LinkPower),

@@ -61,6 +61,11 @@ def resolve(model: MachineFile) -> dict[str, Any]:
     }
 
 
+def storages(model: MachineFile) -> list[dict[str, Any]]:
+    """The storages that the file describes, as the simulator takes them."""
+    return [{"name": name, **_section(storage)} for name, storage in model.storage.items()]
+
+
 def with_channels(router: Mapping[str, Any], channels: int) -> dict[str, Any]:
     """A resolved router with so many virtual channels, the new ones with FIFOs of their own: the others keep what they
     have."""

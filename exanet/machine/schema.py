@@ -569,6 +569,38 @@ class Power(Strict):
     )
 
 
+class Storage(Strict):
+    """A storage that files of programs may be on, by its name: `exanet run --storage FOLDER=NAME` (docs/storage.md).
+    Its devices are one in each node that has them."""
+
+    kind: Annotated[str, _choice("storage.*.kind")] = Field(
+        description="local: each node reaches the device in itself. servers: some nodes are servers, which all others reach over the "
+        "network; files are cut into chunks, which lie on the servers in turn. cache: each node keeps files of servers on its own device."
+    )
+    read_latency: Time = Field(description="Time of a device from a read request to its first byte.")
+    write_latency: Time = Field(description="The same of a write request; also the time of a request without bytes, such as fsync().")
+    read_rate: Rate = Field(description="Rate at which a device reads.")
+    write_rate: Rate = Field(description="Rate at which a device writes.")
+    queue_depth: Count = Field(description="Requests that a device serves at once; further ones wait.")
+    servers: list[Annotated[int, Field(ge=0)]] | None = Field(
+        default=None, examples=["[0, 4]"], description="With `kind: servers`: the nodes that are servers, by their numbers."
+    )
+    chunk: Bytes | None = Field(
+        default=None, description="With `kind: servers`: size of a chunk. Default: 512 KiB, that of BeeGFS 8 for new files."
+    )
+    message: Bytes | None = Field(
+        default=None,
+        description="With `kind: servers`: size of a request and of an answer, beside the data. Default: 256 B, an assumption of ours.",
+    )
+    behind: Text | None = Field(
+        default=None, description="With `kind: cache`: the storage of kind servers whose files it keeps, by its name."
+    )
+    prefetch: Bytes | None = Field(
+        default=None,
+        description="With `kind: cache`: bytes behind those read that a node fetches, too, if the file has them. Default: 0.",
+    )
+
+
 NAME = re.compile(r"^[a-z0-9][a-z0-9._-]{0,62}\Z")
 """Of a machine."""
 
@@ -592,6 +624,9 @@ class MachineFile(Strict):
     )
     ni: NetworkInterface | None = Field(default=None)
     power: Power | None = Field(default=None)
+    storage: dict[Annotated[str, StringConstraints(pattern=NAME)], Storage] = Field(
+        default_factory=dict, description="Storages of programs' files, by name. They change nothing unless a run says --storage."
+    )
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from exanet.directory import MARKS, commands
 from exanet.errors import InputError
 from exanet.files import json_bytes, parquet, plain, why
 from exanet.quantity import counted, time_text
-from exanet.results import energy, host
+from exanet.results import energy, host, storage
 
 FORMAT = 1
 """Raised when a file or column changes its meaning or goes away."""
@@ -68,6 +68,7 @@ _ASKED = (
     "level",
     "faults",
     "background",
+    "storage",
     "notes",
     "exanet_version",
     "trace",
@@ -361,6 +362,7 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
             if "segments_sent" in ranks.columns
             else {}
         ),
+        **({"storage": storage.totals(ranks), "storage_percent": _share(ranks, "storage_ps")} if storage.has(ranks) else {}),
         "compute_percent": _share(ranks, "compute_ps"),
         "wait_percent": _share(ranks, "wait_ps"),
         "library_percent": _share(ranks, "library_ps"),

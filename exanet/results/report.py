@@ -22,7 +22,7 @@ import polars as pl
 
 from exanet.files import write_whole
 from exanet.machine import Machine
-from exanet.results import Run, load
+from exanet.results import Run, load, storage
 
 MOST_ROWS = 128
 """Rows of the timeline and the communication matrix; more ranks than this are drawn in groups."""
@@ -207,7 +207,7 @@ def page_data(run: Run) -> dict[str, Any]:
         "ranks": _rows(
             run.ranks,
             "rank", "node_name", "virtual_ps", "compute_ps", "wait_ps", "library_ps", "messages_sent", "bytes_sent", "messages_received",
-            "bytes_received", "rma_ops", "rma_bytes",
+            "bytes_received", "rma_ops", "rma_bytes", *(("storage_ps",) if storage.has(run.ranks) else ()),
         ),
         "timeline": _timeline(run.timeline, group),
         **({} if run.faults is None else {"faults": _rows(run.faults.head(_MOST_FAULTS), "time_ps", "what", "up", "kind")}),

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from exanet import results as run_results
 from exanet.quantity import bytes_text, count_text, counted, time_text
-from exanet.results import energy, path_tables
+from exanet.results import energy, path_tables, storage
 from exanet.results.folder import lasted_ps
 
 EVERY_RANK_UP_TO = 16
@@ -91,6 +91,8 @@ def show(
     if "fault_costs" in tables and (costs := _fault_costs(tables["fault_costs"])).row_count:
         console.print()
         console.print(costs)
+    if "storage" in summary:
+        console.print(storage.line(summary["storage"]), highlight=False, soft_wrap=True)
     for note in meta.get("notes", ()):
         console.print(f"[yellow]note:[/] {escape(str(note))}", highlight=False, soft_wrap=True)
     parts = (_programs(tables), _ranks(tables["ranks"]), _sockets(tables["ranks"]), _latency(summary), _links(summary))
@@ -182,13 +184,14 @@ def _programs(tables: Mapping[str, pl.DataFrame]) -> Table:
 
 
 def _ranks(ranks: pl.DataFrame) -> Table:
-    share = {name: (pl.col(f"{name}_ps") * 100.0 / lasted_ps(ranks)).fill_nan(0.0) for name in ("compute", "wait", "library")}
+    stored = ("storage",) if storage.has(ranks) else ()
+    share = {name: (pl.col(f"{name}_ps") * 100.0 / lasted_ps(ranks)).fill_nan(0.0) for name in ("compute", "wait", "library", *stored)}
     rows = ranks.with_columns(**share)
     shown: dict[str, Callable[[Any], str]] = {
-        "compute": _percent, "wait": _percent, "library": _percent, "messages_sent": count_text, "bytes_sent": bytes_text,
-        "messages_received": count_text, "bytes_received": bytes_text,
+        "compute": _percent, "wait": _percent, "library": _percent, **dict.fromkeys(stored, _percent),
+        "messages_sent": count_text, "bytes_sent": bytes_text, "messages_received": count_text, "bytes_received": bytes_text,
     }  # fmt: skip
-    table = _table("Ranks", "rank", "compute", "wait", "library", "msg sent", "sent", "msg rcvd", "received")
+    table = _table("Ranks", "rank", "compute", "wait", "library", *stored, "msg sent", "sent", "msg rcvd", "received")
     return _fill(table, rows, shown)
 
 

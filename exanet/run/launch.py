@@ -26,7 +26,7 @@ import struct
 import termios
 import time
 import tty
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -133,6 +133,7 @@ class Session:
         packed: Packed | None = None,
         order: str = "",
         sockets: bool = False,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         folder = library_folder()
         self._command = list(packed.command if packed else command)
@@ -166,6 +167,7 @@ class Session:
         self._environment = mpi_settings.environment(
             mpi, region=region, status=f"@{name}", library=folder / "libexanet-fi.so", sockets=sockets
         )
+        self._environment |= environment or {}
         if record:
             self._environment["EXANET_RECORD"] = str(record)
         if trap_tsc:

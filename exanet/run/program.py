@@ -22,7 +22,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exanet import background_traffic, lightly, machine, progress
+from exanet import background_traffic, lightly, machine, progress, storage
 from exanet import level as levels
 from exanet._core import Simulator, collective_algorithms, failed_endpoints, offloadable, program_broadcasts, reduction_branches
 from exanet.directory import result_directory
@@ -70,6 +70,7 @@ class Options:
     background: str | None = None  # what others send meanwhile (exanet.background_traffic)
     sockets: str = "host"  # one of SOCKETS
     timeline: bool = False  # timeline.html is written, for which calls are recorded
+    storage: tuple[str, ...] = ()  # folders whose files are on a storage of the machine (exanet.storage)
 
 
 def run(options: Options) -> int:
@@ -87,7 +88,8 @@ def run(options: Options) -> int:
     described = _described(options)
     cores = described.cores_for_programs()
     placed = placement.place(options.mapping, ranks=options.ranks, nodes=described.nodes, cores_per_node=cores, seed=options.seed)
-    config = described.resolve()
+    stored, environment = _storages(options, described)
+    config = described.resolve() | stored
     traffic = background_traffic.resolved(options.background, config)
     if options.fabric == "gateware":
         fabric.check(config, described.name)
@@ -113,7 +115,7 @@ def run(options: Options) -> int:
     if unpacked:
         meta["not_packed"] = unpacked
     with _recording(options, directory) as options:
-        results, outcome = _simulate(options, config | traffic, placed, factor, mpi, gateware, how)
+        results, outcome = _simulate(options, config | traffic, placed, factor, mpi, gateware, how, environment)
         if not outcome.used_network and not outcome.reason:
             begins = phases.of(mpi, sockets=options.sockets == "fabric").begin
             print(f"exanet: the program never called {begins}, so nothing ran on the simulated machine", file=sys.stderr)
@@ -162,6 +164,20 @@ def _check_without_mpi(options: Options) -> None:
     ):
         if given:
             raise InputError(f"{option}: a program without MPI has no {what}; leave the option out")
+
+
+def _storages(options: Options, described: machine.Machine) -> tuple[dict[str, Any], dict[str, str]]:
+    """The machine's storages that the run uses, as a key of its description, and the variables for its ranks. Raises
+    InputError."""
+    for other, given in (
+        ("--fabric gateware", options.fabric == "gateware"),
+        ("--record", options.record is not None),
+        ("--timeline", options.timeline),
+    ):
+        if given and options.storage:
+            raise InputError(f"--storage and {other} do not go together yet; leave one of them out")
+    mounts = storage.mounts(options.storage, described)
+    return storage.resolved(mounts, described), storage.environment(mounts, described)
 
 
 def _described(options: Options) -> machine.Machine:
@@ -353,6 +369,7 @@ def _simulate(
     mpi: Any,
     gateware: Path | None,
     how: packed.Packed | None,
+    environment: dict[str, str],
 ) -> tuple[dict[str, Any], Any]:
     lost = set(failed_endpoints(config["topology"])) & set(placed) if config["topology"].get("failed") else set()
     if lost:
@@ -387,6 +404,7 @@ def _simulate(
             packed=how,
             order=simulator.order_path,
             sockets=options.sockets == "fabric",
+            environment=environment,
         )
         supervisor = supervise.Supervisor(
             simulator,
@@ -427,6 +445,7 @@ def _meta(options: Options, described: machine.Machine, config: dict[str, Any], 
         "level": options.level,
         **({"faults": options.faults} if options.faults else {}),
         **({"background": options.background} if options.background else {}),
+        **({"storage": list(options.storage)} if options.storage else {}),
         **({"collectives": {"bcast": options.bcast}} if options.bcast else {}),
         **({"offload": list(options.offload)} if options.offload else {}),
         **({"mpi_calls": options.mpi_calls} if options.mpi_calls != "library" else {}),

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "mounts.h"
 
 EXPORT FILE *fopen(const char *restrict path, const char *restrict mode) {
   static void *slot;
@@ -21,5 +22,5 @@ EXPORT FILE *fopen(const char *restrict path, const char *restrict mode) {
     errno = ENOENT;
     return NULL;
   }
-  return ((function)exanet_real(&slot, "fopen", NULL))(path, mode);
+  return exanet_storage_stream(((function)exanet_real(&slot, "fopen", NULL))(path, mode), mode);
 }

@@ -11,6 +11,8 @@
  *
  * A socket's own limit to receive (SO_RCVTIMEO) is of virtual time then.
  *
+ * A file of a simulated storage may be read and written by the same calls, which then take its time (mounts.h).
+ *
  * Limits: signals do not cut a wait short. A socket that does not block, or has a limit to send (SO_SNDTIMEO), a thread
  * beside others outside MPI, and a stream of stdio are left alone. */
 #define _GNU_SOURCE
@@ -25,6 +27,7 @@
 #include <unistd.h>
 
 #include "beside.h"
+#include "mounts.h"
 
 /* MPICH asks its launcher by this one, which answers by itself; -1 where there is none. */
 static int launcher_socket(void) {
@@ -127,14 +130,14 @@ EXPORT ssize_t read(int fd, void *buffer, size_t size) {
     if (answer > 0) return answer;
   }
   if (!wait_to_read(fd, 0)) return -1;
-  return real_read()(fd, buffer, size);
+  return EXANET_STORAGE(fd, EXN_STORAGE_READ, EXANET_AT_POSITION, real_read()(fd, buffer, size));
 }
 
 typedef ssize_t (*readv_function)(int, const struct iovec *, int);
 REAL(readv, readv_function)
 EXPORT ssize_t readv(int fd, const struct iovec *parts, int count) {
   if (!wait_to_read(fd, 0)) return -1;
-  return real_readv()(fd, parts, count);
+  return EXANET_STORAGE(fd, EXN_STORAGE_READ, EXANET_AT_POSITION, real_readv()(fd, parts, count));
 }
 
 typedef ssize_t (*recv_function)(int, void *, size_t, int);
@@ -177,7 +180,8 @@ typedef ssize_t (*write_function)(int, const void *, size_t);
 REAL(write, write_function)
 EXPORT ssize_t write(int fd, const void *bytes, size_t size) {
   if (fd == launcher_socket() && exanet_pmi_asked(bytes, size)) return (ssize_t)size;
-  return may_wait(fd, POLLOUT) ? send_in_pieces(fd, bytes, size, 0) : real_write()(fd, bytes, size);
+  if (may_wait(fd, POLLOUT)) return send_in_pieces(fd, bytes, size, 0);
+  return EXANET_STORAGE(fd, EXN_STORAGE_WRITE, EXANET_AT_POSITION, real_write()(fd, bytes, size));
 }
 
 typedef ssize_t (*send_function)(int, const void *, size_t, int);

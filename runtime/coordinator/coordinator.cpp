@@ -77,6 +77,7 @@ Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std
   if (machine.background)
     background_.emplace(events_, engine_, *topology_, machine.topology, machine.fabric, *machine.background,
                         [this] { return !nothing_comes(); });
+  make_storages(machine.storage);
   set_nodes();
   region_->send_cpu_ps = static_cast<std::uint64_t>(engine_.send_cpu().ps());
   region_->store_word_ps = static_cast<std::uint64_t>(machine.ni.store_word.ps());
@@ -336,6 +337,7 @@ void Coordinator::reckon() {
   lookahead_ = engine_.lookahead({.packets = (sooner & EXN_SOONER_PACKETS) != 0,
                                   .one_sided = (sooner & EXN_SOONER_ONE_SIDED) != 0,
                                   .streams = (sooner & EXN_SOONER_STREAMS) != 0});
+  if (storages_) lookahead_ = Time();  // a call on a file is there when it is made
 }
 
 void Coordinator::fell_asleep(RankId r) {
@@ -358,6 +360,7 @@ void Coordinator::fell_asleep(RankId r) {
   if (rank.in_call || slot.live_posted != 0) calling_.push_back(r);
   if (!rank.held && max(rank.clock, events_.now()) >= dies(r)) return die(r);
   if (rank.in_call) return;
+  if (slot.storage_call.action != EXN_STORAGE_NONE) return enter_storage(r);
   engine_.asleep(r, rank.clock);
   if (rank.held) {
     ++at_finish_;
@@ -489,7 +492,7 @@ bool Coordinator::deadlocked() const {
 bool Coordinator::has_waited(const Rank& r, std::uint32_t waits) {
   const bool for_ever = r.asleep && r.wake_at == Time::never();
   // Completions that have just come for a rank are about to be handed over.
-  return r.completions.empty() && (for_ever || r.blocking > waits);
+  return r.completions.empty() && !r.in_storage && (for_ever || r.blocking > waits);
 }
 
 bool Coordinator::waits_forever(const Rank& r) {

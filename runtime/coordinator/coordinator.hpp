@@ -26,6 +26,7 @@
 #include "core/protocol/host_deaths.hpp"
 #include "core/protocol/statistics.hpp"
 #include "core/replay/live.hpp"
+#include "core/storage/storage.hpp"
 #include "core/topology/topology.hpp"
 #include "core/workload/background_traffic.hpp"
 #include "runtime/coordinator/completion_queue.hpp"
@@ -44,6 +45,7 @@ struct MachineConfig {
   bool flow_level = false;  // transfers as flows (core/nic/flow): `network` then makes none
   FaultSchedule faults;  // of the run
   std::optional<BackgroundConfig> background;  // traffic beside programs
+  std::vector<StorageConfig> storage;  // that files of programs are on
 };
 
 template <typename V>
@@ -53,9 +55,10 @@ void visit(MachineConfig& c, V&& v) {
   v("ni", c.ni);
   v("faults", c.faults, kOptional);
   v("background", c.background, kOptional);
+  v("storage", c.storage, kOptional);
 }
 
-class Coordinator final : private Host, private LiveHost {
+class Coordinator final : private Host, private LiveHost, private StorageNetwork, private TransferListener {
  public:
   struct Options {
     double compute_factor = 0;
@@ -99,6 +102,7 @@ class Coordinator final : private Host, private LiveHost {
     bool ended = false;
     bool dead = false;  // with its host
     bool in_call = false;  // that is carried out here
+    bool in_storage = false;  // in a call on a file of a storage
     Time library_before;  // what the library had taken of its time when that began
     std::uint32_t serves = 0;  // 1 + empty waits for whoever connects, as in its slot
     std::uint32_t blocking = 0;  // 1 + empty waits before this one
@@ -170,6 +174,13 @@ class Coordinator final : private Host, private LiveHost {
   void enter_calls();
   void leave_call(RankId rank, Time clock, Time worked);
   bool stop_if_live_failed();
+  // storage_calls.cpp
+  void make_storages(const std::vector<StorageConfig>& storages);
+  void enter_storage(RankId rank);
+  void leave_storage(RankId rank, Status status, Time now);
+  void send(NodeId from, NodeId to, std::uint64_t bytes, std::uint32_t number) override;
+  void arrived(std::uint32_t transfer, Status status, Time now) override;
+  void acknowledged(std::uint32_t transfer, Status status, Time now) override;
   // trees.cpp
   void set_nodes();  // which rank is on which
   void choose_bcast(const std::string& name, const TopologySpec& topology);
@@ -201,6 +212,7 @@ class Coordinator final : private Host, private LiveHost {
   std::vector<RankId> due_;
   std::vector<RankId> first_;  // those of them that are woken by us
   std::optional<LiveRanks> live_;
+  std::optional<Storages> storages_;  // where the run has any
   std::vector<RankId> calling_;
   Time window_end_ = Time::never(), lookahead_;
   std::uint32_t on_wake_;

@@ -140,7 +140,7 @@ void Coordinator::complete(RankId rank, const Completion& completion, Payload pa
       },
       completion);
   if (failed) note_failure(rank, completion, stored.time);
-  if (r.asleep && !r.held && !r.in_call) set_wake(rank, stored.time);
+  if (r.asleep && !r.held && !r.in_call && !r.in_storage) set_wake(rank, stored.time);
 }
 
 // Whoever watches over the run can then say why it fails, whatever the rank makes of it.

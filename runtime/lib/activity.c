@@ -141,4 +141,9 @@ static bool is_busy(struct exn_thread *p, pid_t tid) {
   return !(p && __atomic_load_n(&p->timed_sleep, __ATOMIC_ACQUIRE) == EXN_IN_SLEEP) && exn_thread_runs(tid);
 }
 
-int exanet_other_threads_busy(void) { return exn_any_other_thread(is_busy); }
+int exanet_other_threads_busy(void) {
+  const struct exanet_ni *ni = exanet_process_ni();
+  if (ni && (__atomic_load_n(&ni->in_storage, __ATOMIC_ACQUIRE) || __atomic_load_n(&ni->using_files, __ATOMIC_ACQUIRE)))
+    return true;
+  return exn_any_other_thread(is_busy);
+}

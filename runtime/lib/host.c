@@ -36,6 +36,12 @@ int exanet_system_clock(clockid_t clock, struct timespec *out) {
   return real_gettime != NULL ? real_gettime(clock, out) : (int)syscall(SYS_clock_gettime, clock, out);
 }
 
+ssize_t exanet_system_pread(int file, void *to, size_t bytes, off_t offset) {
+  return syscall(SYS_pread64, file, to, bytes, offset);
+}
+
+int exanet_system_close(int file) { return (int)syscall(SYS_close, file); }
+
 typedef int (*mutex_function)(pthread_mutex_t *);
 
 #define SYSTEM(name, FUNCTION, version)                                     \

@@ -5,6 +5,7 @@
 #define EXANET_LIB_HOST_H
 
 #include <pthread.h>
+#include <sys/types.h>
 #include <time.h>
 
 /* The next definition of a libc function after this library's; cached in *slot. `version` may be NULL. */
@@ -13,6 +14,9 @@ void *exanet_real(void **slot, const char *name, const char *version);
 /* The system's clock. In a rank clock_gettime() and its kin read virtual time, also for calls from this library:
  * time what the host really took (CPU time of the rank, watchdogs) with this. Async-signal-safe. */
 int exanet_system_clock(clockid_t clock, struct timespec *out);
+/* The system's: a program's files may be on a simulated storage. */
+ssize_t exanet_system_pread(int file, void *to, size_t bytes, off_t offset);
+int exanet_system_close(int file);
 /* The system's, for locks of our own: what a thread does with others says something about it. */
 int exanet_system_trylock(pthread_mutex_t *mutex);
 int exanet_system_lock(pthread_mutex_t *mutex);

@@ -208,6 +208,11 @@ void exanet_streams_leave(struct exanet_ni *ni);
 /* exanet_wait_once(), inside; what has come for libfabric goes there. */
 void exanet_streams_wait(struct exanet_ni *ni, uint64_t until_ps, bool serves);
 #pragma GCC visibility pop
+/* A call on a file of a simulated storage has moved its bytes: the time that it takes there. (storage.c) */
+struct exn_storage_call;
+void exanet_storage_call(struct exanet_ni *ni, const struct exn_storage_call *call);
+/* With several threads: one of them is in the host's part of such a call, or has left it. */
+void exanet_thread_uses_file(struct exanet_ni *ni, bool uses);
 
 /* MPI_Abort(code) was called: notifies the simulator, which ends the run and reports it. */
 void exanet_abort(struct exanet_ni *ni, int code);

@@ -82,7 +82,7 @@ static bool copy_text(int texts, const struct exn_text *text, int file) {
       mmap(to, text->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, texts, (off_t)text->offset) != MAP_FAILED;
   if (done) madvise(to, text->bytes, MADV_HUGEPAGE);
   for (uint64_t at = 0; done && at < text->bytes;) {
-    const ssize_t count = pread(file, to + at, text->bytes - at, (off_t)at);
+    const ssize_t count = exanet_system_pread(file, to + at, text->bytes - at, (off_t)at);
     if (count < 0 && errno == EINTR) continue;
     if (count == 0) break;  // what is behind the file's end stays empty
     done = count > 0;
@@ -178,11 +178,11 @@ static bool is_as_in_file(const struct object *object) {
   bool same = map >= 0;
   for (uint64_t at = 0; same && at < object->bytes; at += sizeof pages / sizeof *pages * PAGE) {
     const off_t where = (off_t)(((uintptr_t)object->begins + at) / PAGE * sizeof *pages);
-    same = pread(map, pages, sizeof pages, where) == (ssize_t)sizeof pages;
+    same = exanet_system_pread(map, pages, sizeof pages, where) == (ssize_t)sizeof pages;
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
       same = same && ((pages[i] & (present | swapped)) == 0 || (pages[i] & of_file) != 0);
   }
-  if (map >= 0) close(map);
+  if (map >= 0) exanet_system_close(map);
   return same;
 }
 
@@ -204,7 +204,7 @@ static int share(struct dl_phdr_info *info, size_t size, void *argument) {
   // Nothing of it is read before it is known to be there. Then it is still the file that was loaded, as far as its
   // first page says: headers, and where it was built.
   if (file >= 0 && fstat(file, &status) == 0 && is_as_loaded(search->maps, info, &object, status.st_ino) &&
-      is_as_in_file(&object) && pread(file, head, sizeof head, 0) == (ssize_t)sizeof head &&
+      is_as_in_file(&object) && exanet_system_pread(file, head, sizeof head, 0) == (ssize_t)sizeof head &&
       memcmp(head, object.begins, sizeof head) == 0) {
     const struct exn_file wanted = identify(&status);
     const struct exn_text *text = find_copy(search->texts, search->memory, file, &wanted, object.bytes);
@@ -212,7 +212,7 @@ static int share(struct dl_phdr_info *info, size_t size, void *argument) {
                      (off_t)text->offset) != MAP_FAILED)
       madvise(object.begins, text->bytes, MADV_HUGEPAGE);
   }
-  if (file >= 0) close(file);
+  if (file >= 0) exanet_system_close(file);
   return 0;
 }
 
@@ -224,7 +224,7 @@ void exn_share_texts(struct exn_texts *texts) {
     search.maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   }
   if (search.memory >= 0 && search.maps >= 0) dl_iterate_phdr(share, &search);
-  if (search.memory >= 0) close(search.memory);
-  if (search.maps >= 0) close(search.maps);
+  if (search.memory >= 0) exanet_system_close(search.memory);
+  if (search.maps >= 0) exanet_system_close(search.maps);
   errno = error;
 }

@@ -6,7 +6,6 @@
 // its buffer is the program's again at once. Limits: the rank shares its address space with the simulator; one call at
 // a time.
 #include <string.h>
-#include <unistd.h>
 
 #include "core/replay/live_call.h"
 #include "runtime/lib/ni.h"
@@ -66,18 +65,4 @@ bool exanet_live_post(struct exanet_ni *ni, const struct exanet_live_call *call,
     posted.used += copied;
   }
   return true;
-}
-
-void exanet_end_run(struct exanet_ni *ni, const char *reason) {
-  struct exn_region *region = ni->region;
-  uint32_t unreported = 0;
-  if (__atomic_compare_exchange_n(&region->reporting, &unreported, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-    const size_t bytes = strnlen(reason, sizeof region->reason - 1);
-    memcpy(region->reason, reason, bytes);
-    region->reason[bytes] = '\0';
-    __atomic_store_n(&region->reporting, 2, __ATOMIC_RELEASE);
-  }
-  __atomic_store_n(&region->stopping, 1, __ATOMIC_RELEASE);
-  exn_kick(ni);
-  _exit(EXN_STOPPED_EXIT);
 }

@@ -2,8 +2,8 @@
  * libexanet's own state, one per process, and what its files offer each other.
  *
  * Files stand in layers, and use only those below: host, state, large_text | table, tasks | activity, sleep |
- * account, token, tree | nonblocking_polls, timed_sleeps | clock, turns | mpi_calls, streams | poll, live | work |
- * region. tests/unit/test_includes.py sees that nothing points upward. */
+ * account, token, tree | nonblocking_polls, timed_sleeps | clock, turns | mpi_calls, streams | poll, live, storage |
+ * work | region. tests/unit/test_includes.py sees that nothing points upward. */
 #ifndef EXANET_LIB_NI_H
 #define EXANET_LIB_NI_H
 
@@ -57,6 +57,8 @@ struct exanet_ni {
   bool rounds; /* collectives that go on in rounds between polls have been begun */
   bool multithreaded;
   bool asleep; /* several threads: one of them waits in virtual time */
+  const void *in_storage; /* the exn_polls of the thread that is in a call on a file of a storage, or NULL */
+  unsigned using_files; /* threads in the host's part of such a call */
   unsigned clock_reads; /* since the last other call */
   unsigned idle_polls; /* in free time */
   uint32_t served; /* waits for whoever connects since the last segment */

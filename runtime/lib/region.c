@@ -30,7 +30,7 @@ static struct exn_region *map_region(const char *path, int *error) {
   struct exn_region *region = MAP_FAILED;
   if (fstat(fd, &st) == 0 && (size_t)st.st_size >= sizeof *region)
     region = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  close(fd);
+  exanet_system_close(fd);
   if (region == MAP_FAILED) {
     *error = -ENODEV;
     return NULL;

@@ -11,6 +11,7 @@
 // Limit: a sleep ends by a turn or with the run. It has no time limit of its own in the host's time.
 #define _GNU_SOURCE
 #include <linux/futex.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -30,6 +31,20 @@ static void futex_wait(uint32_t *word, uint32_t value, const struct timespec *li
 
 void exn_kick(struct exanet_ni *ni) {
   if (exn_call_simulator(ni->region)) futex_wake(&ni->region->simulator_wake);
+}
+
+void exanet_end_run(struct exanet_ni *ni, const char *reason) {
+  struct exn_region *region = ni->region;
+  uint32_t unreported = 0;
+  if (__atomic_compare_exchange_n(&region->reporting, &unreported, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    const size_t bytes = strnlen(reason, sizeof region->reason - 1);
+    memcpy(region->reason, reason, bytes);
+    region->reason[bytes] = '\0';
+    __atomic_store_n(&region->reporting, 2, __ATOMIC_RELEASE);
+  }
+  __atomic_store_n(&region->stopping, 1, __ATOMIC_RELEASE);
+  exn_kick(ni);
+  _exit(EXN_STOPPED_EXIT);
 }
 
 /* A rank whose registers a worker may take is left to one. */
@@ -75,6 +90,15 @@ static bool sleeps_on_worker(const struct exanet_ni *ni, uint32_t turn) {
   return ni->workers->wait(ni->rank, turn);
 }
 
+/* The rank's place at the simulator is taken. */
+static void refuse_beside_storage(struct exanet_ni *ni) {
+  const void *user = __atomic_load_n(&ni->in_storage, __ATOMIC_ACQUIRE);
+  if ((user != NULL && user != &exn_polls) || (user != NULL && __atomic_load_n(&ni->asleep, __ATOMIC_ACQUIRE)))
+    exanet_end_run(ni,
+                   "--storage: a thread of a rank uses a file of a storage while another one waits in MPI, which is "
+                   "not simulated yet: let one thread do both");
+}
+
 void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool blocking) {
   struct exn_rank *slot = ni->slot;
   const bool counted = exn_virtual(ni);
@@ -87,6 +111,7 @@ void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool 
   __atomic_store_n(&slot->state, state, __ATOMIC_RELEASE);
   const bool was_in_place = exn_thread_is_in_place(true);
   if (exanet_program_threads()) {
+    refuse_beside_storage(ni);
     __atomic_store_n(&ni->asleep, true, __ATOMIC_RELEASE);
     slot->mpi_call = exn_mpi_call(); /* another thread may have been in one, or left it */
   }

@@ -31,7 +31,7 @@ static void end_thread(void *entry) { exn_thread_ends(entry); }
 static void make_key(void) { pthread_key_create(&at_thread_end, end_thread); }
 
 void exn_thread_free(struct exn_thread *thread) {
-  if (thread->stat > 0) close(thread->stat - 1);
+  if (thread->stat > 0) exanet_system_close(thread->stat - 1);
   *thread = (struct exn_thread){.tid = thread->tid, .go = thread->go};
   __atomic_store_n(&thread->tid, 0, __ATOMIC_RELEASE);
 }

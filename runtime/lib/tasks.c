@@ -30,7 +30,7 @@ int exn_task_open_stat(pid_t tid) { return open_file(tid, "stat"); }
 
 bool exn_task_stat_runs(int stat) {
   char text[256];
-  const ssize_t n = stat < 0 ? 0 : pread(stat, text, sizeof text - 1, 0);
+  const ssize_t n = stat < 0 ? 0 : exanet_system_pread(stat, text, sizeof text - 1, 0);
   if (n <= 0) return false;
   text[n] = 0;
   const char *after = strrchr(text, ')');
@@ -41,7 +41,7 @@ bool exn_thread_runs(pid_t tid) {
   if (tid == EXN_COMING) return true;
   const int stat = exn_task_open_stat(tid);
   const bool runs = exn_task_stat_runs(stat);
-  if (stat >= 0) close(stat);
+  if (stat >= 0) exanet_system_close(stat);
   return runs;
 }
 
@@ -56,7 +56,7 @@ bool exn_task_sleeps_on_futex(pid_t tid) {
   char text[16] = "";
   const int file = open_file(tid, "syscall");
   if (file < 0) return false;
-  const ssize_t n = pread(file, text, sizeof text - 1, 0); /* read() is the program's */
-  close(file);
+  const ssize_t n = exanet_system_pread(file, text, sizeof text - 1, 0); /* libc's is the program's */
+  exanet_system_close(file);
   return n > 0 && atoi(text) == SYS_futex;
 }

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from exanet import _core, background_traffic, machine
 from exanet.machine.resolve import described_path, resolved_key
-from exanet.machine.schema import Link, NetworkInterface, Router, Switch
+from exanet.machine.schema import Link, NetworkInterface, Router, Storage, Switch
 
 SHIPPED = ("exanest", "torus-512", "exanest-tor", "bxi-256", "fat-tree-64")
 PYTHON_ALONE = ("name", "cores_per_node", "power")
@@ -43,10 +43,13 @@ def everything() -> dict[str, Any]:
     drawn = {"links": True, "between_ps": 1, "repair_ps": 1, "seed": 1, "until_ps": 1}
     resolved["faults"] = {"events": [event], "drawn": [drawn], "reaction_ps": 0, "detection_ps": 0}
     resolved |= background_traffic.resolved("uniform,load=0.1", resolved)
+    resolved["storage"] = [{"name": "central", "servers": [1], "behind": "none"}]
     for key, described in KEYS.items():
         *section, name = key.split(".")
         if section[0] in ("router", "ni"):
             at(resolved, tuple(section)).setdefault(name, described["default"])
+        elif section[0] == "storage":
+            resolved["storage"][0].setdefault(name, described["default"])
     return resolved
 
 
@@ -138,7 +141,7 @@ def test_the_machines_here_have_every_key_that_there_is() -> None:
 def test_the_configuration_is_a_description_of_itself(name: str) -> None:
     configuration = _core.configuration(MACHINES[name])
     assert _core.configuration(configuration) == configuration
-    empty = {"faults.events", "faults.drawn"}  # lists of mappings, where nothing fails
+    empty = {"faults.events", "faults.drawn", "storage"}  # lists of mappings, where there is nothing
     assert {listed(path) for path in leaves(configuration)} - empty <= set(KEYS)
 
 
@@ -160,8 +163,8 @@ def test_a_missing_key_is_refused_or_has_its_default(name: str) -> None:
             assert at(_core.configuration(fewer), path) == KEYS[listed(path)]["default"]
             continue
         problems = refused(fewer)
-        if path[-1] == "name":  # then its number names the link
-            assert [text for _, text in problems] == [f"'links.{path[1]}.name' is missing"]
+        if path[-1] == "name":  # then its number names the link or storage
+            assert [text for _, text in problems] == [f"'{path[0]}.{path[1]}.name' is missing"]
         else:
             assert problems == [(named(resolved, path), f"'{named(resolved, path)}' is missing")]
 
@@ -189,9 +192,13 @@ _DERIVED = ("intra_header_fifo_words",)
 """Not of files: intra-tile ports keep their FIFOs where faults give a router further virtual channels."""
 
 
-@pytest.mark.parametrize(("section", "model"), [("router", Router), ("router.switch", Switch), ("links.*", Link), ("ni", NetworkInterface)])
+@pytest.mark.parametrize(
+    ("section", "model"),
+    [("router", Router), ("router.switch", Switch), ("links.*", Link), ("ni", NetworkInterface), ("storage.*", Storage)],
+)
 def test_files_and_configuration_have_the_same_keys(section: str, model: type[BaseModel]) -> None:
-    of_files = {resolved_key(model, key) for key in model.model_fields} - {"kind", "switch"}
+    here = {"kind", "switch"} if model is Router else set()
+    of_files = {resolved_key(model, key) for key in model.model_fields} - here
     assert of_files == {key.rpartition(".")[2] for key in KEYS if key.rpartition(".")[0] == section} - {"name", *_DERIVED}
 
 
@@ -203,8 +210,8 @@ def test_every_key_leads_back_to_a_key_of_the_file() -> None:
             assert described_path(key) == ("links",)
         elif key.startswith(("faults.", "background.")):
             assert described_path(key) == (), "it comes from a file of faults, or from --background"
-        elif key == "links.*.name":
-            assert described_path(key) == ("links", "*")
+        elif key in ("links.*.name", "storage.*.name"):
+            assert described_path(key) == (key.partition(".")[0], "*")
         elif key.rpartition(".")[2] in _DERIVED:
             assert described_path(key) == ("router",)
         else:

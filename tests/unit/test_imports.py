@@ -55,6 +55,7 @@ ORDER = (
         "trace",
         "sim",
         "background_traffic",
+        "storage",
         "run",
         "record",
         "programs",

@@ -117,6 +117,20 @@ def test_faults_are_marked_on_the_timeline(tmp_path: Path) -> None:
 
 
 @needs_browser
+def test_time_on_storages_is_a_part_of_each_rank_where_there_are_any(tmp_path: Path) -> None:
+    given = synthetic_run()
+    ranks = len(given["ranks"]["rank"])
+    for name in ("reads", "writes", "syncs", "read_bytes", "written_bytes", "ps"):
+        given["ranks"][f"storage_{name}"] = [7] * ranks
+    _, page = page_of(tmp_path / "run", given, synthetic_meta())
+    assert [rank[12] for rank in page.data()["ranks"]] == [7] * ranks
+    assert ">on storage</span>" in (elements := in_browser(tmp_path / "run/report.html")) and charts(elements) == 5
+    _, page = page_of(tmp_path / "whole", synthetic_run(), synthetic_meta())
+    assert {len(rank) for rank in page.data()["ranks"]} == {12}
+    assert ">on storage</span>" not in in_browser(tmp_path / "whole/report.html")
+
+
+@needs_browser
 def test_bars_are_below_the_timeline_where_the_page_is_narrow(tmp_path: Path) -> None:
     page_of(tmp_path / "run", synthetic_run(), synthetic_meta())
     high = {}

@@ -7,13 +7,18 @@ function rankLabel(data, row) {
   return `ranks ${row * data.group}–${last}`;
 }
 
-// Totals of each row of the picture: [compute_ps, wait_ps, library_ps, virtual_ps]
+// Of a run with storages the last column says how long each rank waited for its files.
+const storedOf = (rank) => rank[12] ?? 0;
+const hasStorage = (data) => data.ranks.some((rank) => rank.length > 12);
+
+// Totals of each row of the picture: [compute_ps, wait_ps, library_ps, virtual_ps, storage_ps]
 function rowTotals(data) {
   const totals = [];
-  data.ranks.forEach(([, , virtual, compute, wait, library], i) => {
+  data.ranks.forEach((rank, i) => {
+    const [, , virtual, compute, wait, library] = rank;
     const row = Math.floor(i / data.group);
-    totals[row] ??= [0, 0, 0, 0];
-    [compute, wait, library, virtual].forEach((value, k) => (totals[row][k] += value));
+    totals[row] ??= [0, 0, 0, 0, 0];
+    [compute, wait, library, virtual, storedOf(rank)].forEach((value, k) => (totals[row][k] += value));
   });
   return totals;
 }
@@ -33,6 +38,7 @@ function timelineSection(data) {
   const t = data.timeline;
   const rows = t.wait.length;
   const totals = rowTotals(data);
+  const stored = hasStorage(data);
   const { scale, unit } = timeUnit(t.end_ps[t.end_ps.length - 1] || 1);
   const decimals = Math.max(0, Math.min(6, 1 + Math.ceil(-Math.log10(((t.end_ps[0] ?? 1) - (t.start_ps[0] ?? 0)) / scale))));
   const busy = t.library ? "Computing" : "Computing or in the library";
@@ -58,7 +64,8 @@ function timelineSection(data) {
     [busy.toLowerCase(), `${((1000 - t.wait[r][b] - (t.library ? t.library[r][b] : 0)) / 10).toFixed(1)} %`],
     ["sent", formatBytes(t.sent_bytes[r][b])],
   ]);
-  const hoverTotal = (r) => tip(`${rankLabel(data, r)}, whole run`, ["computing", "waiting", "library"].map((what, k) => [what, formatPercent(totals[r][k] / (totals[r][3] || 1))]));
+  const hoverTotal = (r) => tip(`${rankLabel(data, r)}, whole run`, [["computing", 0], ["waiting", 1], ["library", 2], ...(stored ? [["storage", 4]] : [])]
+    .map(([what, k]) => [what, formatPercent(totals[r][k] / (totals[r][3] || 1))]));
 
   // The bars are beside the heat map where the page is wide enough, else below it.
   const narrow = (width) => width < 640;
@@ -93,6 +100,7 @@ function timelineSection(data) {
       series: [
         { type: "heatmap", data: cells, xAxisIndex: 0, yAxisIndex: 0, progressive: 0, emphasis: { itemStyle: { borderColor: colour("text"), borderWidth: 1 } } },
         share("computing", 0, "one"), share("waiting", 1, "two"), share("library", 2, "three"),
+        ...(stored ? [share("storage", 4, "text")] : []),
         ...(faults.length ? [{ type: "scatter", data: faults, xAxisIndex: 0, yAxisIndex: 0, symbolSize: 9, symbolOffset: [0, -((part - 84) / rows / 2 + 7)], clip: false, itemStyle: { color: colour("text") } }] : []),
       ],
     };
@@ -106,10 +114,10 @@ function timelineSection(data) {
   });
   const csv = csvButton("timeline", ["rows", "start_ps", "end_ps", "wait_percent", ...(t.library ? ["library_percent"] : []), "sent_bytes"], () =>
     t.wait.flatMap((row, r) => row.map((wait, b) => [rankLabel(data, r), t.start_ps[b], t.end_ps[b], wait / 10, ...(t.library ? [t.library[r][b] / 10] : []), t.sent_bytes[r][b]])));
-  const columns = ["rank", "node", "virtual_ps", "compute_ps", "wait_ps", "library_ps", "messages_sent", "bytes_sent", "messages_received", "bytes_received", "rma_ops", "rma_bytes"];
+  const columns = ["rank", "node", "virtual_ps", "compute_ps", "wait_ps", "library_ps", "messages_sent", "bytes_sent", "messages_received", "bytes_received", "rma_ops", "rma_bytes", ...(stored ? ["storage_ps"] : [])];
   const tableColumns = [["rank"], ["node"], ["time", formatTime], ["computing", formatTime], ["waiting", formatTime], ["library", formatTime], ["messages sent", formatCount], ["sent", formatBytes],
-    ["messages received", formatCount], ["received", formatBytes], ["one-sided", formatCount], ["one-sided bytes", formatBytes]];
+    ["messages received", formatCount], ["received", formatBytes], ["one-sided", formatCount], ["one-sided bytes", formatBytes], ...(stored ? [["storage", formatTime]] : [])];
   const grouped = data.group > 1 ? ` Each row is ${data.group} neighbouring ranks together.` : "";
-  return section("When each rank waited", `Heat map: each rank over virtual time, darker the more of it (in the dark theme: brighter). Bars: where its time went in the whole run.${grouped}${faults.length ? " Triangles above: something failed, or (hollow) came back." : ""}`,
-    bar(choices, [...legend([["one", "computing"], ["two", "waiting"], ["three", "in the library"]]), csv, csvButton("ranks", columns, data.ranks)]), place, asTable(tableColumns, data.ranks));
+  return section("When each rank waited", `Heat map: each rank over virtual time, darker the more of it (in the dark theme: brighter).${stored ? " There, waiting for files counts as waiting." : ""} Bars: where its time went in the whole run.${grouped}${faults.length ? " Triangles above: something failed, or (hollow) came back." : ""}`,
+    bar(choices, [...legend([["one", "computing"], ["two", "waiting"], ["three", "in the library"], ...(stored ? [["text", "on storage"]] : [])]), csv, csvButton("ranks", columns, data.ranks)]), place, asTable(tableColumns, data.ranks));
 }

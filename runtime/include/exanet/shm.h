@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define EXN_MAGIC 0x3154454e41584531ull
-#define EXN_VERSION 19u
+#define EXN_VERSION 20u
 #define EXN_RING_SLOTS 1024u          /* 64 KiB a ring, two rings a rank; touched only as far as they are used */
 #define EXN_RING_MASK (EXN_RING_SLOTS - 1u)
 #define EXN_MPI_CALLS 192u
@@ -112,6 +112,22 @@ struct exn_mpi_profile {
   uint64_t time_ps;
 };
 
+/* A call on a file of a simulated storage. */
+enum exn_storage_action { EXN_STORAGE_NONE = 0, EXN_STORAGE_READ, EXN_STORAGE_WRITE, EXN_STORAGE_SYNC };
+struct exn_storage_call {
+  uint32_t action; /* enum exn_storage_action */
+  uint32_t storage; /* by its place in the run's list */
+  uint64_t file; /* its number there */
+  uint64_t offset, bytes;
+  uint64_t file_bytes; /* the file's size, of a read */
+};
+
+struct exn_storage_profile {
+  uint64_t reads, writes, syncs;
+  uint64_t read_bytes, written_bytes;
+  uint64_t time_ps;
+};
+
 struct exn_rank {
   /* futex: EXN_TURN more each time that the rank, asleep, is let run; whoever's turn it is to say so. The lowest bit
      changes when a packed rank returns to its own process, which is no turn */
@@ -149,6 +165,8 @@ struct exn_rank {
   uint64_t live_posted; /* rank, asleep: that of the first one that it has posted, 0: none; simulator: 0 taken */
   uint32_t serves; /* rank, asleep: 1 + its empty waits if it listens for streams and waits for nobody else, or 0 */
   uint64_t segments, segment_bytes; /* rank: of streams, that it has sent, and their payload */
+  struct exn_storage_call storage_call; /* rank, asleep: that it is in; simulator: action EXN_STORAGE_NONE, taken */
+  struct exn_storage_profile storage; /* rank: sums for the profile */
   struct exn_mpi_profile mpi[EXN_MPI_CALLS];
   struct exn_ring work;
   struct exn_ring cq;
