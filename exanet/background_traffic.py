@@ -28,7 +28,7 @@ BYTES = 64 << 10
 def resolved(text: str | None, machine: dict[str, Any]) -> dict[str, Any]:
     """The traffic as a key of the resolved `machine`, as the simulator takes it; none without a text. Raises
     InputError."""
-    if not text:
+    if text is None:
         return {}
     from exanet.sim import matrix
 
@@ -56,6 +56,8 @@ def parse(text: str) -> dict[str, Any]:
     if "bytes" in given and "sizes" in given:
         raise InputError(f"{what}: messages have one size (bytes) or those of a distribution (sizes); leave one of them out")
     values = {key: _value(f"{what}: {key}", key, value) for key, value in given.items()}
+    if "end" in values and values["end"] <= values.get("start", 0):
+        raise InputError(f"{what}: it ends before it begins; give an end that is later than the start, or leave it out")
     return {
         "pattern": traffic,
         "load": values.get("load", 0.0),

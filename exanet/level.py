@@ -44,7 +44,7 @@ def caveats(level: str, described: Machine, sharing: str = "max-min") -> list[st
 
 def _sleeps(described: Machine) -> bool:
     """Has the machine links that sleep?"""
-    return any(link.sleep_after is not None and link.sleep_after.value > 0 for link in described.model.links.values())
+    return any(link.sleep_after is not None for link in described.model.links.values())
 
 
 def _of_machine(described: Machine) -> list[str]:

@@ -22,7 +22,7 @@ struct LinkConfig {
   std::int64_t pause_every = 0;    // the transceiver pauses one word time after this many words; 0: never
   std::int64_t framing_words = 2;  // Magic and Start
   Time latency;                    // a word out of one link to the same word in the next one: transceivers and cable
-  Time sleep_after;  // idle for so long, a link of an input-queued switch sleeps; 0: never
+  Time sleep_after = Time::never();  // idle for so long, a link of an input-queued switch sleeps
   Time wake_time;  // from then until it carries words again
   std::string name;                // of this kind
 };

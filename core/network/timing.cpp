@@ -76,7 +76,7 @@ LinkTiming::LinkTiming(const LinkConfig& c, const RouterConfig& router, const Ro
   require(c.sleep_after >= Time() && c.wake_time >= Time(), link_path(c, "sleep_after_ps"),
           "a link's sleep_after and wake_time must not be negative");
   word_time = c.word_time;
-  sleep_after = c.sleep_after > Time() ? c.sleep_after : Time::never();
+  sleep_after = c.sleep_after;
   wake_time = c.wake_time;
   to_line = timing.cycle * kLineCycles;
   to_wire = timing.to_output + timing.cycle * kBufferCycles + to_line;

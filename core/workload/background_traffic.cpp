@@ -3,6 +3,7 @@
 #include "core/workload/background_traffic.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/config/error.hpp"
@@ -52,6 +53,7 @@ BackgroundTraffic::BackgroundTraffic(EventQueue& events, MessageEngine& engine, 
     const auto payload = static_cast<std::uint16_t>(network.router.max_payload_bytes);
     const double rate_bps = FlowNetwork(topology, network, payload).endpoint_rate_bps();
     mean_ps_ = 8e12 * mean_bytes(config_) / rate_bps / (config_.outstanding > 0 ? 1 : config_.load);
+    packet_ps_ = 8e12 * payload / rate_bps;
     for (NodeId source = 0; source < topology.endpoint_count(); ++source)
       sources_.push_back({Random(config_.seed, source), 0});
   }
@@ -69,11 +71,11 @@ BackgroundTraffic::~BackgroundTraffic() { engine_.set_listener(MessageEngine::Ou
 void BackgroundTraffic::start() {
   origin_ = events_.now();
   for (NodeId source = 0; source < sources_.size(); ++source) {
-    // Those of a closed loop begin within the time of one at full rate, at moments of their own.
+    // Those of a closed loop begin within the time of a packet, at moments of their own.
     for (std::uint32_t begun = 0; begun < std::max(config_.outstanding, 1u); ++begun) {
       Random& random = sources_[source].random;
       sources_[source].next_ps = static_cast<double>((origin_ + config_.start).ps()) +
-                                 (config_.outstanding > 0 ? random.unit() * mean_ps_ : random.exponential(mean_ps_));
+                                 (config_.outstanding > 0 ? random.unit() * packet_ps_ : random.exponential(mean_ps_));
       schedule_source(source);
     }
   }
@@ -143,6 +145,9 @@ void BackgroundTraffic::arrived(std::uint32_t number, Status status, Time now) {
     if (config_.outstanding > 0) events_.schedule(now, on_send_, transfer.flow);
   } else {
     ++record_.failed;
+    // Where nothing gets through, the next one may fail at once.
+    if (config_.outstanding > 0)
+      events_.schedule(now + Time::ps(static_cast<std::int64_t>(std::ceil(mean_ps_))), on_send_, transfer.flow);
   }
   const bool acknowledged = !flows_.empty() && !flows_[transfer.flow].awaiting_source.empty();
   if (!acknowledged) free_.push_back(number);

@@ -117,6 +117,7 @@ class BackgroundTraffic final : private TransferListener {
   std::vector<Source> sources_;
   std::vector<Flow> flows_;
   double mean_ps_ = 0;  // between messages of a source
+  double packet_ps_ = 0;  // of the largest size, on an endpoint's link
   Time origin_;
   std::vector<Transfer> transfers_;  // under way, by number
   std::vector<std::uint32_t> free_;

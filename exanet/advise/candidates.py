@@ -3,9 +3,9 @@
 
 Problem: a replay of everything that could be changed takes too long. Model: each change says what it would do to the
 parts of the critical path: a message takes what it does on the idle changed machine, and waits for others in proportion
-to the load of the busiest
-link or interface; a rank's computing shrinks; collectives take what one of them takes alone. Limits: the path
-itself may change, which an expectation does not know: the replay does.
+to the load of the busiest link or interface; a rank's computing shrinks; a collective takes what one of them takes
+alone, of the size that takes most of its time. Limits: the path itself may change, which an expectation does not know:
+the replay does.
 """
 
 from __future__ import annotations
@@ -87,10 +87,10 @@ def _late_rank(run: Base) -> Iterator[Candidate]:
         if computed[rank] <= usual * _LATE:
             continue
         factor = usual / computed[rank]
-        times = f"{computed[rank] / usual:.1f} times" if usual else "unlike"
+        times = f"computes {computed[rank] / usual:.1f} times the median of the ranks" if usual else "alone computes, and most do not"
         yield Candidate(
             "late rank",
-            f"{_share(run, on_path)} waits for rank {rank}, which computes {times} the median of the ranks",
+            f"{_share(run, on_path)} waits for rank {rank}, which {times}",
             f"rank {rank} with the median's computing",
             Change(rank_factors=[factor if each == rank else 1.0 for each in range(len(computed))]),
             int(on_path * (1 - factor)),
@@ -130,7 +130,7 @@ def _placements(run: Base) -> Iterator[Candidate]:
         yield Candidate(
             "placement",
             f"{_share(run, network)} is that of messages, with the placement {run.setting.options.mapping}",
-            f"the placement {mapping}",
+            f"the placement {mapping}" + (f" (seed {run.setting.options.seed})" if mapping == "random" else ""),
             Change(mapping=mapping),
             _saved_alone(run, other) + queueing,
         )
@@ -171,9 +171,9 @@ def _eager(run: Base) -> Iterator[Candidate]:
             continue
         took = int((messages["end_ps"] - messages["begin_ps"]).sum())
         why = f"{_share(run, took)} is that of messages of {bytes_text(now + 1)} to {limit} by rendezvous"
-        yield Candidate(
-            "eager", why, f"a limit of {limit} for eager messages in place of {bytes_text(now)}", change, _saved_alone(run, other)
-        )
+        packets = "" if longest == ni["packet_max_bytes"] else f" (with ni.packet_max: {longest} B)"
+        what = f"a limit of {limit} for eager messages in place of {bytes_text(now)}{packets}"
+        yield Candidate("eager", why, what, change, _saved_alone(run, other))
         return
 
 
@@ -195,7 +195,7 @@ def _links(run: Base) -> Iterator[Candidate]:
     queueing = sum(row["queueing_ps"] for row in _messages(run) if node[row["rank"]] != node[row["to_rank"]])
     yield Candidate(
         "links",
-        f"the busiest link, of the class '{kind['name']}', is in use for {_share(run, max(busy))}",
+        f"the busiest link, of the class '{kind['name']}', is in use for {_share(run, min(max(busy), run.took_ps))}",
         f"twice the rate for links of the class '{kind['name']}' ({gigabits:.4g} Gb/s)",
         change,
         _saved_alone(run, other) + queueing // 2,
@@ -213,7 +213,7 @@ def _collectives(run: Base) -> Iterator[Candidate]:
         calls = run.calls.filter((pl.col("call") == call) & (pl.col("rank") == 0))
         if calls.is_empty():
             continue
-        size = int(calls["bytes"].median())  # type: ignore[arg-type]
+        size = _longest(calls)
         now = _alone(run, call, size, {})
         times = {}
         for algorithm in algorithms:
@@ -225,11 +225,17 @@ def _collectives(run: Base) -> Iterator[Candidate]:
         if fastest is not None and times[fastest] < now:
             yield Candidate(
                 "collective",
-                f"{_share(run, on_path)} is that of {call}, {bytes_text(size)}",
+                f"{_share(run, on_path)} is that of {call}, {'' if calls['bytes'].n_unique() == 1 else 'mostly of '}{bytes_text(size)}",
                 f"the algorithm {fastest} for {collective}",
                 Change(collectives={collective: fastest}),
                 int(on_path * (1 - times[fastest] / now)),
             )
+
+
+def _longest(calls: pl.DataFrame) -> int:
+    """The size of those calls that take most time together."""
+    by_size = calls.group_by("bytes").agg(pl.col("took_ps").sum().alias("ps"))
+    return int(by_size.sort(["ps", "bytes"], descending=True)["bytes"][0])
 
 
 def _collectives_on(path: pl.DataFrame) -> dict[str, int]:

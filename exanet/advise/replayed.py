@@ -86,6 +86,8 @@ def base(given: Setting) -> Base:
     """The replay of a setting, with its critical path. Raises InputError where there is none."""
     found = simulate(given.specs, given.machine, level=given.options.level, call_times=True)
     calls = found["calls"] = timed.replayed([given.trace], [len(given.nodes)], found.pop("call_times"))
+    if not found["summary"]["virtual_ps"]:
+        raise InputError(f"{given.trace.folder}: its replay takes no time, so nothing can make it faster")
     path, without = critical_path.table(found, given.machine, flow=given.flow)
     if path is None:
         raise InputError(f"{given.trace.folder}: it has no critical path: {without}")

@@ -516,7 +516,7 @@ def _socket_problems(ni: NetworkInterface) -> Problems:
 
 def _sleep_problems(model: MachineFile) -> Problems:
     for name, link in model.links.items():
-        sleeps = link.sleep_after is not None and link.sleep_after.value > 0
+        sleeps = link.sleep_after is not None
         if sleeps and model.router.kind != "input-queued":
             yield (
                 ("links", name, "sleep_after"),

@@ -295,7 +295,7 @@ class Link(Strict):
     sleep_after: Time | None = Field(
         default=None,
         description="A direction of a link that has been idle for so long sleeps, as with Energy-Efficient Ethernet; of input-queued "
-        "switches. Default: it never sleeps.",
+        "switches; with 0 whenever it is idle. Default: it never sleeps.",
     )
     wake_time: Time | None = Field(
         default=None, description="Time that a sleeping direction takes to carry words again, for which the next packet waits. Default: 0."

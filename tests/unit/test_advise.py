@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from exanet import cli
 from exanet.advise import advise
 from exanet.commands.trace import advise as command
+from exanet.errors import InputError
 from exanet.replay import Options
 from exanet.trace.write import Stream, Writer
 
@@ -94,7 +95,7 @@ def test_short_messages_by_rendezvous_are_found(tmp_path: Path) -> None:
     place = traced(tmp_path / "trace", exchanges(200, lambda rank: rank ^ 1, US), ranks=2)
     text, tried = advised(place)
     eager = [each for each in tried if each["kind"] == "eager"]
-    assert len(eager) == 1 and eager[0]["confirmed"] and "for eager messages in place of 32 B saves" in text
+    assert len(eager) == 1 and eager[0]["confirmed"] and "for eager messages in place of 32 B (with ni.packet_max: " in text
 
 
 def test_another_algorithm_of_a_collective_is_found(tmp_path: Path) -> None:
@@ -163,3 +164,21 @@ def test_the_examples_of_the_docs_are_what_is_printed(tmp_path: Path, monkeypatc
         expected = [" ".join(line.split()) for line in shown.splitlines()]
         assert printed[printed.index(expected[0]) :][: len(expected)] == expected
     assert sum(block.startswith("$ ") for block in blocks) == 2
+
+
+def test_the_size_that_takes_most_of_the_time_is_the_one_that_is_tried(tmp_path: Path) -> None:
+    """Many short calls beside few long ones."""
+
+    def program(rank: int, stream: Stream) -> None:
+        for size, count in ((8, 20), (1 << 20, 3)):
+            for _ in range(count):
+                stream.collective("Allreduce", size, element=8)
+
+    _, tried = advised(traced(tmp_path / "trace", program), collectives={"allreduce": "recursive-doubling"})
+    [found] = [each for each in tried if each["kind"] == "collective"]
+    assert "MPI_Allreduce, mostly of 1.00 MiB" in found["why"] and found["replayed_percent"] > 10
+
+
+def test_a_run_without_time_has_no_advice(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="its replay takes no time, so nothing can make it faster"):
+        advised(traced(tmp_path / "trace", lambda rank, stream: None, ranks=1))

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
 import exanet
 from exanet import background_traffic
+from exanet import replay as replays
 from exanet.errors import InputError
 
 JOB = "stencil-2d:ranks=16,bytes=4KiB,rounds=20"
@@ -56,6 +58,20 @@ def test_a_closed_loop_keeps_its_messages_under_way(level: str) -> None:
     assert again["background"] == runs[1]["background"] and again["virtual_ps"] == runs[1]["virtual_ps"]
 
 
+def test_a_closed_loop_begins_at_once_and_goes_on_after_failures(tmp_path: Path) -> None:
+    """On a network of eight nodes, of which one goes down; its senders' messages fail, and others go on."""
+    faults = tmp_path / "faults.yaml"
+    faults.write_text('faults:\n- {at: 200 us, node: "(1,1,1)"}\n')
+    options = replays.Options([], "torus-2x2x2", "round-robin", jobs=["barrier:ranks=2,rounds=1500"], background="uniform,outstanding=1")
+    whole, broken = (replays.replay(dataclasses.replace(options, faults=file))[0]["background"] for file in (None, str(faults)))
+    assert whole["failed"] == 0 and broken["failed"] > 1
+    assert broken["arrived"] > whole["arrived"] / 2
+    brief = exanet.replay(
+        [], "torus-2x2x2", background="uniform,outstanding=1,bytes=1GiB", jobs=["barrier:ranks=2,rounds=20"], mapping="round-robin"
+    )
+    assert brief.summary["background"]["messages"] == 8
+
+
 def test_a_list_of_flows_takes_the_time_that_it_takes_alone(tmp_path: Path) -> None:
     """Beside a program on other nodes whose messages cross none of their links; also flows that follow others, as they
     arrive and as their sources know it."""
@@ -91,6 +107,9 @@ def test_a_list_of_flows_takes_the_time_that_it_takes_alone(tmp_path: Path) -> N
         ("uniform,load=0.1,outstanding=1", "one of the two"),
         ("uniform,outstanding=0", "outstanding: '0' is not a whole number from 1 to 1024"),
         ("uniform,outstanding=1025", "outstanding: '1025' is not a whole number from 1 to 1024"),
+        ("uniform,load=0.1,start=2us,end=1us", "it ends before it begins"),
+        ("uniform,load=0.1,end=0s", "it ends before it begins"),
+        ("", "there is no traffic in front"),
         ("flows:list.cm,outstanding=2", "leave out outstanding"),
         (",load=0.1", "there is no traffic in front"),
         ("flows:list.cm,load=0.1", "a list of flows says when each begins and how long it is"),

@@ -64,6 +64,15 @@ def test_idle_links_sleep_all_the_time_but_for_the_beginning(base: str) -> None:
     assert found["power_w"] == pytest.approx(used)
 
 
+def test_a_link_may_sleep_whenever_it_is_idle() -> None:
+    file = written("eager.yaml", "bxi-256")
+    Path(file).write_text(Path(file).read_text().replace(f"sleep_after: {AFTER_NS} ns", "sleep_after: 0 ns"))
+    slow, fast = burst(file, 0), burst(written("awake.yaml", "bxi-256", sleeps=False), 0)
+    assert float(slow["completion_ns"]) - float(fast["completion_ns"]) == pytest.approx(3 * WAKE_NS, abs=120)  # type: ignore[arg-type]
+    unused = slow["links"]["packets"] == 0  # type: ignore[index]
+    assert (slow["links"]["asleep"][unused] == 1).all()  # type: ignore[index]
+
+
 def test_any_number_of_threads_gives_the_same_bytes() -> None:
     written("sleeping.yaml", "exanest-tor", topology="")
     for threads in ("1", "2"):

@@ -55,9 +55,8 @@ struct SwitchNetwork {
     in_free_.resize(ports);
     out_free_.resize(ports);
     stats_.resize(ports);
-    if (std::any_of(config.links.begin(), config.links.end(),
-                    [](const LinkConfig& l) { return l.sleep_after > Time(); }))
-      sleeps_.resize(ports);
+    const auto sleeps = [](const LinkConfig& link) { return link.sleep_after != Time::never(); };
+    if (std::any_of(config.links.begin(), config.links.end(), sleeps)) sleeps_.resize(ports);
     virtual_time_.resize(ports);
     shares_.resize(std::size_t{ports} * classes_);
     queues_.resize(queues);
@@ -128,9 +127,7 @@ struct SwitchNetwork {
       port.far = first_port(far.node) + far.port;
       port.far_part = part_of(far.node);
       port.link_class = described_link_class(topology_, node, p, links.size());
-      if (!sleeps_.empty())
-        sleeps_[index].from =
-            links[port.link_class].sleep_after > Time() ? links[port.link_class].sleep_after : Time::never();
+      if (!sleeps_.empty()) sleeps_[index].from = links[port.link_class].sleep_after;
     }
   }
 };

@@ -263,8 +263,10 @@ ExanetNic::ExanetNic(const NicSetup& setup)
 // The rate control learns the rate of the interface's link and the times of an empty network.
 void ExanetNic::set_pacing(const NicSetup& setup) {
   const auto* model = dynamic_cast<const NetworkModel*>(network_.get());
-  require(model != nullptr, "ni.congestion_control",
-          "a rate control needs a network model: say none with the gateware's nodes");
+  require(
+      model != nullptr, "ni.congestion_control",
+      "a rate control needs the times of an empty network, which are not known with the gateware's nodes, nor where "
+      "faults impair packets or interfaces send them again (reliability: end-to-end): say none there");
   const NodeId far = setup.topology.neighbour(0, 0).node;
   const std::size_t kind = far == kNoNode ? 0 : setup.topology.link_class(0, 0);
   const LinkConfig& link = setup.network.links.at(kind);
