@@ -61,7 +61,7 @@ def test_a_closed_loop_keeps_its_messages_under_way(level: str) -> None:
 def test_a_closed_loop_begins_at_once_and_goes_on_after_failures(tmp_path: Path) -> None:
     """On a network of eight nodes, of which one goes down; its senders' messages fail, and others go on."""
     faults = tmp_path / "faults.yaml"
-    faults.write_text('faults:\n- {at: 200 us, node: "(1,1,1)"}\n')
+    faults.write_text('events:\n- {at: 200 us, down: "(1,1,1)"}\n')
     options = replays.Options([], "torus-2x2x2", "round-robin", jobs=["barrier:ranks=2,rounds=1500"], background="uniform,outstanding=1")
     whole, broken = (replays.replay(dataclasses.replace(options, faults=file))[0]["background"] for file in (None, str(faults)))
     assert whole["failed"] == 0 and broken["failed"] > 1
