@@ -149,6 +149,7 @@ class Session:
         self._pids: dict[int, int] = {}
         self._ended: set[int] = set()
         self._children: dict[int, int] = {}  # process started here -> its rank, or -1 for mpirun
+        self._others: set[int] = set()  # children that somebody else has started before, as in a notebook
         self._selector = selectors.DefaultSelector()
         self._status = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         name = f"exanet-{os.getpid()}-{secrets.token_hex(8)}"
@@ -179,6 +180,7 @@ class Session:
         """Starts all ranks."""
         # Orphans of a killed wrapper become our children, so that `close` can end them.
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self._others = set(_children_of_this_process())
         try:
             self._start_all()
         finally:
@@ -331,7 +333,7 @@ class Session:
     def _reap(self) -> None:
         while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                pid, status = self._ended_child()
             except ChildProcessError:
                 return
             if pid == 0:
@@ -352,6 +354,20 @@ class Session:
                 # Only a wrapper that was killed itself has said nothing; its program died with it.
                 self._end(RankEnded(rank, code))
 
+    def _ended_child(self) -> tuple[int, int]:
+        """A child of the run that has ended, with its status, as os.waitpid has it; 0 where none has. Raises
+        ChildProcessError where there are none left."""
+        if not self._others:
+            return os.waitpid(-1, os.WNOHANG)
+        left = [pid for pid in _children_of_this_process() if pid in self._children or pid not in self._others]
+        for pid in left:
+            ended = os.waitpid(pid, os.WNOHANG)
+            if ended[0]:
+                return ended
+        if not left:
+            raise ChildProcessError
+        return 0, 0
+
     # -- ending --------------------------------------------------------------------------------------------------------
 
     def terminate(self) -> None:
@@ -366,18 +382,18 @@ class Session:
                 os.kill(pid, number)
 
     def close(self) -> None:
-        """Ends whatever is left, orphans too, and gives everything back."""
+        """Ends whatever is left of the run, orphans too, and gives everything back."""
         self.kill()
         if self._host:
             self._host.close()
         limit = time.monotonic() + 5
         while time.monotonic() < limit:
             try:
-                if os.waitpid(-1, os.WNOHANG)[0]:
+                if self._ended_child()[0]:
                     continue
             except ChildProcessError:
                 break
-            for pid in _children_of_this_process():
+            for pid in set(_children_of_this_process()) - self._others:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.002)

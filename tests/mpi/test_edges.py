@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import exanet
+
 from .conftest import PROGRAMS, Stack
 
 RUN = "exanet run -m exanest -n 2 --compute off"
@@ -46,3 +48,16 @@ def test_a_run_does_not_need_standard_errors(place: Path, errors: str) -> None:
     name = "closed" if "&" in errors else "full"
     done = shell(f"{RUN} -o {name} -- ./ring {errors}", place)
     assert done.returncode == 0 and (place / name / "summary.json").is_file()
+
+
+def test_a_run_from_python_leaves_other_children_alone(place: Path) -> None:
+    """As in a notebook: one that runs on, and one whose status its owner wants to know."""
+    lasting = subprocess.Popen(["sleep", "60"])
+    brief = subprocess.Popen(["sh", "-c", "exit 7"])
+    try:
+        exanet.run([str(place / "ring")], "torus-2x2x2", ranks=2, compute="off", output=place / "beside")
+        assert lasting.poll() is None
+        assert brief.wait() == 7
+    finally:
+        lasting.kill()
+        lasting.wait()
