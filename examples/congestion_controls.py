@@ -63,7 +63,7 @@ def row(network: machine.Machine, control: str, workload: str) -> list[str]:
     the share of messages that have arrived."""
     load, sent = _WORKLOADS[workload]
     nic = "exanet" if control == "none" else None
-    found = sim.simulate(network, offered=load, spec=sim.TrafficSpec(**sent, nic=nic, sample_ps=_SAMPLE_PS))
+    found = sim.simulate(network, offered=load, spec=sim.TrafficSpec(**sent, nic=nic), sample_ps=_SAMPLE_PS)
     arrived = found["measured"] / found["created"]
     return [
         f"{found['accepted_gbps']:.1f} Gb/s",

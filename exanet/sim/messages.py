@@ -21,9 +21,9 @@ from exanet.sim.matrix import lists_flows
 from exanet.sim.spec import PACES, TrafficSpec, check_sharing, size_of
 
 
-def running(resolved: dict[str, Any], payload: int, offered: float, spec: TrafficSpec) -> Any:
-    """For background.work(), a point: a burst for an offered load of 0, otherwise an open loop. Raises InputError on
-    what cannot be run."""
+def running(resolved: dict[str, Any], payload: int, offered: float, spec: TrafficSpec, sample_ps: int | None = None) -> Any:
+    """For background.work(), a point: a burst for an offered load of 0, otherwise an open loop; looked at so often, or
+    not at all. Raises InputError on what cannot be run."""
     if spec.arrivals != "poisson":
         raise InputError(f"arrivals {spec.arrivals}: messages arrive in a Poisson process or all at once")
     if spec.priority_share:
@@ -40,10 +40,10 @@ def running(resolved: dict[str, Any], payload: int, offered: float, spec: Traffi
         raise InputError("rounds are of messages that are sent all at once: leave out the load, or the rounds")
     within("a message of", size_of(spec), 1, LARGEST_MESSAGE, units.format_bytes)
     within("a grain of", spec.grain_ps, 1, 10**12, units.format_time)
-    if spec.sample_ps is not None:
+    if sample_ps is not None:
         if spec.level != "packet":
             raise InputError("samples over time are of the packet level: leave out the interval (--sample-every), or --level flow")
-        within("samples every", spec.sample_ps, 1000, 10**15, units.format_time)
+        within("samples every", sample_ps, 1000, 10**15, units.format_time)
     nic = congestion.interfaces(resolved, spec, payload)
     options = {
         "pattern": spec.traffic,
@@ -59,7 +59,7 @@ def running(resolved: dict[str, Any], payload: int, offered: float, spec: Traffi
         "fluid": spec.sharing == "fifo",
         "paced": spec.pace == "fair",
         "nic": nic,
-        "sample_ps": spec.sample_ps or 0,
+        "sample_ps": sample_ps or 0,
     }
     return _core.Messages(resolved, options, spec.level == "packet")
 

@@ -27,20 +27,27 @@ sampled, energy if the machine says what it draws."""
 
 CLASSES = ("bulk", "priority")
 
-_WATCHED = ("queued", "first_watched", "link_use", "faults", "intervals", "interval_ns", "sample_ns", "wanted_window_ns")
+_WATCHED = ("queued", "first_watched", "link_use", "faults", "intervals", "interval_ns", "sample_ns", "asked_sample_ns", "wanted_window_ns")
 
 RECOVERED = 0.9
 """Share of the throughput before the first fault from which on a network has recovered."""
 
 
 def simulate(
-    machine: Machine | str | dict[str, Any], *, offered: float, spec: TrafficSpec | None = None, threads: int = 1, progress: Any = None
+    machine: Machine | str | dict[str, Any],
+    *,
+    offered: float,
+    spec: TrafficSpec | None = None,
+    threads: int = 1,
+    sample_ps: int | None = None,
+    progress: Any = None,
 ) -> dict[str, Any]:
     """One point: `offered` of what a link carries from each sender; the columns of points.parquet, which are what
     `--json` prints, and the tables TABLES.
 
     The machine is a name, a file, a Machine, or what Machine.resolve() gives. Messages are sent all at once if
-    `offered` is 0. What is measured is the same for any number of `threads`.
+    `offered` is 0. What is measured is the same for any number of `threads`. With `sample_ps`, messages at packet level
+    also have rates of flows, use of links and queues in intervals of that time.
     `progress` is called with the share done while it runs. Raises InputError on what cannot be simulated.
     """
     spec = spec or TrafficSpec()
@@ -51,13 +58,17 @@ def simulate(
     full = replace(spec, traffic=matrix.in_full(spec.traffic, resolved))
     options = packet_options(full, offered, payload, threads)
     if not whole:
+        if sample_ps is not None:
+            raise InputError("samples over time are of whole messages: give the packets a size of messages, or leave out the interval")
         congestion.refuse(resolved, "single packets have no flows that could be slowed down", "take sim messages")
     try:
-        traffic = messages.running(resolved, payload, offered, full) if whole else _core.Traffic(resolved, options)
+        traffic = messages.running(resolved, payload, offered, full, sample_ps) if whole else _core.Traffic(resolved, options)
     except ValueError as error:
         raise InputError(str(error)) from None
     background.work(traffic, progress, resolved, {"load": offered, **vars(spec), "threads": threads})
     point: dict[str, Any] = {"load": offered, **_reported(traffic.results())}
+    if sample_ps is not None:
+        point["asked_sample_ns"] = sample_ps / 1e3
     if "intervals" in point:
         point |= recovery(point, float(point["warm_up_ns"]))
     if not whole:

@@ -59,7 +59,8 @@ def write(
     used = [_link_use(point, samples.sampled_ps(point, spec)) for point in points if "link_use" in point]
     if used:
         tables["link_use"] = pl.concat(used)
-    run = {**described.identity(), **written(spec), "exanet_version": version("exanet")}
+    sampled = {"sample_ps": round(points[0]["asked_sample_ns"] * 1e3)} if "asked_sample_ns" in points[0] else {}
+    run = {**described.identity(), **written(spec), **sampled, "exanet_version": version("exanet")}
     if said := levels.caveats(spec.level, described, spec.sharing) + notes(points, spec):
         run["notes"] = said
     page = _page(described, spec, points, rows, run)

@@ -54,6 +54,7 @@ def run(
     as_json: bool,
     quiet: bool,
     show: Show,
+    sample_ps: int | None = None,
 ) -> None:
     """Measures each of the `offered` loads, 0 for a burst, and leaves the folder. Raises InputError on what cannot
     be simulated."""
@@ -61,7 +62,7 @@ def run(
     began = time.monotonic()
     points, stopped = [], ""
     try:
-        for point in _points(described, offered, spec, threads, quiet):
+        for point in _points(described, offered, spec, threads, quiet, sample_ps):
             points.append(point)
     except KeyboardInterrupt:
         stopped = f"{len(points)} of {counted(len(offered), 'load')} {'was' if len(offered) == 1 else 'were'} measured"
@@ -77,8 +78,10 @@ def run(
         tables.show_parts(points, spec)
 
 
-def _points(described: Machine, wanted: Sequence[float], spec: TrafficSpec, threads: int, quiet: bool) -> Iterator[dict[str, Any]]:
+def _points(
+    described: Machine, wanted: Sequence[float], spec: TrafficSpec, threads: int, quiet: bool, sample_ps: int | None
+) -> Iterator[dict[str, Any]]:
     for number, offered in enumerate(wanted, 1):
         with share_done(f"load {offered:g}, {number} of {len(wanted)}" if offered else "messages", quiet) as progress:
-            point = simulate(described, offered=offered, spec=spec, threads=threads, progress=progress)
+            point = simulate(described, offered=offered, spec=spec, threads=threads, sample_ps=sample_ps, progress=progress)
         yield point

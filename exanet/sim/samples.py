@@ -25,11 +25,12 @@ def sampled_ps(point: dict[str, Any], spec: TrafficSpec) -> int:
     return round(len(point["link_use"]) * point["sample_ns"] * 1e3) if "sample_ns" in point else spec.measure_ps
 
 
-def note(point: dict[str, Any], spec: TrafficSpec) -> str:
+def note(point: dict[str, Any]) -> str:
     """Of samples that are further apart than was asked for; otherwise empty."""
-    if spec.sample_ps is None or round(point["sample_ns"] * 1e3) == spec.sample_ps:
+    if "sample_ns" not in point or point["sample_ns"] == point["asked_sample_ns"]:
         return ""
-    return f"samples are {time_text(point['sample_ns'] * 1e3)} apart, and not {time_text(spec.sample_ps)}: there would be too many"
+    apart, asked = (time_text(point[key] * 1e3) for key in ("sample_ns", "asked_sample_ns"))
+    return f"samples are {apart} apart, and not {asked}: there would be too many"
 
 
 def flow_rates(points: Sequence[dict[str, Any]]) -> pl.DataFrame:

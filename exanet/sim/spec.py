@@ -35,7 +35,6 @@ class TrafficSpec:
     sharing: str = "max-min"  # flow level, one of SHARINGS
     pace: str = "free"  # of the senders of a burst at packet level, one of PACES
     nic: str | None = None  # of messages at packet level, one of registries.nics(); None: exanet with congestion control, else ideal
-    sample_ps: int | None = None  # of messages at packet level: flows, links and queues are looked at so often
     priority_share: float = 0.0  # of single packets: those that overtake the others in arbitration
 
 
@@ -55,8 +54,8 @@ def of_messages(spec: TrafficSpec) -> bool:
 
 
 def written(spec: TrafficSpec) -> dict[str, Any]:
-    """The parameters as results say them: interfaces and samples only where they are chosen."""
-    return {key: value for key, value in vars(spec).items() if key not in ("nic", "sample_ps") or value is not None}
+    """The parameters as results say them: interfaces only where they are chosen."""
+    return {key: value for key, value in vars(spec).items() if key != "nic" or value is not None}
 
 
 def distributions() -> list[str]:

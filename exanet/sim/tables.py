@@ -229,7 +229,7 @@ def _walks(figures: dict[str, Any]) -> str:
 
 def notes(points: Sequence[dict[str, Any]], spec: TrafficSpec) -> list[str]:
     """Of points whose window was too short for a verdict, and of samples that are further apart than was asked for."""
-    return [text for point in points for text in (no_verdict(point, spec.measure_ps), samples.note(point, spec)) if text]
+    return [text for point in points for text in (no_verdict(point, spec.measure_ps), samples.note(point)) if text]
 
 
 def show_parts(points: Sequence[dict[str, Any]], spec: TrafficSpec) -> None:

@@ -113,4 +113,6 @@ def test_what_cannot_be_sampled(options: tuple[str, ...], message: str) -> None:
 
 def test_the_flow_level_refuses_samples_from_python_too() -> None:
     with pytest.raises(InputError, match="samples over time are of the packet level"):
-        sim.simulate("incast.yaml", offered=0, spec=sim.TrafficSpec(level="flow", sample_ps=10**7))
+        sim.simulate("incast.yaml", offered=0, spec=sim.TrafficSpec(level="flow"), sample_ps=10**7)
+    with pytest.raises(InputError, match="samples over time are of whole messages"):
+        sim.simulate("incast.yaml", offered=0.1, sample_ps=10**7)

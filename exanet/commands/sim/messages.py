@@ -141,7 +141,7 @@ def command(
     spec = TrafficSpec(
         traffic, packet_size(packets), "poisson", seed, None if warm_up == "auto" else time_ps("--warm-up", warm_up),
         time_ps("--measure", measure), level, size, sizes, rounds, time_ps("--grain", grain), sharing, pace, nic,
-        None if sample is None else time_ps("--sample-every", sample),
     )  # fmt: skip
+    every = None if sample is None else time_ps("--sample-every", sample)
     wanted = [0.0] if loads is None else run.loads(loads)
-    run.run(described, wanted, spec, 1, output, as_json, quiet, tables.show_messages)
+    run.run(described, wanted, spec, 1, output, as_json, quiet, tables.show_messages, every)

@@ -83,8 +83,8 @@ def _settling(runner: Runner, start: str) -> list[tuple[float, float]]:
     with tempfile.TemporaryDirectory(prefix="exanet-validate-") as folder:
         file = Path(folder) / "flows.cm"
         file.write_text("\n".join([f"Nodes {_NODES}", f"Connections {len(lines)}", *lines, ""]), encoding="utf-8")
-        spec = sim.TrafficSpec(traffic=f"flows:{file}", nic="exanet", sample_ps=round(period_us * 1e6))
-        found = sim.simulate(machine, offered=0, spec=spec)
+        spec = sim.TrafficSpec(traffic=f"flows:{file}", nic="exanet")
+        found = sim.simulate(machine, offered=0, spec=spec, sample_ps=round(period_us * 1e6))
     left = min(flow["end_ns"] for flow in found["flows"])
     rates = found["flow_rates"]
     pulse = np.rint(rates["begin_ns"] / found["sample_ns"]).astype(np.int64)
