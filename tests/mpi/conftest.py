@@ -162,7 +162,7 @@ def exanet_run(tmp_path: Path) -> Runner:
         words += ["--ranks-as", RANKS_AS, *options, "--", *(str(word) for word in command)]
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MPI4PY_", "OMPI_", "PMIX_"))}
         environment = inherited | (stack.environment if stack else {})
-        done = warm.exanet(words, environment, cwd or tmp_path, tmp_path, timeout)
+        done = warm.exanet(words, environment, cwd or tmp_path, timeout)
         assert code in (None, done.returncode), f"exit {done.returncode}\n{done.stdout[-6000:]}\n{done.stderr[-6000:]}"
         return Finished(done.returncode, done.stdout, done.stderr, folder)
 
