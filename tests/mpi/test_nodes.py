@@ -64,7 +64,7 @@ def test_a_replay_takes_the_time_of_the_run_through_memory(exanet_run: Runner, m
 def test_a_rank_that_waits_in_a_loop_for_what_another_one_stores(
     exanet_run: Runner, mpich: Stack, compiled: Callable[..., Path], how: str
 ) -> None:
-    """Whose message comes in virtual time, which must not stand still for the loop. Where the host runs the rank late, it
-    finds the value at its first look, in no time: in about one of ten runs with Open MPI's barrier before."""
+    """Whose message comes in virtual time, which must not stand still for the loop. Where the host runs the rank late,
+    it finds the value at its first look, in no time: in about one of ten runs with Open MPI's barrier before."""
     waited = [float(exanet_run(mpich, 3, [compiled("shared_flag"), how], timeout=60).output) for _ in range(3)]
     assert 0.4e-6 < max(waited) < 200e-6
