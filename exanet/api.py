@@ -80,12 +80,13 @@ def run(
     picoseconds in columns that end in `_ps`, sizes of bytes in `_bytes`. Raises InputError, also where the program
     never calls MPI_Init.
     """
+    from exanet.run import options as asked
     from exanet.run import program
 
     if isinstance(command, str):
         raise InputError(f"command {command!r}: give a list of words, e.g. {shlex.split(command)}")
     with _folder(output) as place:
-        options = program.Options(
+        options = asked.Options(
             machine=str(machine),
             ranks=ranks,
             command=tuple(map(str, command)),
@@ -99,8 +100,8 @@ def run(
             fabric=fabric,
             level=level,
             record=None if record is None else Path(record),
-            offload=program.chosen_offloads(offload),
-            bcast=program.chosen_bcast(collective),
+            offload=asked.chosen_offloads(offload),
+            bcast=asked.chosen_bcast(collective),
             trap_tsc=trap_tsc,
             background=background,
             timeline=timeline,

@@ -136,6 +136,7 @@ def command(
     with lightly.imports():
         from exanet.gateware.fabric import FABRICS
         from exanet.mpi import detect
+        from exanet.run import options as asked
         from exanet.run import packed
         from exanet.run import program as runs
 
@@ -145,7 +146,7 @@ def command(
         raise InputError(f"--fabric {fabric}: give one of {', '.join(FABRICS)}")
     if ranks_as not in packed.CHOICES:
         raise InputError(f"--ranks-as {ranks_as}: give one of {', '.join(packed.CHOICES)}")
-    options = runs.Options(
+    options = asked.Options(
         machine,
         ranks,
         tuple(program),
@@ -162,8 +163,8 @@ def command(
         ranks_as,
         trap_tsc,
         fabric_threads,
-        offload=runs.chosen_offloads(offload),
-        bcast=runs.chosen_bcast(collective),
+        offload=asked.chosen_offloads(offload),
+        bcast=asked.chosen_bcast(collective),
         faults=faults,
         mpi_calls=mpi_calls,
         background=background,

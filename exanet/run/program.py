@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import platform
 import re
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -24,53 +23,17 @@ from typing import TYPE_CHECKING, Any
 
 from exanet import background_traffic, lightly, machine, progress, storage
 from exanet import level as levels
-from exanet._core import Simulator, collective_algorithms, failed_endpoints, offloadable, program_broadcasts, reduction_branches
+from exanet._core import Simulator, failed_endpoints, reduction_branches
 from exanet.directory import result_directory
 from exanet.errors import InputError
 from exanet.gateware import fabric
-from exanet.mpi import detect, phases, python, settings
+from exanet.mpi import phases, python, settings
 from exanet.quantity import counted
 from exanet.run import launch, packed, placement, supervise
+from exanet.run.options import NAMES, Options, compute_factor, mpi_of, ranks_as
 
 if TYPE_CHECKING:
     from exanet.trace.folder import Trace
-
-MPI_CALLS = ("library", "simulated")
-"""What carries out a program's MPI calls."""
-SOCKETS = ("host", "fabric")
-"""What carries a program's TCP sockets to other ranks."""
-_NAMES = {"mpich": "MPICH", "openmpi": "Open MPI", "openshmem": "OpenSHMEM", "libfabric": "libfabric alone", "none": "none"}
-"""Of what a program uses, by exanet.mpi.detect's kind."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options of a run, as the command line has them."""
-
-    machine: str
-    ranks: int
-    command: tuple[str, ...]
-    mapping: str = "linear"
-    compute: str = "measured"
-    mpi: str = "auto"
-    directory: Path | None = None
-    report: bool = True
-    quiet: bool = False
-    seed: int = 1
-    fabric: str = "model"
-    level: str = "packet"
-    record: Path | None = None
-    ranks_as: str = "auto"
-    trap_tsc: bool = False
-    fabric_threads: int = 1
-    offload: tuple[str, ...] = ()  # of _core.offloadable(): collectives that the interfaces carry out
-    faults: str | None = None  # a file of what fails (exanet.faults)
-    bcast: str | None = None  # one of _core.program_broadcasts(); None: as the MPI library does it
-    mpi_calls: str = "library"  # one of MPI_CALLS
-    background: str | None = None  # what others send meanwhile (exanet.background_traffic)
-    sockets: str = "host"  # one of SOCKETS
-    timeline: bool = False  # timeline.html is written, for which calls are recorded
-    storage: tuple[str, ...] = ()  # folders whose files are on a storage of the machine (exanet.storage)
 
 
 def run(options: Options) -> int:
@@ -94,12 +57,12 @@ def run(options: Options) -> int:
     if options.fabric == "gateware":
         fabric.check(config, described.name)
     fabric.check_threads(options.fabric_threads, options.fabric)
-    mpi = _mpi_of(options)
+    mpi = mpi_of(options)
     replaced = settings.replaced(mpi)
     if mpi.kind == "openmpi":
         settings.check_temporary_folder()
     how, unpacked = packed.resolve(
-        _ranks_as(options),
+        ranks_as(options),
         options.command,
         ranks=options.ranks,
         mpi=mpi.kind,
@@ -140,32 +103,6 @@ def run(options: Options) -> int:
     return int(outcome.exit_code)
 
 
-def _mpi_of(options: Options) -> detect.Mpi:
-    """What the program uses. Raises InputError where that and the options do not go together."""
-    _check_sockets(options)
-    mpi = detect.detect(options.command, options.mpi, optional=options.sockets == "fabric")
-    if options.mpi_calls == "library":
-        detect.check_network(mpi)
-    if mpi.kind not in ("mpich", "openmpi"):
-        _check_without_mpi(options)
-    _check_mpi_calls(options, mpi.kind)
-    if options.bcast and "bcast" in options.offload:
-        raise InputError("--collective bcast and --offload bcast: a broadcast goes either way; leave one of them out")
-    return mpi
-
-
-def _check_without_mpi(options: Options) -> None:
-    """Raises InputError on an option that is about MPI calls."""
-    for option, given, what in (
-        ("--collective", options.bcast, "MPI_Bcast"),
-        ("--timeline", options.timeline, "calls that it could show"),
-        ("--offload", options.offload, "collectives"),
-        ("--record", options.record, "calls that could be recorded"),
-    ):
-        if given:
-            raise InputError(f"{option}: a program without MPI has no {what}; leave the option out")
-
-
 def _storages(options: Options, described: machine.Machine) -> tuple[dict[str, Any], dict[str, str]]:
     """The machine's storages that the run uses, as a key of its description, and the variables for its ranks. Raises
     InputError."""
@@ -194,63 +131,6 @@ def _described(options: Options) -> machine.Machine:
     from exanet.faults import add
 
     return add(described, options.faults)
-
-
-def _check_mpi_calls(options: Options, mpi: str) -> None:
-    """Raises InputError where calls cannot be simulated."""
-    if options.mpi_calls not in MPI_CALLS:
-        raise InputError(f"--mpi-calls {options.mpi_calls}: give one of {', '.join(MPI_CALLS)}")
-    if options.mpi_calls == "library":
-        return
-    if mpi != "mpich":
-        name = _NAMES.get(mpi, "none")
-        raise InputError(f"--mpi-calls simulated: calls of MPICH are simulated, and the program's MPI is {name}; leave the option out")
-    others = {
-        "--record": options.record is not None,
-        "--timeline": options.timeline,
-        "--collective": options.bcast is not None,
-        "--offload": bool(options.offload),
-        "--fabric gateware": options.fabric == "gateware",
-        "--trap-tsc": options.trap_tsc,
-        "--ranks-as processes": options.ranks_as == "processes",
-        "EXANET_SIMULATOR=apart": not packed.simulator_may_be_hosted(),
-        f"{packed.WORKER_THREADS}=0": packed.worker_threads() == "0",
-    }
-    for other, given in others.items():
-        if given:
-            raise InputError(f"--mpi-calls simulated and {other} do not go together; leave one of them out")
-
-
-def _check_sockets(options: Options) -> None:
-    """Raises InputError where sockets cannot go over the simulated network."""
-    if options.sockets not in SOCKETS:
-        raise InputError(f"--sockets {options.sockets}: give one of {', '.join(SOCKETS)}")
-    if options.sockets == "host":
-        return
-    others = {
-        "--ranks-as packed": options.ranks_as == "packed",
-        "--mpi-calls simulated": options.mpi_calls == "simulated",
-        "--record": options.record is not None,
-        "--timeline": options.timeline,
-    }
-    for other, given in others.items():
-        if given:
-            raise InputError(f"--sockets fabric and {other} do not go together; leave one of them out")
-
-
-def _ranks_as(options: Options) -> str:
-    """How ranks are to run. Raises InputError where the time stamp counter cannot be trapped."""
-    if options.mpi_calls == "simulated":
-        return "packed"
-    if options.sockets == "fabric":
-        return "processes"
-    if not options.trap_tsc:
-        return options.ranks_as
-    if platform.system() != "Linux" or platform.machine() != "x86_64":
-        raise InputError(f"--trap-tsc: the time stamp counter is trapped on x86-64 Linux only, and this is {platform.machine()}")
-    if options.ranks_as == "packed":
-        raise InputError("--trap-tsc: packed ranks share a process with the simulator, which reads the counter, too; leave --ranks-as out")
-    return "processes"
 
 
 def _not_offloaded(options: Options, placed: Sequence[int], results: Mapping[str, Any]) -> str:
@@ -316,49 +196,6 @@ def _add_calls(results: dict[str, Any], meta: Mapping[str, Any], trace: Trace, f
     notes = [f"--timeline: the times of {', '.join(trace.about.unrecorded)} are not recorded"] if trace.about.unrecorded else []
     notes += [f"no critical path: {without}"] if without else []
     return {"notes": [*meta.get("notes", ()), *notes]} if notes else {}
-
-
-def chosen_bcast(text: str | None) -> str | None:
-    """How `bcast=ALGORITHM` says that programs broadcast. Raises InputError."""
-    if text is None:
-        return None
-    collective, equals, algorithm = text.partition("=")
-    trees = ", ".join(program_broadcasts())
-    if collective != "bcast":
-        raise InputError(f"--collective {text}: of programs only the broadcast can be chosen; give bcast= one of {trees}")
-    if algorithm in program_broadcasts():
-        return algorithm
-    if (collective, algorithm) in collective_algorithms():
-        raise InputError(f"--collective {text}: replays alone broadcast by '{algorithm}'; give bcast= one of {trees}")
-    what = f"bcast has no algorithm '{algorithm}'" if equals and algorithm else "bcast has no algorithm"
-    raise InputError(f"--collective {text}: {what}; give bcast= one of {trees}")
-
-
-def chosen_offloads(text: str | None) -> tuple[str, ...]:
-    """The collectives that `allreduce=on,barrier=off` and the like, or `all`, take from the library; later words
-    win. Raises InputError."""
-    known = offloadable()
-    chosen: set[str] = set()
-    for word in text.split(",") if text is not None else ():
-        name, equals, how = word.strip().partition("=")
-        names = known if name == "all" else [name]
-        if not set(names) <= set(known) or (equals and how not in ("on", "off")):
-            raise InputError(f"--offload {text}: '{word}' is unknown; give {', '.join(known)} or all, each with =on or =off")
-        chosen = chosen - set(names) if how == "off" else chosen | set(names)
-    return tuple(name for name in known if name in chosen)
-
-
-def compute_factor(text: str) -> float:
-    """`off` is 0, `measured` 1, else a factor on the host's CPU time. Raises InputError."""
-    if text in ("off", "measured"):
-        return 0.0 if text == "off" else 1.0
-    try:
-        factor = float(text)
-    except ValueError:
-        factor = -1.0
-    if not 0.0 <= factor < 1e6:
-        raise InputError(f"--compute {text}: give off, measured, or a factor on the measured processor time, e.g. 2.5")
-    return factor
 
 
 def _simulate(
@@ -439,7 +276,7 @@ def _meta(options: Options, described: machine.Machine, config: dict[str, Any], 
         "ranks": options.ranks,
         "map": options.mapping,
         "compute": options.compute,
-        "mpi": f"Open MPI {mpi.version}" if mpi.kind == "openmpi" else _NAMES[mpi.kind],
+        "mpi": f"Open MPI {mpi.version}" if mpi.kind == "openmpi" else NAMES[mpi.kind],
         "seed": options.seed,
         "fabric": options.fabric,
         "level": options.level,

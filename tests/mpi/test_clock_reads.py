@@ -67,8 +67,8 @@ def test_packed_ranks_refuse_to_trap_it(exanet_run: Runner, stack: Stack) -> Non
 
 def test_another_processor_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     from exanet.errors import InputError
-    from exanet.run import program
+    from exanet.run import options
 
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
     with pytest.raises(InputError, match="x86-64 Linux only, and this is aarch64"):
-        program._ranks_as(program.Options("exanest", 2, ("true",), trap_tsc=True))
+        options.ranks_as(options.Options("exanest", 2, ("true",), trap_tsc=True))

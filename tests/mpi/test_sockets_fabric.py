@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from exanet.errors import InputError
+from exanet.run import options as asked
 from exanet.run import program
 
 from .conftest import PROGRAMS, Finished, Runner, Stack
@@ -257,6 +258,6 @@ def test_redis(exanet_run: Runner, tmp_path: Path) -> None:
 )
 def test_what_does_not_go_together(option: str, given: dict[str, Any]) -> None:
     with pytest.raises(InputError) as error:
-        program.run(program.Options("exanest", 2, ("true",), **{"sockets": "fabric", **given}))
+        program.run(asked.Options("exanest", 2, ("true",), **{"sockets": "fabric", **given}))
     assert len(error.value.messages) == 1
     assert option in error.value.messages[0]

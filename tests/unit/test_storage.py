@@ -9,6 +9,7 @@ import pytest
 
 from exanet import machine, storage
 from exanet.errors import InputError
+from exanet.run import options as asked
 from exanet.run import program
 
 DEVICE = "read_latency: 71 us, write_latency: 20 us, read_rate: 3 GB/s, write_rate: 1150 MB/s, queue_depth: 8"
@@ -65,9 +66,9 @@ def test_what_is_no_folder_or_no_storage_is_refused(tmp_path: Path) -> None:
 )
 def test_what_does_not_go_together_is_refused_before_the_run(tmp_path: Path, options: dict[str, object], other: str) -> None:
     described(tmp_path)
-    asked = program.Options(str(tmp_path / "machine.yaml"), 1, ("true",), storage=(f"{tmp_path}=nvme",), **options)  # type: ignore[arg-type]
+    given = asked.Options(str(tmp_path / "machine.yaml"), 1, ("true",), storage=(f"{tmp_path}=nvme",), **options)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=f"--storage and {other} do not go together yet"):
-        program.run(asked)
+        program.run(given)
 
 
 @pytest.mark.parametrize(
