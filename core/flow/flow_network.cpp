@@ -242,4 +242,10 @@ double FlowNetwork::volume_bits(std::uint64_t bytes) const {
   return packets * packet_bytes_ * 8;
 }
 
+MaxMin sharing_of(const FlowNetwork& network) {
+  MaxMin sharing(network.resource_count());
+  for (ResourceId r = 0; r < network.resource_count(); ++r) sharing.set_capacity(r, network.capacity(r));
+  return sharing;
+}
+
 }  // namespace exanet

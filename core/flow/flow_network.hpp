@@ -114,4 +114,7 @@ class FlowNetwork {
   static constexpr std::uint8_t kUnplugged = 0xff;
 };
 
+// Without flows, which share the network's resources.
+MaxMin sharing_of(const FlowNetwork& network);
+
 }  // namespace exanet

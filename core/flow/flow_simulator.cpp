@@ -32,13 +32,12 @@ Time time_for(double bits, Rate rate) {
 FlowSimulator::FlowSimulator(const FlowNetwork& network, Time grain)
     : Flows(network),
       grain_(grain),
-      sharing_(network.resource_count()),
+      sharing_(sharing_of(network)),
       senders_(network.sender_count()),
       watched_(network.sender_count()),
       used_bits_(network.resource_count()) {
   if (grain < Time::ps(1))
     throw ConfigError("grain_ps", "the interval in which events are grouped must be at least 1 ps");
-  for (ResourceId r = 0; r < network.resource_count(); ++r) sharing_.set_capacity(r, network.capacity(r));
 }
 
 Time FlowSimulator::next_event() const { return min(next_start(), ends_.empty() ? Time::never() : ends_.front().at); }

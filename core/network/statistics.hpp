@@ -16,7 +16,7 @@ struct NetworkStatistics {
   std::uint64_t packet_hops = 0, cycles = 0;
 };
 
-// At `now`, the network's present time.
+// At `now`, after which nothing has gone by a link.
 inline NetworkStatistics network_statistics(const Topology& topology, const Network& network, Time now) {
   NetworkStatistics statistics{{}, network.packet_hops(), network.cycles()};
   for (NodeId n = 0; n < topology.node_count(); ++n) {

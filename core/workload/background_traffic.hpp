@@ -29,8 +29,8 @@ namespace exanet {
 
 struct BackgroundConfig {
   std::string traffic;  // one of pattern_names(), or a list of flows (flow_list.hpp)
-  double load = 0;  // of a pattern; 0 with
-  std::uint32_t outstanding = 0;  // transfers that each endpoint of a pattern keeps under way
+  double load = 0;  // of a pattern, or
+  std::uint32_t outstanding = 0;  // transfers that each of its endpoints keeps under way
   std::uint64_t message_bytes = 64 << 10;  // of a pattern
   std::string sizes;  // if given, one of flow_size_names() instead
   std::uint64_t seed = 1;

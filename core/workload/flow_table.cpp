@@ -15,8 +15,7 @@ double ns(Time time) { return static_cast<double>(time.ps()) * 1e-3; }
 
 // The max-min shares of the flows while all of them run, and which of them are victims.
 void add_shares(const FlowNetwork& network, std::uint16_t packet_bytes, std::vector<FlowRow>& rows) {
-  MaxMin sharing(network.resource_count());
-  for (ResourceId r = 0; r < network.resource_count(); ++r) sharing.set_capacity(r, network.capacity(r));
+  MaxMin sharing = sharing_of(network);
   std::vector<std::vector<ResourceId>> paths(rows.size());
   for (FlowId f = 0; f < rows.size(); ++f) {
     network.route(rows[f].src, rows[f].dst, paths[f]);

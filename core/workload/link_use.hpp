@@ -30,7 +30,7 @@ void each_link(const Topology& topology, Visit visit) {
     }
 }
 
-// The counts of all links at `now`, the network's present time, in the order of each_link().
+// The counts of all links at `now`, after which nothing has gone by one, in the order of each_link().
 std::vector<LinkCount> link_counts(const Topology& topology, const Network& network, Time now);
 
 // `before` is empty if counting began with the run.

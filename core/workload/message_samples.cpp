@@ -6,6 +6,7 @@
 
 #include "core/flow/max_min.hpp"
 #include "core/workload/flow_table.hpp"
+#include "core/workload/queue_samples.hpp"
 
 namespace exanet {
 
@@ -78,8 +79,7 @@ void settle(Shares::Flow& flow, Time now, Time interval, std::vector<FlowSample>
 // False where there would be too many rows.
 bool add_shares(MessageSamples& samples, const MessageConfig& config, Shares& shares, const FlowNetwork& network,
                 Time end) {
-  MaxMin sharing(network.resource_count());
-  for (ResourceId r = 0; r < network.resource_count(); ++r) sharing.set_capacity(r, network.capacity(r));
+  MaxMin sharing = sharing_of(network);
   const double bytes_per_rate = 1e-18 * config.packet_bytes / network.volume_bits(config.packet_bytes);  // of a Rate
   std::vector<FlowSample> rows;
   std::vector<ResourceId> path;
@@ -120,10 +120,8 @@ bool add_shares(MessageSamples& samples, const MessageConfig& config, Shares& sh
 
 MessageSampler::MessageSampler(EventQueue& queue, const Topology& topology, const NetworkModel& model, Time interval)
     : queue_(queue), model_(model), meter_(topology, model, queue.now()) {
-  const std::uint32_t nodes = topology.node_count();
   samples_.interval = interval;
-  samples_.first_watched = nodes > topology.endpoint_count() ? topology.endpoint_count() : 0;
-  samples_.watched = nodes - samples_.first_watched <= kMostWatched ? nodes - samples_.first_watched : 0;
+  watch(topology, samples_.first_watched, samples_.watched);
   each_link(topology, [&](NodeId, std::uint16_t, NodeId) { ++samples_.links; });
   event_ = queue.add_handler(
       [](void* self, Time, std::uint32_t, std::uint64_t) { static_cast<MessageSampler*>(self)->sample(); }, this);

@@ -25,7 +25,6 @@ namespace exanet {
 class MessageSampler {
  public:
   static constexpr std::size_t kMostSamples = 10'000, kMostValues = std::size_t{1} << 23;
-  static constexpr std::uint32_t kMostWatched = 4096;  // routers; the queues of more are not given
 
   // From now on, as long as other events are left. References outlive it.
   MessageSampler(EventQueue& queue, const Topology& topology, const NetworkModel& model, Time interval);

@@ -131,8 +131,7 @@ class PacketMessages final : public MessageRun, private NicListener {
 
   void set_rates() {
     network_.require_fixed_routes();
-    MaxMin sharing(network_.resource_count());
-    for (ResourceId r = 0; r < network_.resource_count(); ++r) sharing.set_capacity(r, network_.capacity(r));
+    MaxMin sharing = sharing_of(network_);
     std::vector<ResourceId> path;
     for (std::uint32_t m = 0; m < plan_.messages.size(); ++m) {
       network_.route(plan_.messages[m].src, plan_.messages[m].dst, path);

@@ -22,14 +22,18 @@ struct QueueTable {
   std::vector<std::uint32_t> queued;  // [sample][router]
 };
 
+// Gives the table its routers.
+inline void watch(const Topology& topology, NodeId& first, std::uint32_t& count) {
+  first = topology.switched() ? topology.endpoint_count() : 0;
+  const std::uint32_t routers = topology.node_count() - first;
+  count = routers <= QueueTable::kMostWatched ? routers : 0;
+}
+
 class QueueSamples {
  public:
   // From now on, as long as other events are left. References outlive it.
   QueueSamples(EventQueue& queue, const Topology& topology, const NetworkModel& model) : queue_(queue), model_(model) {
-    const std::uint32_t nodes = topology.node_count();
-    table_.first_watched = nodes > topology.endpoint_count() ? topology.endpoint_count() : 0;
-    const std::uint32_t routers = nodes - table_.first_watched;
-    table_.watched = routers <= QueueTable::kMostWatched ? routers : 0;
+    watch(topology, table_.first_watched, table_.watched);
     event_ = queue.add_handler(
         [](void* self, Time, std::uint32_t, std::uint64_t) { static_cast<QueueSamples*>(self)->sample(); }, this);
     if (table_.watched > 0) queue.schedule(table_.sample, event_, 0);

@@ -20,6 +20,8 @@ struct LinkSleep {
     asleep = by(now);
     return now + wake;
   }
+  // It carries words until `free`.
+  void carries(Time free, Time after) { from = after == Time::never() ? after : free + after; }
 };
 
 }  // namespace exanet

@@ -127,7 +127,7 @@ struct SwitchNetwork {
       port.far = first_port(far.node) + far.port;
       port.far_part = part_of(far.node);
       port.link_class = described_link_class(topology_, node, p, links.size());
-      if (!sleeps_.empty()) sleeps_[index].from = links[port.link_class].sleep_after;
+      if (!sleeps_.empty()) sleeps_[index].carries(Time(), links[port.link_class].sleep_after);
     }
   }
 };

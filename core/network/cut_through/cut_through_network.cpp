@@ -210,8 +210,8 @@ void Part::cross_link(Time now, std::uint32_t output, std::uint8_t priority_clas
   const Time busy = link.word_time * link.slots(link.packet_words[payload], after_packet);
   out.wire_free = max(start + busy, left);
   out.idle_phase = static_cast<std::uint8_t>(after_packet);
-  if (!net_.sleeps_.empty() && link.sleep_after != Time::never()) [[unlikely]]
-    net_.sleeps_[output].from = out.wire_free + link.sleep_after;
+  if (!net_.sleeps_.empty()) [[unlikely]]
+    net_.sleeps_[output].carries(out.wire_free, link.sleep_after);
   const std::int64_t behind =
       (net_.output_fifo_words_ - static_cast<std::uint32_t>(net_.most_words_)) * net_.timing_.word_ps_100 / 100;
   net_.out_free_[output] = max(left, out.wire_free - Time::ps(behind));

@@ -172,8 +172,8 @@ void Part::cross_link(Time now, std::uint32_t output, std::uint8_t lane, std::ui
   const Time there = wire.pass(ready, head, out.wire_free, out.idle_phase, busy) + wire.latency +
                      net_.pipeline_of(net_.node_of_[out.far]);
   stats.busy += busy;
-  if (!net_.sleeps_.empty() && wire.timing.sleep_after != Time::never()) [[unlikely]]
-    net_.sleeps_[output].from = out.wire_free + wire.timing.sleep_after;
+  if (!net_.sleeps_.empty()) [[unlikely]]
+    net_.sleeps_[output].carries(out.wire_free, wire.timing.sleep_after);
   net_.out_free_[output] =
       max(left, out.wire_free - wire.timing.word_time * wire.flit_words * (net_.timing_.output_fifo_words - 1));
   const Flit flit{there, out.far, lane, head, worm.words};
