@@ -30,7 +30,9 @@ bool finds(std::uint32_t code) { return code == EXANET_TRACE_Probe || code == EX
 bool asks_for_requests(std::uint32_t code) {
   return code >= EXANET_TRACE_Wait && code <= EXANET_TRACE_Request_get_status;
 }
-bool tests(std::uint32_t code) { return code >= EXANET_TRACE_Test && code <= EXANET_TRACE_Request_get_status; }
+bool tests(std::uint32_t code) {
+  return (code >= EXANET_TRACE_Test && code <= EXANET_TRACE_Request_get_status) || code == EXANET_TRACE_Win_test;
+}
 bool takes_all(std::uint32_t code) {
   return code == EXANET_TRACE_Wait || code == EXANET_TRACE_Waitall || code == EXANET_TRACE_Testall;
 }
@@ -41,13 +43,14 @@ bool takes_one(std::uint32_t code) { return code == EXANET_TRACE_Waitany || code
 }  // namespace
 
 LiveRank::LiveRank(RankId rank, const NiConfig& interface, Library& library, Communicators& communicators,
-                   LiveCollectives& collectives)
+                   LiveCollectives& collectives, LiveAccesses& accesses)
     : rank_(rank),
       test_step_(Time::ps(std::max<std::int64_t>(interface.test_step.ps(), 1))),
       library_(library),
       communicators_(communicators),
       collectives_(collectives),
-      activities_(library, rank, 0) {}
+      activities_(library, rank, 0),
+      windows_(activities_, communicators, accesses, rank) {}
 
 std::string LiveRank::begin(exanet_live_call& call) {
   call_ = &call;
@@ -61,6 +64,7 @@ std::string LiveRank::begin(exanet_live_call& call) {
     return {};
   }
   if (is_live_collective(call.code)) return begin_collective();
+  if (is_live_one_sided(call.code)) return windows_.begin(call, waited_);
   if (probes(call.code)) return begin_probe();
   if (call.code >= EXANET_TRACE_Wait && call.code <= EXANET_TRACE_Cancel) return begin_requests();
   if (call.code == EXANET_TRACE_COMMUNICATOR) {
@@ -209,8 +213,20 @@ bool LiveRank::failed(std::uint32_t request) const {
   return r.receives && activities_.done(r.activity) && activities_.received(r.activity).truncated;
 }
 
+// An empty test takes a step, and then looks once more.
+bool LiveRank::stepped(bool over) {
+  if (over || !tests(call_->code)) return over;
+  if (until_ == Time::never()) until_ = library_.clock(rank_) + test_step_;
+  return library_.clock(rank_) >= until_;
+}
+
 bool LiveRank::satisfied() {
   if (probes(call_->code)) return probe_answered();
+  if (is_live_one_sided(call_->code)) {
+    const bool over = windows_.over(waited_);
+    if (call_->code == EXANET_TRACE_Win_test) call_->completed = over;
+    return stepped(over);
+  }
   if (!asks_for_requests(call_->code))
     return std::all_of(waited_.begin(), waited_.end(), [this](std::uint32_t a) { return activities_.done(a); });
   std::uint32_t done = 0;
@@ -220,10 +236,7 @@ bool LiveRank::satisfied() {
   // One that fails ends the call: the program may have to do something for the others to be over.
   for (std::uint32_t i = 0; i < call_->request_count; ++i)
     if (failed(call_->requests[i])) return true;
-  if (!tests(call_->code)) return false;
-  // An empty test takes a step, and then looks once more.
-  if (until_ == Time::never()) until_ = library_.clock(rank_) + test_step_;
-  return library_.clock(rank_) >= until_;
+  return stepped(false);
 }
 
 bool LiveRank::go_on() {
@@ -237,14 +250,25 @@ bool LiveRank::go_on() {
 void LiveRank::end() {
   if (joined_)
     answer_collective(*joined_);
+  else if (is_live_one_sided(call_->code))
+    end_one_sided();
   else if (asks_for_requests(call_->code))
     answer_requests();
   else if (!waited_.empty() && !is_send(call_->code) && call_->statuses != nullptr)
     answer(waited_[0], true, *call_->statuses);
+  windows_.take_results();
   joined_.reset();
   for (const std::uint32_t activity : waited_) activities_.release(activity);
   waited_.clear();
   call_ = nullptr;
+}
+
+void LiveRank::end_one_sided() {
+  if (call_->code == EXANET_TRACE_Win_test && call_->completed == 0) call_->completed = windows_.heard();
+  if (is_live_access_with_request(call_->code))
+    keep(call_->request, windows_.activity(), false);
+  else if (call_->code >= EXANET_TRACE_Put && call_->code < EXANET_TRACE_Rput)
+    activities_.release(windows_.activity());
 }
 
 void LiveRank::answer(std::uint32_t activity, bool receives, exanet_live_status& status) {
@@ -299,9 +323,11 @@ LiveRanks::LiveRanks(const Library::Beside& setup, LiveHost& host)
           }(),
           *this),
       communicators_(static_cast<std::uint32_t>(setup.ranks)),
-      collectives_(setup.memory) {
+      collectives_(setup.memory),
+      accesses_(setup.memory, library_) {
   for (RankId rank = 0; rank < setup.ranks; ++rank)
-    ranks_.push_back(std::make_unique<LiveRank>(rank, setup.interface, library_, communicators_, collectives_));
+    ranks_.push_back(
+        std::make_unique<LiveRank>(rank, setup.interface, library_, communicators_, collectives_, accesses_));
 }
 
 void LiveRanks::enter(RankId rank, exanet_live_call& call) {

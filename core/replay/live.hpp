@@ -19,6 +19,7 @@
 #include "core/replay/library.hpp"
 #include "core/replay/live_call.h"
 #include "core/replay/live_collectives.hpp"
+#include "core/replay/live_windows.hpp"
 
 namespace exanet {
 
@@ -33,7 +34,7 @@ class LiveHost {
 class LiveRank {
  public:
   LiveRank(RankId rank, const NiConfig& interface, Library& library, Communicators& communicators,
-           LiveCollectives& collectives);
+           LiveCollectives& collectives, LiveAccesses& accesses);
 
   // Why the call cannot be: "" of one that has begun.
   std::string begin(exanet_live_call& call);
@@ -65,12 +66,14 @@ class LiveRank {
   std::string begin_requests();
   std::string begin_collective();
   std::string begin_probe();
+  void end_one_sided();
   void ask();
   std::uint32_t begin(const exanet_live_message& message, bool sends);
   std::uint64_t tag_of(const exanet_live_message& message);
   bool is_known(std::uint32_t request) const { return request < requests_.size() && requests_[request].in_use; }
   Request& keep(std::uint32_t number, std::uint32_t activity, bool receives);
   bool satisfied();
+  bool stepped(bool over);
   bool probe_answered();
   bool failed(std::uint32_t request) const;
   void end();
@@ -84,6 +87,7 @@ class LiveRank {
   Communicators& communicators_;
   LiveCollectives& collectives_;
   Activities activities_;
+  LiveWindows windows_;
   std::vector<Request> requests_;  // by number
   exanet_live_call* call_ = nullptr;
   std::vector<std::uint32_t> waited_;  // activities of the call
@@ -123,6 +127,7 @@ class LiveRanks final : private LibraryUser {
   Library library_;
   Communicators communicators_;
   LiveCollectives collectives_;
+  LiveAccesses accesses_;
   std::vector<std::unique_ptr<LiveRank>> ranks_;
 };
 

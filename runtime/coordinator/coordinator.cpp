@@ -191,14 +191,14 @@ void Coordinator::give_turn(exn_rank& slot) {
 // -- Host: what the engine needs of ranks' memory ---------------------------------------------------------------------
 
 bool Coordinator::read(RankId rank, std::uint64_t addr, std::byte* to, std::size_t bytes) {
-  if (live_ && addr == 0) return true;  // a collective's message, which has no contents
+  if (live_ && !has_contents(addr)) return true;  // a message of the engine's own, as of a collective
   const exn_rank& slot = region_.rank(rank);
   if (calls_ != nullptr && slot.hosted != 0) return calls_->copy(to, reinterpret_cast<const void*>(addr), bytes);
   return read_process(slot.pid, addr, to, bytes);
 }
 
 bool Coordinator::write(RankId rank, std::uint64_t addr, const std::byte* from, std::size_t bytes) {
-  if (live_ && addr == 0) return true;
+  if (live_ && !has_contents(addr)) return true;
   const exn_rank& slot = region_.rank(rank);
   if (calls_ != nullptr && slot.hosted != 0) return calls_->copy(reinterpret_cast<void*>(addr), from, bytes);
   return write_process(slot.pid, addr, from, bytes);

@@ -13,6 +13,9 @@
 /* Whether the run asks for it. Ends the run where this MPI library cannot be stood in for. */
 bool exanet_simulated_open(struct exanet_ni *ni, void *(*find)(const char *name));
 
+/* A window that it accesses. */
+bool exanet_simulated_has_window(long handle);
+
 /* A call of the program's, as it came; `real` is the library's own function. The call's result. */
 long exanet_simulated_call(struct exanet_ni *ni, uint32_t call, exanet_mpi_function real, bool large, const long *a);
 #endif
