@@ -342,10 +342,15 @@ void Library::wake(RankId rank, std::uint32_t generation, Time now) {
   const Time goes_on = max(r.wake_at, engine_.busy_until(rank));
   if (goes_on >= dies(rank)) return end_dead(rank);
   r.asleep = false;
-  timeline_.add_wait(rank, r.clock, goes_on);
+  if (!r.attends) timeline_.add_wait(rank, r.clock, goes_on);
   r.clock = goes_on;
   engine_.awake(rank);
   go_on(rank);
+}
+
+void Library::attend(RankId rank, Time clock) {
+  ranks_[rank].attends = true;
+  enter(rank, clock);
 }
 
 void Library::enter(RankId rank, Time clock) {

@@ -81,7 +81,12 @@ class Library final : private Host {
   // A live rank comes from its program at this time, and goes on as if it had been woken; and leaves for it, in
   // LibraryUser::resume(), where nothing wakes it.
   void enter(RankId rank, Time clock);
-  void leave(RankId rank) { ranks_[rank].outside = true; }
+  void leave(RankId rank) {
+    ranks_[rank].outside = true;
+    ranks_[rank].asleep = ranks_[rank].attends = false;
+  }
+  // It sleeps outside in MPI, from this time on: LibraryUser::resume() takes what comes, until it leaves.
+  void attend(RankId rank, Time clock);
   void deliver(RankId rank, const Completion& completion, Payload payload) { complete(rank, completion, payload); }
   // Moves bytes within a rank's memory. A failure of the run where some of it is not mapped.
   void move(RankId rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes);
@@ -158,7 +163,7 @@ class Library final : private Host {
   struct Rank {
     Time clock, library, wake_at, behind_death;
     std::uint32_t generation = 0;
-    bool asleep = false, ended = false, outside = false, dead = false;
+    bool asleep = false, ended = false, outside = false, dead = false, attends = false;
     std::vector<Arrival> arrivals;  // the earliest one last
   };
 

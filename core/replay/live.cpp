@@ -225,7 +225,8 @@ bool LiveRank::satisfied() {
   if (is_live_one_sided(call_->code)) {
     const bool over = windows_.over(waited_);
     if (call_->code == EXANET_TRACE_Win_test) call_->completed = over;
-    return stepped(over);
+    const bool waits = until_ == Time::never() && windows_.will_hear();
+    return waits ? over : stepped(over);
   }
   if (!asks_for_requests(call_->code))
     return std::all_of(waited_.begin(), waited_.end(), [this](std::uint32_t a) { return activities_.done(a); });
@@ -352,6 +353,7 @@ Time LiveRanks::prepare(RankId rank, exanet_live_call& call) {
 
 Time LiveRanks::resume(RankId rank) {
   LiveRank& live = *ranks_[rank];
+  if (live.is_outside()) return live.attend(), Time::never();
   if (!live.go_on()) {
     if (live.empty_probes() % kManyEmptyProbes == kManyEmptyProbes - 1) host_.found_nothing();
     return live.until();

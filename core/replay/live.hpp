@@ -48,6 +48,12 @@ class LiveRank {
   std::string where() const;  // "" outside
   bool waits() const;  // for messages alone
   std::uint32_t empty_probes() const { return empty_probes_; }  // of this call
+  bool is_outside() const { return call_ == nullptr; }
+  bool has_windows() const { return windows_.any(); }
+  void attend() {  // outside: takes what others ask for
+    while (activities_.progress()) {
+    }
+  }
 
  private:
   struct Request {
@@ -105,6 +111,11 @@ class LiveRanks final : private LibraryUser {
 
   void enter(RankId rank, exanet_live_call& call);
   void die(RankId rank) { library_.die(rank); }  // with its host
+  // It sleeps in a call that its own library carries out, from this time on; and goes on there.
+  void attend(RankId rank, Time clock) {
+    if (ranks_[rank]->has_windows()) library_.attend(rank, clock);
+  }
+  void leave(RankId rank) { library_.leave(rank); }
   void post(RankId rank, exanet_live_call& first);  // and those behind it
   Time prepare(RankId rank, exanet_live_call& call);  // what the start of a collective costs, which is posted
   Time clock(RankId rank) const { return library_.clock(rank); }  // in its call

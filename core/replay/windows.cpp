@@ -209,8 +209,10 @@ void RankWindows::ask(const TraceRecord& call, std::vector<std::uint32_t>& waite
       return;
     case EXANET_TRACE_Win_start: w.started = unchecked ? std::vector<std::uint64_t>{} : call.first; return;
     case EXANET_TRACE_Win_complete:
-      for (const std::uint64_t to : w.started)
+      for (const std::uint64_t to : w.started) {
+        ++words_.completes(w.window, rank_, static_cast<RankId>(to));
         if (to != rank_) send(static_cast<RankId>(to), kAskBytes, 0, said(Kind::complete));
+      }
       return;
     default: return;
   }
@@ -232,7 +234,16 @@ bool RankWindows::heard(const TraceRecord& call) {
   if (call.code == EXANET_TRACE_Win_start) return take_all(target.posts, w.started);
   const bool ends = call.code == EXANET_TRACE_Win_wait || call.code == EXANET_TRACE_Win_test;
   if (!ends || (call.flags & EXANET_TRACE_EMPTY) != 0) return true;
-  return take_all(target.completes, w.exposed);
+  if (!take_all(target.completes, w.exposed)) return false;
+  for (const std::uint64_t from : w.exposed) --words_.completes(w.window, static_cast<RankId>(from), rank_);
+  return true;
+}
+
+bool RankWindows::will_hear(const TraceRecord& call) const {
+  const Window& w = windows_.at(call.window);
+  return std::all_of(w.exposed.begin(), w.exposed.end(), [&](std::uint64_t from) {
+    return words_.completes(w.window, static_cast<RankId>(from), rank_) > 0;
+  });
 }
 
 void RankWindows::arrived(RankId from, std::uint64_t number) {

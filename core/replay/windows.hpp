@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <tuple>
 #include <vector>
 
 #include "core/replay/activities.hpp"
@@ -39,10 +40,13 @@ class ActiveMessages {
   };
   std::uint64_t put(const Words& words);
   Words take(std::uint64_t number);
+  // Ends of exposures that are said, and that their target has taken: how many it has not.
+  std::uint32_t& completes(std::uint64_t window, RankId from, RankId to) { return completes_[{window, from, to}]; }
 
  private:
   std::vector<Words> all_;
   std::vector<std::uint64_t> free_;
+  std::map<std::tuple<std::uint64_t, RankId, RankId>, std::uint32_t> completes_;
 };
 
 // What moves with the accesses of live programs, by numbers from 1 on; a replay's have no contents.
@@ -81,6 +85,8 @@ class RankWindows {
   void ask(const TraceRecord& call, std::vector<std::uint32_t>& waited);
   // Whether it has heard of the others what it waits for.
   bool heard(const TraceRecord& call);
+  // Whether it will, of the end of an exposure, without any call more.
+  bool will_hear(const TraceRecord& call) const;
 
  private:
   struct Access {

@@ -360,6 +360,7 @@ void Coordinator::fell_asleep(RankId r) {
   if (rank.in_call || slot.live_posted != 0) calling_.push_back(r);
   if (!rank.held && max(rank.clock, events_.now()) >= dies(r)) return die(r);
   if (rank.in_call) return;
+  if (live_ && slot.mpi_call > 0) live_->attend(r, rank.clock);
   if (slot.storage_call.action != EXN_STORAGE_NONE) return enter_storage(r);
   engine_.asleep(r, rank.clock);
   if (rank.held) {
@@ -396,6 +397,7 @@ void Coordinator::wake_event(RankId r, std::uint32_t generation, Time now) {
 
 void Coordinator::make_due(RankId r, Time at) {
   Rank& rank = ranks_[r];
+  if (live_) live_->leave(r);
   const Time goes_on = max(at, engine_.busy_until(r));
   if (goes_on >= dies(r)) return die(r);
   rank.asleep = false;

@@ -192,6 +192,26 @@ static void counter(void) {
   MPI_Win_free(&win);
 }
 
+/* The last rank makes a communicator, which waits for all, while the others still access its window. */
+static void elsewhere(void) {
+  int *memory, one = 1;
+  const int last = size - 1;
+  MPI_Comm comm;
+  MPI_Win win;
+  MPI_Win_allocate(sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+  *memory = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < 3 && rank != last; i++) {
+    MPI_Win_lock(MPI_LOCK_SHARED, last, 0, win);
+    MPI_Accumulate(&one, 1, MPI_INT, last, 0, 1, MPI_INT, MPI_SUM, win);
+    MPI_Win_unlock(last, win);
+  }
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  CHECK(rank != last || *memory == 3 * last);
+  MPI_Comm_free(&comm);
+  MPI_Win_free(&win);
+}
+
 static void requests(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   long memory[4000], mine[4000], got[4000];
@@ -268,6 +288,7 @@ static void errors(void) {
 
 static void epochs(void) {
   counter();
+  elsewhere();
   requests();
   exposures();
   errors();
