@@ -71,7 +71,10 @@ std::string LiveRank::begin(exanet_live_call& call) {
     TraceRecord made;
     made.made = call.comm;
     if (call.members != nullptr) made.first.assign(call.members, call.members + call.member_count);
-    made.flags = call.members == nullptr ? EXANET_TRACE_OF_WORLD : 0;
+    if (call.remote_members != nullptr)
+      made.second.assign(call.remote_members, call.remote_members + call.remote_member_count);
+    made.flags = (call.members == nullptr ? EXANET_TRACE_OF_WORLD : 0) |
+                 (call.remote_members != nullptr ? EXANET_TRACE_INTER : 0);
     return communicators_.add(rank_, made) ? "" : "a communicator of which the rank is no member";
   }
   return begin_message();

@@ -122,6 +122,8 @@ struct exanet_live_call {
   /* requests that are waited for, or tested; members of a communicator that has been made, NULL: those of the world */
   const uint32_t *requests, *members;
   uint32_t request_count, member_count;
+  const uint32_t *remote_members; /* of an intercommunicator that has been made, else NULL */
+  uint32_t remote_member_count;
   const struct exanet_live_access *access; /* of a one-sided call */
   /* answers: of a receive or probe one status; of requests one for each that has completed, and its place there */
   struct exanet_live_status *statuses;

@@ -139,6 +139,7 @@ static const struct known known[EXANET_MPI_CALL_COUNT] = {
     MADE(Comm_split_type, 4),
     MADE(Comm_create, 2),
     MADE(Comm_create_group, 3),
+    MADE(Intercomm_create, 5),
     MADE(Intercomm_merge, 2),
     MADE(Cart_create, 5),
     MADE(Cart_sub, 2),
@@ -170,10 +171,11 @@ static bool open_library(void *(*find)(const char *name)) {
   return exanet_mpi_functions(find, wanted) && exanet_communicators_open();
 }
 
-bool exanet_simulated_open(struct exanet_ni *ni, void *(*find)(const char *name)) {
+bool exanet_simulated_open(struct exanet_ni *ni, void *(*find)(const char *name), bool has_world) {
   if (!exanet_simulates_mpi(ni)) return false;
   const char *why = exanet_mpi_find_out(find);
   if (why == NULL && exanet_mpi.kind != EXANET_TRACE_MPICH) why = "its MPI library is not MPICH";
+  if (why == NULL && !has_world) why = "it begins MPI by MPI_Session_init";
   if (why == NULL && !open_library(find)) why = "its MPI library lacks functions";
   if (why == NULL) return true;
   char text[256];

@@ -62,8 +62,9 @@ struct exanet_simulated {
 };
 
 /* The communicator; NULL: the argument is none, and the library says what is wrong. Ends the run on one that cannot be
-   used by calls that are simulated. Valid until the next one is made. */
+   used by calls that are simulated; the second one also on an intercommunicator. Valid until the next one is made. */
 const struct exanet_communicator *exanet_simulated_comm(struct exanet_simulated *s, long handle);
+const struct exanet_communicator *exanet_simulated_intracomm(struct exanet_simulated *s, long handle);
 /* Notes one that the library has made. */
 void exanet_simulated_made(const struct exanet_simulated *s, long handle);
 /* The library's own call: of what is local, and of arguments that it is to find wrong. */

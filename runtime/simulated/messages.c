@@ -20,7 +20,7 @@ uint32_t exanet_message_peer(const struct exanet_communicator *comm, int rank) {
 
 bool exanet_message_fits(const struct exanet_communicator *comm, int peer, int tag, bool sends) {
   const bool nobody = peer == exanet_mpi.process_null || (!sends && peer == exanet_mpi.any_source);
-  if (comm == NULL || (!nobody && (peer < 0 || peer >= comm->size))) return false;
+  if (comm == NULL || (!nobody && exanet_communicator_peer(comm, peer) < 0)) return false;
   return (tag >= 0 && exanet_simulated_tag_fits(tag)) || (!sends && tag == exanet_mpi.any_tag);
 }
 

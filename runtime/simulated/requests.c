@@ -72,9 +72,11 @@ void exanet_live_request_give_back(uint32_t number) {
 /* -- statuses ------------------------------------------------------------------------------------------------------ */
 
 static int rank_in(const struct exanet_communicator *comm, uint32_t world) {
-  if (comm->members == NULL) return (int)world;
-  for (int i = 0; i < comm->size; i++)
-    if (comm->members[i] == (int)world) return i;
+  const int *peers = comm->remote != NULL ? comm->remote : comm->members;
+  const int count = comm->remote != NULL ? comm->remote_size : comm->size;
+  if (peers == NULL) return (int)world;
+  for (int i = 0; i < count; i++)
+    if (peers[i] == (int)world) return i;
   return exanet_mpi.any_source;
 }
 

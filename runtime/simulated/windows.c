@@ -76,7 +76,7 @@ static void tell(const struct exanet_simulated *s, const struct exanet_communica
 
 long exanet_simulated_window(struct exanet_simulated *s, uint8_t code) {
   static const int8_t window_at[] = {5, 5, 5, 2};
-  const struct exanet_communicator *comm = exanet_simulated_comm(s, s->a[exanet_window_communicator_at(code)]);
+  const struct exanet_communicator *comm = exanet_simulated_intracomm(s, s->a[exanet_window_communicator_at(code)]);
   const long result = exanet_simulated_real(s);
   if (comm == NULL || (int)result != 0) return result;
   const struct exanet_window_member own = own_memory(s, code);

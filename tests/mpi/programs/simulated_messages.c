@@ -295,6 +295,37 @@ static void statuses(void) {
   MPI_Type_free(&type);
 }
 
+/* Ranks below a limit with those from there on; then all of them, in one communicator. */
+static void across(void) {
+  MPI_Comm half, across, twice, whole;
+  const int limit = (size + 1) / 2, low = rank < limit;
+  int mine = -1, others = -1, got[2] = {-1, -1}, found = 0, merged = 0;
+  MPI_Status status;
+  MPI_Comm_split(MPI_COMM_WORLD, low, rank, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, low ? limit : 0, 5, &across);
+  MPI_Comm_dup(across, &twice);
+  MPI_Comm_rank(across, &mine);
+  MPI_Comm_remote_size(across, &others);
+  if (mine < others) { /* the remote group has one of this rank */
+    const int sent[2] = {rank, 1000 + rank};
+    MPI_Request request;
+    MPI_Irecv(&got[1], 1, MPI_INT, mine, 9, twice, &request);
+    MPI_Send(&sent[0], 1, MPI_INT, mine, 9, across);
+    MPI_Send(&sent[1], 1, MPI_INT, mine, 9, twice);
+    while (!found) MPI_Iprobe(MPI_ANY_SOURCE, 9, across, &found, &status);
+    CHECK(status.MPI_SOURCE == mine);
+    MPI_Recv(&got[0], 1, MPI_INT, MPI_ANY_SOURCE, 9, across, &status);
+    CHECK_STATUS(&status, mine, 9, 1);
+    MPI_Wait(&request, &status);
+    CHECK_STATUS(&status, mine, 9, 1);
+    CHECK(got[0] == (low ? limit + mine : mine) && got[1] == 1000 + got[0]);
+  }
+  MPI_Intercomm_merge(across, !low, &whole);
+  MPI_Allreduce(&rank, &merged, 1, MPI_INT, MPI_SUM, whole);
+  CHECK(merged == size * (size - 1) / 2);
+  MPI_Comm_free(&half), MPI_Comm_free(&across), MPI_Comm_free(&twice), MPI_Comm_free(&whole);
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -307,7 +338,7 @@ int main(int argc, char **argv) {
   if (*what == 0 || strcmp(what, "exchanges") == 0) replace(), persistent();
   if (*what == 0 || strcmp(what, "probes") == 0) probes(*what == 0);
   if (strcmp(what, "buffered") == 0) buffered_once();
-  if (*what == 0) buffered(), polling(), without_space(), statuses();
+  if (*what == 0) buffered(), polling(), without_space(), statuses(), across();
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) printf("time %.12e\n", MPI_Wtime());
   MPI_Finalize();
