@@ -163,8 +163,7 @@ void LiveWindows::access() {
   const bool transfer = !own && RankWindows::is_transfer(record_);
   const exanet_live_memory& mine = is_get(call_->code) ? a.result : a.origin;
   RankWindows::Contents contents{0, mine.address, a.target.address};
-  if (!empty && (!transfer || mine.blocks != nullptr))
-    contents.number = accesses_.begin(rank_, *call_);
+  if (!empty && (!transfer || mine.blocks != nullptr)) contents.number = accesses_.begin(rank_, *call_);
   if (transfer && contents.number != 0) contents.origin = accesses_.place(contents.number);
   activity_ = windows_.access(record_, contents);
   if (own && contents.number != 0) {

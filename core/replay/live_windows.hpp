@@ -67,7 +67,7 @@ class LiveWindows {
   std::string begin(const exanet_live_call& call, std::vector<std::uint32_t>& waited);
   bool over(std::vector<std::uint32_t>& waited);
   bool heard() { return windows_.heard(record_); }
-  // Of MPI_Win_test: all have said that they have completed, if not all that is here yet. MPI says that it is true then.
+  // Of MPI_Win_test: all have said that they have completed, if not all of it is here yet. It must be true then.
   bool will_hear() const { return call_->code == EXANET_TRACE_Win_test && windows_.will_hear(record_); }
   bool any() const { return !barriers_.empty(); }  // that has been made
   // Of an access that has a request.

@@ -100,8 +100,8 @@ long exanet_simulated_access(struct exanet_simulated *s, uint8_t code) {
     if (!exanet_window_is_open(w, member) || !operation_of(s, &of, &access)) return exanet_simulated_real(s);
     const bool sends = access.operation != EXANET_LIVE_NO_OP && at->type >= 0;
     if ((sends && !is_valid(s, a[0], at->count, at->type)) ||
-        !is_valid(s, of.result, at->result_count, at->result_type) ||
-        count_at(s, at->target_count) < 0 || exanet_handle_of(a[at->target_type]) == exanet_mpi.no_type)
+        !is_valid(s, of.result, at->result_count, at->result_type) || count_at(s, at->target_count) < 0 ||
+        exanet_handle_of(a[at->target_type]) == exanet_mpi.no_type)
       return exanet_simulated_real(s);
     access.peer = (uint32_t)exanet_communicator_peer(comm, member);
     if (sends) access.origin = memory_of(s, a[0], at->count, at->type);

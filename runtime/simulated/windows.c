@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows of memory: how they are made, and what synchronises accesses to them.
 //
-// Model: the library makes and frees the window, over its own messages; the members then tell each other where their
+// Model: the library makes and frees the window, over its own messages; the members then exchange where their
 // memory is, so that an access is a matter of the simulator's alone. Which epochs are open is kept here: a call outside
 // of one goes to the library, which has none open and says what is wrong. Limits: a lock that the rank already has, and
 // accesses beyond a window's end, are not found.
@@ -51,13 +51,12 @@ static struct exanet_window_member own_memory(const struct exanet_simulated *s, 
   if (code == EXANET_TRACE_Win_create_dynamic) return (struct exanet_window_member){0, 1};
   const bool given = code == EXANET_TRACE_Win_create;
   const long unit = exanet_simulated_count(s, given ? 2 : 1);
-  return (struct exanet_window_member){given ? (uint64_t)a[0] : (uint64_t)*(const long *)a[4],
-                                       (uint64_t)unit};
+  return (struct exanet_window_member){given ? (uint64_t)a[0] : (uint64_t)*(const long *)a[4], (uint64_t)unit};
 }
 
-/* Members tell each other; by then all have told the simulator of the window. */
-static void tell(const struct exanet_simulated *s, const struct exanet_communicator *comm, struct exanet_window *w,
-                 const struct exanet_window_member *own) {
+/* Members exchange where their memory is; by then all of them have made the window known to the simulator. */
+static void share(const struct exanet_simulated *s, const struct exanet_communicator *comm, struct exanet_window *w,
+                  const struct exanet_window_member *own) {
   struct exanet_live_access access = {.window = w->number, .peer = EXANET_LIVE_NOBODY};
   struct exanet_live_call made = {.code = EXANET_TRACE_WINDOW_MADE, .comm = w->comm, .access = &access};
   exanet_live_call(s->ni, &made, false);
@@ -81,7 +80,7 @@ long exanet_simulated_window(struct exanet_simulated *s, uint8_t code) {
   if (comm == NULL || (int)result != 0) return result;
   const struct exanet_window_member own = own_memory(s, code);
   struct exanet_window *w = add(exanet_handle_at(s->a[window_at[code - EXANET_TRACE_Win_create]], 0), comm);
-  tell(s, comm, w, &own);
+  share(s, comm, w, &own);
   return result;
 }
 

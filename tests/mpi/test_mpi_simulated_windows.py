@@ -23,26 +23,30 @@ COUNTED = ("virtual_ps", "messages", "packets")
 
 
 @pytest.fixture(scope="module")
-def program(mpich: Stack, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    program = tmp_path_factory.mktemp("windows") / "simulated_windows"
-    subprocess.run([mpich.compiler, "-O2", "-Wall", "-o", program, PROGRAMS / "simulated_windows.c", "-lm"], check=True)
-    return program
+def programs(mpich: Stack, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("windows")
+    names = ("simulated_windows", "simulated_rounds")
+    for name in names:
+        subprocess.run([mpich.compiler, "-O2", "-Wall", "-o", folder / name, PROGRAMS / f"{name}.c"], check=True)
+    return {name: folder / name for name in names}
 
 
 @pytest.mark.parametrize("ranks", tried([2, 3, 8], [3]))
-def test_answers_are_the_librarys(exanet_run: Runner, mpich: Stack, program: Path, ranks: int) -> None:
+def test_answers_are_the_librarys(exanet_run: Runner, mpich: Stack, programs: dict[str, Path], ranks: int) -> None:
     """All operations on all kinds of types, types with gaps on either side, all epochs, errors, shared windows."""
-    library, simulated = (sorted(exanet_run(mpich, ranks, [program], options=options(calls)).output.splitlines()) for calls in CALLS)
+    library, simulated = (
+        sorted(exanet_run(mpich, ranks, [programs["simulated_windows"]], options=options(calls)).output.splitlines()) for calls in CALLS
+    )
     assert len(library) > 120 * ranks
     assert simulated == library
 
 
 @pytest.mark.parametrize("pattern", tried(["fence", "lock", "posts"], ["posts"]))
-def test_times_are_a_replays(exanet_run: Runner, mpich: Stack, program: Path, tmp_path: Path, pattern: str) -> None:
+def test_times_are_a_replays(exanet_run: Runner, mpich: Stack, programs: dict[str, Path], tmp_path: Path, pattern: str) -> None:
     """Of 20 rounds of puts and gets, after five others."""
     more: dict[str, Counter[str]] = {"simulated": Counter(), "replayed": Counter()}
     for rounds, sign in ((FEW, -1), (MANY, 1)):
-        command, trace = [program, pattern, str(rounds)], tmp_path / str(rounds)
+        command, trace = [programs["simulated_rounds"], pattern, str(rounds)], tmp_path / str(rounds)
         exanet_run(mpich, 4, command, options=("--compute", "off", "--record", str(trace)))
         done = {"simulated": exanet_run(mpich, 4, command, options=options("simulated")), "replayed": api.replay([trace], "exanest")}
         for which, results in done.items():
@@ -53,10 +57,11 @@ def test_times_are_a_replays(exanet_run: Runner, mpich: Stack, program: Path, tm
 
 @pytest.mark.long
 @pytest.mark.parametrize("pattern", ["fence", "active"])
-def test_times_are_the_librarys(exanet_run: Runner, mpich: Stack, program: Path, pattern: str) -> None:
+def test_times_are_the_librarys(exanet_run: Runner, mpich: Stack, programs: dict[str, Path], pattern: str) -> None:
     took = {}
     for calls in CALLS:
-        few, many = (exanet_run(mpich, 4, [program, pattern, str(rounds)], options=options(calls)).summary for rounds in (FEW, MANY))
+        commands = ([programs["simulated_rounds"], pattern, str(rounds)] for rounds in (FEW, MANY))
+        few, many = (exanet_run(mpich, 4, command, options=options(calls)).summary for command in commands)
         took[calls] = many["virtual_ps"] - few["virtual_ps"]
     assert took["simulated"] == pytest.approx(took["library"], rel=MOST_DIFFERENCE)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One-sided calls, whose results each rank prints: with the program's MPI library they must be the same.
  *
- * usage: simulated_windows [operations|types|epochs|shared|PATTERN ROUNDS]; without arguments all but the patterns. */
+ * usage: simulated_windows [operations|types|epochs|shared], without arguments all. */
 #include <complex.h>
 #include <math.h>
 #include <string.h>
@@ -32,22 +32,34 @@ SETTER(int, int)
 SETTER(long, long)
 SETTER(uint64, uint64_t)
 SETTER(complex, double complex)
-static void set_float(void *at, int value) { *(float *)at = value % 5 == 4 ? NAN : value % 5 == 3 ? -0.0f : (float)value / 3; }
-static void set_double(void *at, int value) { *(double *)at = value % 5 == 4 ? -0.0 : value % 5 == 3 ? 0.0 : (double)value / 7; }
+static void set_float(void *at, int value) {
+  *(float *)at = value % 5 == 4 ? NAN : value % 5 == 3 ? -0.0f : (float)value / 3;
+}
+static void set_double(void *at, int value) {
+  *(double *)at = value % 5 == 4 ? -0.0 : value % 5 == 3 ? 0.0 : (double)value / 7;
+}
 static void set_longer(void *at, int value) { *(long double *)at = (long double)value / 3; }
 static void set_pair(void *at, int value) { ((int *)at)[0] = value % 3, ((int *)at)[1] = value; }
 struct double_int {
   double value;
   int index;
 };
-static void set_double_int(void *at, int value) { *(struct double_int *)at = (struct double_int){value % 4 / 8.0, value}; }
+static void set_double_int(void *at, int value) {
+  *(struct double_int *)at = (struct double_int){value % 4 / 8.0, value};
+}
+*(struct double_int *)at = (struct double_int){value % 4 / 8.0, value};
+}
 struct short_int {
   short value;
   int index;
 };
-static void set_short_int(void *at, int value) { *(struct short_int *)at = (struct short_int){(short)(value % 2), value}; }
+static void set_short_int(void *at, int value) {
+  *(struct short_int *)at = (struct short_int){(short)(value % 2), value};
+}
+*(struct short_int *)at = (struct short_int){(short)(value % 2), value};
+}
 
-static const MPI_Op operations[] = {MPI_MAX, MPI_MIN,  MPI_SUM,  MPI_PROD, MPI_LAND,   MPI_BAND,   MPI_LOR,
+static const MPI_Op operations[] = {MPI_MAX, MPI_MIN,  MPI_SUM,  MPI_PROD,   MPI_LAND,   MPI_BAND,    MPI_LOR,
                                     MPI_BOR, MPI_LXOR, MPI_BXOR, MPI_MINLOC, MPI_MAXLOC, MPI_REPLACE, MPI_NO_OP};
 
 /* Whether the operation takes the type: the library says. */
@@ -65,8 +77,10 @@ static uint64_t sum_of(const struct typed *t, const char *data) {
   uint64_t hash = 7;
   for (int i = 0; i < WIDTH; i++)
     for (size_t k = 0; k < t->bytes; k++) {
-      const int pads = t->type == MPI_DOUBLE_INT ? k >= 12 : t->type == MPI_SHORT_INT ? k == 2 || k == 3
-                       : t->type == MPI_LONG_DOUBLE ? k >= 10 : 0;
+      const int pads = t->type == MPI_DOUBLE_INT    ? k >= 12
+                       : t->type == MPI_SHORT_INT   ? k == 2 || k == 3
+                       : t->type == MPI_LONG_DOUBLE ? k >= 10
+                                                    : 0;
       if (!pads) hash = hash * 31 + (unsigned char)data[(size_t)i * t->bytes + k];
     }
   return hash;
@@ -276,8 +290,11 @@ static void errors(void) {
   MPI_Win win;
   MPI_Win_create(memory, sizeof memory, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
   MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
-  int found[] = {MPI_Put(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, win), MPI_Win_unlock(0, win),
-                 MPI_Win_complete(win), MPI_Win_flush(0, win), MPI_Win_lock(MPI_LOCK_SHARED, size, 0, win),
+  int found[] = {MPI_Put(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, win),
+                 MPI_Win_unlock(0, win),
+                 MPI_Win_complete(win),
+                 MPI_Win_flush(0, win),
+                 MPI_Win_lock(MPI_LOCK_SHARED, size, 0, win),
                  MPI_Get(NULL, -1, MPI_INT, 0, 0, 1, MPI_INT, win)};
   for (int i = 0; i < 6; i++) {
     MPI_Error_class(found[i], &class);
@@ -336,69 +353,15 @@ static void shared(void) {
   MPI_Win_free(&dynamic);
 }
 
-/* -- patterns, whose times are a replay's -------------------------------------------------------------------------- */
-
-static void rounds(const char *pattern, int count) {
-  enum { MOST = 8192 };
-  static double memory[MOST], mine[MOST];
-  const int right = (rank + 1) % size;
-  MPI_Win win;
-  MPI_Group world, before, behind;
-  MPI_Datatype column;
-  MPI_Type_vector(50, 1, 3, MPI_DOUBLE, &column);
-  MPI_Type_commit(&column);
-  MPI_Comm_group(MPI_COMM_WORLD, &world);
-  MPI_Group_incl(world, 1, (int[]){right}, &behind);
-  MPI_Group_incl(world, 1, (int[]){(rank + size - 1) % size}, &before);
-  MPI_Win_create(memory, sizeof memory, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-  for (int i = 0; i < 4; i++) MPI_Win_fence(0, win);
-  for (int i = 0; i < count; i++) {
-    if (strcmp(pattern, "fence") == 0) {
-      MPI_Put(mine, 1, MPI_DOUBLE, right, 0, 1, MPI_DOUBLE, win);
-      MPI_Put(mine, MOST / 2, MPI_DOUBLE, right, MOST / 2, MOST / 2, MPI_DOUBLE, win);
-      MPI_Win_fence(0, win);
-      MPI_Get(mine, 100, MPI_DOUBLE, right, 0, 100, MPI_DOUBLE, win);
-    } else if (strcmp(pattern, "lock") == 0) {
-      MPI_Win_lock(MPI_LOCK_EXCLUSIVE, right, 0, win);
-      MPI_Put(mine, 10, MPI_DOUBLE, right, 0, 10, MPI_DOUBLE, win);
-      MPI_Win_unlock(right, win);
-    } else if (strcmp(pattern, "active") == 0) {
-      MPI_Accumulate(mine, 20, MPI_DOUBLE, right, 0, 20, MPI_DOUBLE, MPI_SUM, win);
-      MPI_Accumulate(mine, 4000, MPI_DOUBLE, right, 0, 4000, MPI_DOUBLE, MPI_SUM, win);
-      MPI_Put(mine, 50, MPI_DOUBLE, right, 0, 1, column, win);
-    } else if (strcmp(pattern, "posts") == 0) {
-      MPI_Win_post(before, 0, win);
-      MPI_Win_start(behind, 0, win);
-      MPI_Put(mine, 10, MPI_DOUBLE, right, 0, 10, MPI_DOUBLE, win);
-      MPI_Win_complete(win);
-      MPI_Win_wait(win);
-    } else {
-      MPI_Win_lock_all(0, win);
-      MPI_Fetch_and_op(mine, mine + 1, MPI_DOUBLE, right, 0, MPI_SUM, win);
-      MPI_Win_flush(right, win);
-      MPI_Compare_and_swap(mine, mine + 1, mine + 2, MPI_LONG, right, 8, win);
-      MPI_Win_unlock_all(win);
-    }
-    MPI_Win_fence(0, win);
-  }
-  MPI_Win_free(&win);
-  MPI_Group_free(&world), MPI_Group_free(&before), MPI_Group_free(&behind);
-  MPI_Type_free(&column);
-}
-
 int main(int argc, char **argv) {
   const char *part = argc > 1 ? argv[1] : "";
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (argc > 2) {
-    rounds(part, atoi(argv[2]));
-  } else {
-    if (!part[0] || strcmp(part, "operations") == 0) all_operations();
-    if (!part[0] || strcmp(part, "types") == 0) all_types();
-    if (!part[0] || strcmp(part, "epochs") == 0) epochs();
-    if (!part[0] || strcmp(part, "shared") == 0) shared();
-  }
+  if (!part[0] || strcmp(part, "operations") == 0) all_operations();
+  if (!part[0] || strcmp(part, "types") == 0) all_types();
+  if (!part[0] || strcmp(part, "epochs") == 0) epochs();
+  if (!part[0] || strcmp(part, "shared") == 0) shared();
   MPI_Finalize();
   return 0;
 }
