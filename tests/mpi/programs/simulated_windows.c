@@ -47,16 +47,12 @@ struct double_int {
 static void set_double_int(void *at, int value) {
   *(struct double_int *)at = (struct double_int){value % 4 / 8.0, value};
 }
-*(struct double_int *)at = (struct double_int){value % 4 / 8.0, value};
-}
 struct short_int {
   short value;
   int index;
 };
 static void set_short_int(void *at, int value) {
   *(struct short_int *)at = (struct short_int){(short)(value % 2), value};
-}
-*(struct short_int *)at = (struct short_int){(short)(value % 2), value};
 }
 
 static const MPI_Op operations[] = {MPI_MAX, MPI_MIN,  MPI_SUM,  MPI_PROD,   MPI_LAND,   MPI_BAND,    MPI_LOR,
