@@ -66,7 +66,7 @@ def test_times_are_the_librarys(exanet_run: Runner, mpich: Stack, programs: dict
     assert took["simulated"] == pytest.approx(took["library"], rel=MOST_DIFFERENCE)
 
 
-@pytest.mark.parametrize("name", tried(["one_sided", "flushes", "put", "self_target"], ["one_sided"]))
+@pytest.mark.parametrize("name", tried(["one_sided", "flushes", "put"], ["one_sided"]))
 def test_programs_of_python(exanet_run: Runner, mpich: Stack, name: str) -> None:
     """They check what they get."""
     if not elf.read(Path(mpich.python).resolve()).movable:
