@@ -63,6 +63,11 @@ std::string LiveRank::begin(exanet_live_call& call) {
     waited_.push_back(begin(call.sent, true));
     return {};
   }
+  if (call.code == EXANET_LIVE_ISENDRECV) {
+    const std::uint32_t receives = begin(call.received, false);
+    keep(call.request, receives, true).sends = begin(call.sent, true);
+    return {};
+  }
   if (is_live_collective(call.code)) return begin_collective();
   if (is_live_one_sided(call.code)) return windows_.begin(call, waited_);
   if (probes(call.code)) return begin_probe();
@@ -92,7 +97,7 @@ std::uint32_t LiveRank::begin(const exanet_live_message& m, bool sends) {
 
 LiveRank::Request& LiveRank::keep(std::uint32_t number, std::uint32_t activity, bool receives) {
   if (requests_.size() <= number) requests_.resize(number + 1);
-  requests_[number] = {activity, true, receives, std::nullopt};
+  requests_[number] = {activity, true, receives, std::nullopt, std::nullopt};
   return requests_[number];
 }
 
@@ -153,8 +158,7 @@ std::string LiveRank::begin_requests() {
     if (!is_known(number)) return "a request that no call has begun";
     Request& r = requests_[number];
     if (call_->code == EXANET_TRACE_Request_free) {
-      activities_.release(r.activity);
-      r.in_use = false;
+      drop(r);
     } else if (call_->code == EXANET_TRACE_Cancel && r.receives) {
       activities_.cancel(r.activity);
     }
@@ -211,9 +215,15 @@ std::string LiveRank::post(exanet_live_call& call) {
   return why;
 }
 
+void LiveRank::drop(Request& r) {
+  activities_.release(r.activity);
+  if (r.sends) activities_.release(*r.sends);
+  r.in_use = false;
+}
+
 bool LiveRank::failed(std::uint32_t request) const {
   const Request& r = requests_[request];
-  return r.receives && activities_.done(r.activity) && activities_.received(r.activity).truncated;
+  return r.receives && is_over(r) && activities_.received(r.activity).truncated;
 }
 
 // An empty test takes a step, and then looks once more.
@@ -234,8 +244,7 @@ bool LiveRank::satisfied() {
   if (!asks_for_requests(call_->code))
     return std::all_of(waited_.begin(), waited_.end(), [this](std::uint32_t a) { return activities_.done(a); });
   std::uint32_t done = 0;
-  for (std::uint32_t i = 0; i < call_->request_count; ++i)
-    done += activities_.done(requests_[call_->requests[i]].activity);
+  for (std::uint32_t i = 0; i < call_->request_count; ++i) done += is_over(requests_[call_->requests[i]]);
   if (takes_all(call_->code) ? done == call_->request_count : done > 0 || call_->request_count == 0) return true;
   // One that fails ends the call: the program may have to do something for the others to be over.
   for (std::uint32_t i = 0; i < call_->request_count; ++i)
@@ -288,18 +297,17 @@ void LiveRank::answer_requests() {
   std::uint32_t done = 0;
   bool any_failed = false;
   for (std::uint32_t i = 0; i < call_->request_count; ++i) {
-    done += activities_.done(requests_[call_->requests[i]].activity);
+    done += is_over(requests_[call_->requests[i]]);
     any_failed = any_failed || failed(call_->requests[i]);
   }
   if (takes_all(call_->code) && done < call_->request_count && !any_failed) return;
   for (std::uint32_t i = 0; i < call_->request_count; ++i) {
     Request& r = requests_[call_->requests[i]];
-    if (!r.in_use || !activities_.done(r.activity)) continue;
+    if (!r.in_use || !is_over(r)) continue;
     answer(r.activity, r.receives, call_->statuses[call_->completed]);
     call_->places[call_->completed++] = i;
     if (r.collective) answer_collective(*r.collective);
-    activities_.release(r.activity);
-    r.in_use = false;
+    drop(r);
     if (takes_one(call_->code)) return;
   }
 }
@@ -314,7 +322,9 @@ bool LiveRank::waits() const {
 }
 
 std::string LiveRank::where() const {
-  return call_ == nullptr ? "" : std::string("MPI_") + trace_call_name(static_cast<std::uint8_t>(call_->code));
+  if (call_ == nullptr) return "";
+  if (call_->code == EXANET_LIVE_ISENDRECV) return "MPI_Isendrecv";
+  return std::string("MPI_") + trace_call_name(static_cast<std::uint8_t>(call_->code));
 }
 
 LiveRanks::LiveRanks(const Library::Beside& setup, LiveHost& host)

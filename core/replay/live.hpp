@@ -60,6 +60,7 @@ class LiveRank {
     std::uint32_t activity = 0;
     bool in_use = false, receives = false;
     std::optional<JoinedCollective> collective;
+    std::optional<std::uint32_t> sends;  // beside the receive that `activity` is
   };
 
   struct Planned {
@@ -82,6 +83,10 @@ class LiveRank {
   bool stepped(bool over);
   bool probe_answered();
   bool failed(std::uint32_t request) const;
+  bool is_over(const Request& r) const {
+    return activities_.done(r.activity) && (!r.sends || activities_.done(*r.sends));
+  }
+  void drop(Request& r);
   void end();
   void answer(std::uint32_t activity, bool receives, exanet_live_status& status);
   void answer_requests();

@@ -12,6 +12,7 @@
 
 #define EXANET_LIVE_ANY 0xffffffffu /* as a source or tag: any */
 #define EXANET_LIVE_NOBODY 0xfffffffeu /* as a peer: no process */
+#define EXANET_LIVE_ISENDRECV 256u /* MPI_Isendrecv, which is not recorded, among the codes of calls */
 
 /* A message that is sent, or may be received. Peers are ranks of MPI_COMM_WORLD. */
 struct exanet_live_message {

@@ -36,6 +36,8 @@ static const struct known known[EXANET_MPI_CALL_COUNT] = {
     KNOWN(Irecv, receive),
     KNOWN(Sendrecv, exchange),
     KNOWN(Sendrecv_replace, replace),
+    [EXANET_MPI_Isendrecv] = {SIMULATED, 0, 0, exanet_simulated_iexchange},
+    [EXANET_MPI_Isendrecv_replace] = {SIMULATED, 0, 0, exanet_simulated_iexchange},
     KNOWN(Probe, probe),
     KNOWN(Iprobe, probe),
     KNOWN(Mprobe, probe),
