@@ -106,7 +106,8 @@ bool exanet_simulated_tag_fits(int tag);
 bool exanet_simulated_op_fits(long type, long op);
 const char *exanet_simulated_op_name(long op);
 
-/* A call's result: messages.c, exchanges.c, probes.c, buffered.c, requests.c, persistent.c, collectives.c, windows.c, accesses.c. */
+/* A call's result: messages.c, exchanges.c, probes.c, buffered.c, requests.c, persistent.c, collectives.c, windows.c,
+   accesses.c. */
 long exanet_simulated_send(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_receive(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_exchange(struct exanet_simulated *s, uint8_t code);
