@@ -2,7 +2,9 @@
 """Times ExaNet against SimGrid's smpirun: wall messages (or operations) per second of the same MPI program, on the same
 core. The "-limit" rows set the ping-pong of ranks as processes beside what the host allows: bare hand-overs of that
 core between as many. The "-packed" rows set ranks in one address space beside ranks as processes, the "-cores" rows
-beside SimGrid, with all cores allowed to both.
+beside SimGrid, with all cores allowed to both. In the "-simulated" rows our simulator carries out the program's MPI
+calls, as SimGrid does; "-simulated-cores" is the same with all cores, "-simulated-flow" at flow level, and "-calls"
+beside our runs whose calls are their MPI library's.
 
 Both are pinned to one core and run in turn, so that what else the host does falls on both; each figure is the median of
 the repeats, taken inside the program over its steady part (`patterns.c`). Ours is the whole `exanest` machine, packet
@@ -60,15 +62,16 @@ def parse(output: str) -> Timing:
 
 
 class Exanet:
-    def __init__(self, folder: Path, machine: str, ranks_as: str) -> None:
-        self.folder, self.machine, self.ranks_as = folder, machine, ranks_as
-        self.name = f"ExaNet, ranks as {ranks_as}" if ranks_as == "processes" else "ExaNet, ranks packed"
+    def __init__(self, folder: Path, machine: str, ranks_as: str, *more: str) -> None:
+        """`more`: options of `exanet run`."""
+        self.folder, self.machine, self.ranks_as, self.more = folder, machine, ranks_as, more
+        self.name = " ".join([f"ExaNet, ranks {'as processes' if ranks_as == 'processes' else ranks_as}", *more])
         self.exanet = tool("exanet", "this project: pip install .")
         execute([tool("mpicc", "mpich from PyPI"), "-O2", "-o", "patterns", str(HERE / "patterns.c")], cwd=folder)
 
     def command(self, ranks: int, pattern: str, rounds: list[str]) -> list[str]:
         program = [pattern.partition("-")[0], *rounds]
-        options = ["-m", self.machine, "-n", str(ranks), "--compute", "off", "--ranks-as", self.ranks_as, "-o", "result"]
+        options = ["-m", self.machine, "-n", str(ranks), "--compute", "off", "--ranks-as", self.ranks_as, *self.more, "-o", "result"]
         return [self.exanet, "run", *options, "--", "./patterns", *program]
 
 
@@ -108,21 +111,27 @@ def measure(simulator: Exanet | SimGrid | Handover, cores: str, ranks: int, patt
 def compare(arguments: argparse.Namespace, folder: Path) -> list[dict[str, object]]:
     wanted = [name for name in arguments.only.split(",") if name]
     ours, processes = (Exanet(folder, arguments.machine, ranks_as) for ranks_as in ("packed", "processes"))
+    calls = ("--mpi-calls", "simulated")
+    simulated, flow = (Exanet(folder, arguments.machine, "packed", *calls, *level) for level in ((), ("--level", "flow")))
     simgrid, limit = SimGrid(folder), Handover(folder)
     pairs: list[tuple[str, str, Exanet, Exanet | SimGrid | Handover]] = [(pattern, "", ours, simgrid) for pattern in ROUNDS]
     pairs += [("pingpong", "-limit", processes, limit)]
     pairs += [(pattern, "-packed", ours, processes) for pattern in ("pingpong", "halo", "allreduce")]
     pairs += [(pattern, "-cores", ours, simgrid) for pattern in ROUNDS]
+    pairs += [(pattern, "-simulated", simulated, simgrid) for pattern in ROUNDS]
+    pairs += [(pattern, "-simulated-cores", simulated, simgrid) for pattern in ROUNDS]
+    pairs += [(pattern, "-simulated-flow", flow, simgrid) for pattern in ROUNDS]
+    pairs += [(pattern, "-calls", simulated, ours) for pattern in ("pingpong", "halo", "allreduce")]
     all_cores = ",".join(map(str, sorted(os.sched_getaffinity(0))))
     rows: list[dict[str, object]] = []
     setting = f"({arguments.machine}, core {arguments.core}, median of {arguments.repeats})"
-    print(f"{'':<18}{'ExaNet':>12}{'peer':>12}{'ratio':>8}   {setting}")
+    print(f"{'':<32}{'ExaNet':>12}{'peer':>12}{'ratio':>8}   {setting}")
     for ranks in RANKS:
         for pattern, kind, mine, peer in pairs:
             name = f"{pattern}-{ranks}{kind}"
             if wanted and not any(name.startswith(beginning) for beginning in wanted):
                 continue
-            cores = all_cores if kind == "-cores" else str(arguments.core)
+            cores = all_cores if kind.endswith("-cores") else str(arguments.core)
             timings: dict[str, list[Timing]] = {mine.name: [], peer.name: []}
             for _ in range(arguments.repeats):
                 for simulator in (mine, peer):
@@ -131,11 +140,11 @@ def compare(arguments: argparse.Namespace, folder: Path) -> list[dict[str, objec
             unit = timings[mine.name][0].unit
             figures = {"ours": round(rate, 1), "unit": unit, "peer": peer.name, "peer_value": round(theirs, 1)}
             rows.append({"name": name, **figures, "ratio": round(rate / theirs, 3)})
-            print(f"{name:<18}{rate:>12,.0f}{theirs:>12,.0f}{rate / theirs:>8.2f}   {unit}, peer {peer.name}", flush=True)
+            print(f"{name:<32}{rate:>12,.0f}{theirs:>12,.0f}{rate / theirs:>8.2f}   {unit}, peer {peer.name}", flush=True)
     for row in flows.compare(arguments.core, arguments.repeats, wanted, folder):
         rows.append(row)
         print(
-            f"{row['name']:<18}{row['ours']:>12,.0f}{row['peer_value']:>12,.0f}{row['ratio']:>8.0f}   flows/s, peer {row['peer']}",
+            f"{row['name']:<32}{row['ours']:>12,.0f}{row['peer_value']:>12,.0f}{row['ratio']:>8.0f}   flows/s, peer {row['peer']}",
             flush=True,
         )
     return rows

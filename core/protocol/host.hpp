@@ -20,6 +20,10 @@ inline constexpr RankId kGroup =
 using Payload =
     std::span<const std::byte>;  // behind a descriptor or completion; valid during the call that it is given to
 
+// Addresses of messages without contents, of which the ranks know nothing: 0, and all from here on.
+inline constexpr std::uint64_t kNoContents = std::uint64_t{1} << 62;
+constexpr bool has_contents(std::uint64_t address) { return address != 0 && address < kNoContents; }
+
 enum class Protocol : std::uint8_t { eager, rendezvous, put, get, atomic };
 
 struct MessageRecord {

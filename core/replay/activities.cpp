@@ -129,17 +129,17 @@ void Activities::take(std::uint32_t activity, Library::Space space) {
   completed(sent.activity);
 }
 
-std::uint32_t Activities::put(RankId to, std::uint64_t bytes) {
+std::uint32_t Activities::put(RankId to, std::uint64_t bytes, std::uint64_t address, std::uint64_t remote) {
   const std::uint32_t activity = allocate();
   all_[activity].outstanding = 1;
-  library_.put(rank_, first_ + to, bytes, activity);
+  library_.put(rank_, first_ + to, bytes, activity, {address, remote});
   return activity;
 }
 
-std::uint32_t Activities::get(RankId from, std::uint64_t bytes) {
+std::uint32_t Activities::get(RankId from, std::uint64_t bytes, std::uint64_t address, std::uint64_t remote) {
   const std::uint32_t activity = allocate();
   all_[activity].outstanding = 1;
-  library_.get(rank_, first_ + from, bytes, activity);
+  library_.get(rank_, first_ + from, bytes, activity, {address, remote});
   return activity;
 }
 
@@ -150,7 +150,7 @@ void Activities::send_active(std::uint32_t activity, RankId to, std::uint64_t by
 }
 
 void Activities::fetch_active(RankId from, std::uint64_t bytes, std::uint64_t data) {
-  library_.get(rank_, first_ + from, bytes, kFetched | data);
+  library_.get(rank_, first_ + from, bytes, kFetched | data, {});
 }
 
 void Activities::on_active(std::function<void(RankId, std::uint64_t)> handler) {

@@ -48,12 +48,15 @@ class Activities {
   std::uint32_t claim(RankId from, std::uint64_t tag, std::uint64_t ignore);
   void take(std::uint32_t activity, Library::Space space);
   std::uint32_t nothing();  // complete as it is
-  std::uint32_t put(RankId to, std::uint64_t bytes);
-  std::uint32_t get(RankId from, std::uint64_t bytes);
+  // Of contents, if there are any: where they are here, and there.
+  std::uint32_t put(RankId to, std::uint64_t bytes, std::uint64_t address, std::uint64_t remote);
+  std::uint32_t get(RankId from, std::uint64_t bytes, std::uint64_t address, std::uint64_t remote);
   // Sends an active message as a part of an activity, which takes so many calls of answered() more to be complete.
   void send_active(std::uint32_t activity, RankId to, std::uint64_t bytes, std::uint64_t data, std::uint32_t answers);
   // Fetches what an active message leaves to be fetched: then its handler is called again.
   void fetch_active(RankId from, std::uint64_t bytes, std::uint64_t data);
+  // One call of answered() more.
+  void expect(std::uint32_t activity) { ++all_[activity].outstanding; }
   void answered(std::uint32_t activity) { completed(activity); }
   // Active messages that come are handed to it; until then there are none.
   void on_active(std::function<void(RankId from, std::uint64_t data)> handler);

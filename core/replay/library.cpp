@@ -18,7 +18,7 @@
 namespace exanet {
 
 namespace {
-constexpr std::uint64_t kMemory = 1;  // key of all memory that a rank opens
+constexpr std::uint64_t kMemory = ~std::uint64_t{0};  // key of all memory that a rank opens; no program's
 }
 
 Library::Library(const Setup& s)
@@ -172,10 +172,12 @@ void Library::receive(RankId rank, RankId from, std::uint64_t tag, std::uint64_t
 
 void Library::receive_active(RankId rank, std::uint64_t cookie) {
   ReceiveDescriptor d;
+  d.ep = endpoint_;
   d.flags = kMulti;
   d.time = ranks_[rank].clock;
   d.peer = Address{kAnyRank, 0};
   d.cookie = cookie;
+  if (memory_ != nullptr) d.buffer = kNoContents;
   d.length = ~std::uint64_t{0} >> 1;
   submit(rank, d);
 }
@@ -190,11 +192,14 @@ void Library::open_memory(RankId rank) {
 }
 
 template <typename Descriptor>
-Descriptor Library::access(RankId rank, RankId peer, std::uint64_t bytes, std::uint64_t cookie) {
+Descriptor Library::access(RankId rank, RankId peer, std::uint64_t bytes, std::uint64_t cookie, const Places& places) {
   charge(rank, engine_.rdma_cpu());
   Descriptor d;
   d.time = ranks_[rank].clock;
-  d.peer = Address{peer, 0};
+  d.ep = endpoint_;
+  d.peer = Address{peer, endpoint_};
+  d.buffer = places.here;
+  d.remote = places.there;
   d.cookie = cookie;
   d.length = bytes;
   d.key = kMemory;
@@ -202,15 +207,17 @@ Descriptor Library::access(RankId rank, RankId peer, std::uint64_t bytes, std::u
 }
 
 // What is short enough goes with the descriptor.
-void Library::put(RankId rank, RankId to, std::uint64_t bytes, std::uint64_t cookie) {
-  auto d = access<PutDescriptor>(rank, to, bytes, cookie);
+void Library::put(RankId rank, RankId to, std::uint64_t bytes, std::uint64_t cookie, const Places& places) {
+  auto d = access<PutDescriptor>(rank, to, bytes, cookie, places);
   const bool carried = bytes <= contents_.size();
   if (carried) d.flags |= kInject;
+  if (carried && places.here != 0 && bytes > 0 && !memory_->read(rank, places.here, contents_.data(), bytes))
+    fail(rank, "it puts " + std::to_string(bytes) + " bytes that are not all in its memory");
   submit(rank, d, carried ? Payload(contents_.data(), bytes) : Payload{});
 }
 
-void Library::get(RankId rank, RankId from, std::uint64_t bytes, std::uint64_t cookie) {
-  submit(rank, access<GetDescriptor>(rank, from, bytes, cookie));
+void Library::get(RankId rank, RankId from, std::uint64_t bytes, std::uint64_t cookie, const Places& places) {
+  submit(rank, access<GetDescriptor>(rank, from, bytes, cookie, places));
 }
 
 void Library::probe(RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore, std::uint64_t cookie) {
@@ -335,10 +342,15 @@ void Library::wake(RankId rank, std::uint32_t generation, Time now) {
   const Time goes_on = max(r.wake_at, engine_.busy_until(rank));
   if (goes_on >= dies(rank)) return end_dead(rank);
   r.asleep = false;
-  timeline_.add_wait(rank, r.clock, goes_on);
+  if (!r.attends) timeline_.add_wait(rank, r.clock, goes_on);
   r.clock = goes_on;
   engine_.awake(rank);
   go_on(rank);
+}
+
+void Library::attend(RankId rank, Time clock) {
+  ranks_[rank].attends = true;
+  enter(rank, clock);
 }
 
 void Library::enter(RankId rank, Time clock) {

@@ -81,7 +81,12 @@ class Library final : private Host {
   // A live rank comes from its program at this time, and goes on as if it had been woken; and leaves for it, in
   // LibraryUser::resume(), where nothing wakes it.
   void enter(RankId rank, Time clock);
-  void leave(RankId rank) { ranks_[rank].outside = true; }
+  void leave(RankId rank) {
+    ranks_[rank].outside = true;
+    ranks_[rank].asleep = ranks_[rank].attends = false;
+  }
+  // It sleeps outside in MPI, from this time on: LibraryUser::resume() takes what comes, until it leaves.
+  void attend(RankId rank, Time clock);
   void deliver(RankId rank, const Completion& completion, Payload payload) { complete(rank, completion, payload); }
   // Moves bytes within a rank's memory. A failure of the run where some of it is not mapped.
   void move(RankId rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes);
@@ -114,8 +119,11 @@ class Library final : private Host {
   void receive_active(RankId rank, std::uint64_t cookie);  // all that come, each with an arrival of this cookie
   // Opens memory to the others, once; and writes to, or reads from, that of another rank.
   void open_memory(RankId rank);
-  void put(RankId rank, RankId to, std::uint64_t bytes, std::uint64_t cookie);
-  void get(RankId rank, RankId from, std::uint64_t bytes, std::uint64_t cookie);
+  struct Places {
+    std::uint64_t here = 0, there = 0;  // of contents, if there are any
+  };
+  void put(RankId rank, RankId to, std::uint64_t bytes, std::uint64_t cookie, const Places& places);
+  void get(RankId rank, RankId from, std::uint64_t bytes, std::uint64_t cookie, const Places& places);
   struct Space {
     std::uint64_t address = 0, bytes = ~std::uint64_t{0} >> 1;
   };
@@ -142,6 +150,9 @@ class Library final : private Host {
     std::string what;
   };
   const std::optional<Failure>& failure() const { return failure_; }
+  void fail(RankId rank, std::string what) {
+    if (!failure_) failure_ = {rank, queue_.now(), std::move(what)};
+  }
 
   const MessageEngine& engine() const { return engine_; }
   MessageEngine& shared_engine() { return engine_; }  // for traffic that belongs to no rank
@@ -152,7 +163,7 @@ class Library final : private Host {
   struct Rank {
     Time clock, library, wake_at, behind_death;
     std::uint32_t generation = 0;
-    bool asleep = false, ended = false, outside = false, dead = false;
+    bool asleep = false, ended = false, outside = false, dead = false, attends = false;
     std::vector<Arrival> arrivals;  // the earliest one last
   };
 
@@ -166,7 +177,7 @@ class Library final : private Host {
   bool send_as(std::uint16_t flags, RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes, std::uint64_t data,
                std::uint64_t cookie, std::uint64_t address);
   template <typename Descriptor>
-  Descriptor access(RankId rank, RankId peer, std::uint64_t bytes, std::uint64_t cookie);
+  Descriptor access(RankId rank, RankId peer, std::uint64_t bytes, std::uint64_t cookie, const Places& places);
   template <typename Descriptor>
   void submit(RankId rank, const Descriptor& d, Payload payload = {}) {
     if (d.time < dies(rank)) engine_.submit(rank, d, payload);

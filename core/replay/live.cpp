@@ -30,7 +30,9 @@ bool finds(std::uint32_t code) { return code == EXANET_TRACE_Probe || code == EX
 bool asks_for_requests(std::uint32_t code) {
   return code >= EXANET_TRACE_Wait && code <= EXANET_TRACE_Request_get_status;
 }
-bool tests(std::uint32_t code) { return code >= EXANET_TRACE_Test && code <= EXANET_TRACE_Request_get_status; }
+bool tests(std::uint32_t code) {
+  return (code >= EXANET_TRACE_Test && code <= EXANET_TRACE_Request_get_status) || code == EXANET_TRACE_Win_test;
+}
 bool takes_all(std::uint32_t code) {
   return code == EXANET_TRACE_Wait || code == EXANET_TRACE_Waitall || code == EXANET_TRACE_Testall;
 }
@@ -41,13 +43,14 @@ bool takes_one(std::uint32_t code) { return code == EXANET_TRACE_Waitany || code
 }  // namespace
 
 LiveRank::LiveRank(RankId rank, const NiConfig& interface, Library& library, Communicators& communicators,
-                   LiveCollectives& collectives)
+                   LiveCollectives& collectives, LiveAccesses& accesses)
     : rank_(rank),
       test_step_(Time::ps(std::max<std::int64_t>(interface.test_step.ps(), 1))),
       library_(library),
       communicators_(communicators),
       collectives_(collectives),
-      activities_(library, rank, 0) {}
+      activities_(library, rank, 0),
+      windows_(activities_, communicators, accesses, rank) {}
 
 std::string LiveRank::begin(exanet_live_call& call) {
   call_ = &call;
@@ -60,14 +63,23 @@ std::string LiveRank::begin(exanet_live_call& call) {
     waited_.push_back(begin(call.sent, true));
     return {};
   }
+  if (call.code == EXANET_LIVE_ISENDRECV) {
+    const std::uint32_t receives = begin(call.received, false);
+    keep(call.request, receives, true).sends = begin(call.sent, true);
+    return {};
+  }
   if (is_live_collective(call.code)) return begin_collective();
+  if (is_live_one_sided(call.code)) return windows_.begin(call, waited_);
   if (probes(call.code)) return begin_probe();
   if (call.code >= EXANET_TRACE_Wait && call.code <= EXANET_TRACE_Cancel) return begin_requests();
   if (call.code == EXANET_TRACE_COMMUNICATOR) {
     TraceRecord made;
     made.made = call.comm;
     if (call.members != nullptr) made.first.assign(call.members, call.members + call.member_count);
-    made.flags = call.members == nullptr ? EXANET_TRACE_OF_WORLD : 0;
+    if (call.remote_members != nullptr)
+      made.second.assign(call.remote_members, call.remote_members + call.remote_member_count);
+    made.flags = (call.members == nullptr ? EXANET_TRACE_OF_WORLD : 0) |
+                 (call.remote_members != nullptr ? EXANET_TRACE_INTER : 0);
     return communicators_.add(rank_, made) ? "" : "a communicator of which the rank is no member";
   }
   return begin_message();
@@ -85,7 +97,7 @@ std::uint32_t LiveRank::begin(const exanet_live_message& m, bool sends) {
 
 LiveRank::Request& LiveRank::keep(std::uint32_t number, std::uint32_t activity, bool receives) {
   if (requests_.size() <= number) requests_.resize(number + 1);
-  requests_[number] = {activity, true, receives, std::nullopt};
+  requests_[number] = {activity, true, receives, std::nullopt, std::nullopt};
   return requests_[number];
 }
 
@@ -146,8 +158,7 @@ std::string LiveRank::begin_requests() {
     if (!is_known(number)) return "a request that no call has begun";
     Request& r = requests_[number];
     if (call_->code == EXANET_TRACE_Request_free) {
-      activities_.release(r.activity);
-      r.in_use = false;
+      drop(r);
     } else if (call_->code == EXANET_TRACE_Cancel && r.receives) {
       activities_.cancel(r.activity);
     }
@@ -204,26 +215,41 @@ std::string LiveRank::post(exanet_live_call& call) {
   return why;
 }
 
+void LiveRank::drop(Request& r) {
+  activities_.release(r.activity);
+  if (r.sends) activities_.release(*r.sends);
+  r.in_use = false;
+}
+
 bool LiveRank::failed(std::uint32_t request) const {
   const Request& r = requests_[request];
-  return r.receives && activities_.done(r.activity) && activities_.received(r.activity).truncated;
+  return r.receives && is_over(r) && activities_.received(r.activity).truncated;
+}
+
+// An empty test takes a step, and then looks once more.
+bool LiveRank::stepped(bool over) {
+  if (over || !tests(call_->code)) return over;
+  if (until_ == Time::never()) until_ = library_.clock(rank_) + test_step_;
+  return library_.clock(rank_) >= until_;
 }
 
 bool LiveRank::satisfied() {
   if (probes(call_->code)) return probe_answered();
+  if (is_live_one_sided(call_->code)) {
+    const bool over = windows_.over(waited_);
+    if (call_->code == EXANET_TRACE_Win_test) call_->completed = over;
+    const bool waits = until_ == Time::never() && windows_.will_hear();
+    return waits ? over : stepped(over);
+  }
   if (!asks_for_requests(call_->code))
     return std::all_of(waited_.begin(), waited_.end(), [this](std::uint32_t a) { return activities_.done(a); });
   std::uint32_t done = 0;
-  for (std::uint32_t i = 0; i < call_->request_count; ++i)
-    done += activities_.done(requests_[call_->requests[i]].activity);
+  for (std::uint32_t i = 0; i < call_->request_count; ++i) done += is_over(requests_[call_->requests[i]]);
   if (takes_all(call_->code) ? done == call_->request_count : done > 0 || call_->request_count == 0) return true;
   // One that fails ends the call: the program may have to do something for the others to be over.
   for (std::uint32_t i = 0; i < call_->request_count; ++i)
     if (failed(call_->requests[i])) return true;
-  if (!tests(call_->code)) return false;
-  // An empty test takes a step, and then looks once more.
-  if (until_ == Time::never()) until_ = library_.clock(rank_) + test_step_;
-  return library_.clock(rank_) >= until_;
+  return stepped(false);
 }
 
 bool LiveRank::go_on() {
@@ -237,14 +263,25 @@ bool LiveRank::go_on() {
 void LiveRank::end() {
   if (joined_)
     answer_collective(*joined_);
+  else if (is_live_one_sided(call_->code))
+    end_one_sided();
   else if (asks_for_requests(call_->code))
     answer_requests();
   else if (!waited_.empty() && !is_send(call_->code) && call_->statuses != nullptr)
     answer(waited_[0], true, *call_->statuses);
+  windows_.take_results();
   joined_.reset();
   for (const std::uint32_t activity : waited_) activities_.release(activity);
   waited_.clear();
   call_ = nullptr;
+}
+
+void LiveRank::end_one_sided() {
+  if (call_->code == EXANET_TRACE_Win_test && call_->completed == 0) call_->completed = windows_.heard();
+  if (is_live_access_with_request(call_->code))
+    keep(call_->request, windows_.activity(), false);
+  else if (call_->code >= EXANET_TRACE_Put && call_->code < EXANET_TRACE_Rput)
+    activities_.release(windows_.activity());
 }
 
 void LiveRank::answer(std::uint32_t activity, bool receives, exanet_live_status& status) {
@@ -260,18 +297,17 @@ void LiveRank::answer_requests() {
   std::uint32_t done = 0;
   bool any_failed = false;
   for (std::uint32_t i = 0; i < call_->request_count; ++i) {
-    done += activities_.done(requests_[call_->requests[i]].activity);
+    done += is_over(requests_[call_->requests[i]]);
     any_failed = any_failed || failed(call_->requests[i]);
   }
   if (takes_all(call_->code) && done < call_->request_count && !any_failed) return;
   for (std::uint32_t i = 0; i < call_->request_count; ++i) {
     Request& r = requests_[call_->requests[i]];
-    if (!r.in_use || !activities_.done(r.activity)) continue;
+    if (!r.in_use || !is_over(r)) continue;
     answer(r.activity, r.receives, call_->statuses[call_->completed]);
     call_->places[call_->completed++] = i;
     if (r.collective) answer_collective(*r.collective);
-    activities_.release(r.activity);
-    r.in_use = false;
+    drop(r);
     if (takes_one(call_->code)) return;
   }
 }
@@ -286,7 +322,9 @@ bool LiveRank::waits() const {
 }
 
 std::string LiveRank::where() const {
-  return call_ == nullptr ? "" : std::string("MPI_") + trace_call_name(static_cast<std::uint8_t>(call_->code));
+  if (call_ == nullptr) return "";
+  if (call_->code == EXANET_LIVE_ISENDRECV) return "MPI_Isendrecv";
+  return std::string("MPI_") + trace_call_name(static_cast<std::uint8_t>(call_->code));
 }
 
 LiveRanks::LiveRanks(const Library::Beside& setup, LiveHost& host)
@@ -299,9 +337,11 @@ LiveRanks::LiveRanks(const Library::Beside& setup, LiveHost& host)
           }(),
           *this),
       communicators_(static_cast<std::uint32_t>(setup.ranks)),
-      collectives_(setup.memory) {
+      collectives_(setup.memory),
+      accesses_(setup.memory, library_) {
   for (RankId rank = 0; rank < setup.ranks; ++rank)
-    ranks_.push_back(std::make_unique<LiveRank>(rank, setup.interface, library_, communicators_, collectives_));
+    ranks_.push_back(
+        std::make_unique<LiveRank>(rank, setup.interface, library_, communicators_, collectives_, accesses_));
 }
 
 void LiveRanks::enter(RankId rank, exanet_live_call& call) {
@@ -326,6 +366,7 @@ Time LiveRanks::prepare(RankId rank, exanet_live_call& call) {
 
 Time LiveRanks::resume(RankId rank) {
   LiveRank& live = *ranks_[rank];
+  if (live.is_outside()) return live.attend(), Time::never();
   if (!live.go_on()) {
     if (live.empty_probes() % kManyEmptyProbes == kManyEmptyProbes - 1) host_.found_nothing();
     return live.until();

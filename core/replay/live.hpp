@@ -19,6 +19,7 @@
 #include "core/replay/library.hpp"
 #include "core/replay/live_call.h"
 #include "core/replay/live_collectives.hpp"
+#include "core/replay/live_windows.hpp"
 
 namespace exanet {
 
@@ -33,7 +34,7 @@ class LiveHost {
 class LiveRank {
  public:
   LiveRank(RankId rank, const NiConfig& interface, Library& library, Communicators& communicators,
-           LiveCollectives& collectives);
+           LiveCollectives& collectives, LiveAccesses& accesses);
 
   // Why the call cannot be: "" of one that has begun.
   std::string begin(exanet_live_call& call);
@@ -47,12 +48,19 @@ class LiveRank {
   std::string where() const;  // "" outside
   bool waits() const;  // for messages alone
   std::uint32_t empty_probes() const { return empty_probes_; }  // of this call
+  bool is_outside() const { return call_ == nullptr; }
+  bool has_windows() const { return windows_.any(); }
+  void attend() {  // outside: takes what others ask for
+    while (activities_.progress()) {
+    }
+  }
 
  private:
   struct Request {
     std::uint32_t activity = 0;
     bool in_use = false, receives = false;
     std::optional<JoinedCollective> collective;
+    std::optional<std::uint32_t> sends;  // beside the receive that `activity` is
   };
 
   struct Planned {
@@ -65,14 +73,20 @@ class LiveRank {
   std::string begin_requests();
   std::string begin_collective();
   std::string begin_probe();
+  void end_one_sided();
   void ask();
   std::uint32_t begin(const exanet_live_message& message, bool sends);
   std::uint64_t tag_of(const exanet_live_message& message);
   bool is_known(std::uint32_t request) const { return request < requests_.size() && requests_[request].in_use; }
   Request& keep(std::uint32_t number, std::uint32_t activity, bool receives);
   bool satisfied();
+  bool stepped(bool over);
   bool probe_answered();
   bool failed(std::uint32_t request) const;
+  bool is_over(const Request& r) const {
+    return activities_.done(r.activity) && (!r.sends || activities_.done(*r.sends));
+  }
+  void drop(Request& r);
   void end();
   void answer(std::uint32_t activity, bool receives, exanet_live_status& status);
   void answer_requests();
@@ -84,6 +98,7 @@ class LiveRank {
   Communicators& communicators_;
   LiveCollectives& collectives_;
   Activities activities_;
+  LiveWindows windows_;
   std::vector<Request> requests_;  // by number
   exanet_live_call* call_ = nullptr;
   std::vector<std::uint32_t> waited_;  // activities of the call
@@ -101,6 +116,11 @@ class LiveRanks final : private LibraryUser {
 
   void enter(RankId rank, exanet_live_call& call);
   void die(RankId rank) { library_.die(rank); }  // with its host
+  // It sleeps in a call that its own library carries out, from this time on; and goes on there.
+  void attend(RankId rank, Time clock) {
+    if (ranks_[rank]->has_windows()) library_.attend(rank, clock);
+  }
+  void leave(RankId rank) { library_.leave(rank); }
   void post(RankId rank, exanet_live_call& first);  // and those behind it
   Time prepare(RankId rank, exanet_live_call& call);  // what the start of a collective costs, which is posted
   Time clock(RankId rank) const { return library_.clock(rank); }  // in its call
@@ -123,6 +143,7 @@ class LiveRanks final : private LibraryUser {
   Library library_;
   Communicators communicators_;
   LiveCollectives collectives_;
+  LiveAccesses accesses_;
   std::vector<std::unique_ptr<LiveRank>> ranks_;
 };
 

@@ -12,6 +12,7 @@
 
 #define EXANET_LIVE_ANY 0xffffffffu /* as a source or tag: any */
 #define EXANET_LIVE_NOBODY 0xfffffffeu /* as a peer: no process */
+#define EXANET_LIVE_ISENDRECV 256u /* MPI_Isendrecv, which is not recorded, among the codes of calls */
 
 /* A message that is sent, or may be received. Peers are ranks of MPI_COMM_WORLD. */
 struct exanet_live_message {
@@ -33,6 +34,72 @@ struct exanet_live_part {
 };
 
 struct exanet_live_result;
+
+/* Memory of a program's: `bytes` at an address, or in blocks, which are listed then. */
+struct exanet_live_block {
+  uint64_t address, bytes;
+};
+struct exanet_live_memory {
+  uint64_t address, bytes;
+  const struct exanet_live_block *blocks;
+  uint32_t block_count;
+};
+
+/* What an accumulate computes, in the order of MPICH's numbers. */
+enum exanet_live_operation {
+  EXANET_LIVE_MAX = 1,
+  EXANET_LIVE_MIN,
+  EXANET_LIVE_SUM,
+  EXANET_LIVE_PROD,
+  EXANET_LIVE_LAND,
+  EXANET_LIVE_BAND,
+  EXANET_LIVE_LOR,
+  EXANET_LIVE_BOR,
+  EXANET_LIVE_LXOR,
+  EXANET_LIVE_BXOR,
+  EXANET_LIVE_MINLOC,
+  EXANET_LIVE_MAXLOC,
+  EXANET_LIVE_REPLACE,
+  EXANET_LIVE_NO_OP
+};
+
+/* On elements of what type; pairs are a value and an index, without a gap. */
+enum exanet_live_type {
+  EXANET_LIVE_BYTES,
+  EXANET_LIVE_I8,
+  EXANET_LIVE_U8,
+  EXANET_LIVE_I16,
+  EXANET_LIVE_U16,
+  EXANET_LIVE_I32,
+  EXANET_LIVE_U32,
+  EXANET_LIVE_I64,
+  EXANET_LIVE_U64,
+  EXANET_LIVE_F32,
+  EXANET_LIVE_F64,
+  EXANET_LIVE_F80,
+  EXANET_LIVE_C32,
+  EXANET_LIVE_C64,
+  EXANET_LIVE_C80,
+  EXANET_LIVE_I16_I32,
+  EXANET_LIVE_I32_I32,
+  EXANET_LIVE_I64_I32,
+  EXANET_LIVE_F32_I32,
+  EXANET_LIVE_F64_I32,
+  EXANET_LIVE_F80_I32,
+  EXANET_LIVE_F32_F32,
+  EXANET_LIVE_F64_F64
+};
+
+/* What a one-sided call says beside the fields of a recorded one: its window, as its rank counts them, and the other
+   rank in MPI_COMM_WORLD, or nobody where it concerns all. */
+struct exanet_live_access {
+  uint32_t window, peer;
+  uint32_t operation, type;
+  struct exanet_live_memory origin, result, target; /* target: the other rank's */
+  uint64_t compared; /* address of what an MPI_Compare_and_swap expects */
+  const uint32_t *ranks; /* of a group */
+  uint32_t rank_count;
+};
 
 struct exanet_live_call {
   struct exanet_live_call *next; /* of calls that are posted: the one after it */
@@ -56,10 +123,13 @@ struct exanet_live_call {
   /* requests that are waited for, or tested; members of a communicator that has been made, NULL: those of the world */
   const uint32_t *requests, *members;
   uint32_t request_count, member_count;
+  const uint32_t *remote_members; /* of an intercommunicator that has been made, else NULL */
+  uint32_t remote_member_count;
+  const struct exanet_live_access *access; /* of a one-sided call */
   /* answers: of a receive or probe one status; of requests one for each that has completed, and its place there */
   struct exanet_live_status *statuses;
   uint32_t *places;
-  uint32_t completed; /* of a probe: 1 where there is a message */
+  uint32_t completed; /* of a probe: 1 where there is a message; of MPI_Win_test: 1 where it is over */
   /* answer of a collective: by rank, or by source, what of each is for this one; valid until the rank's next call. That
      of one that returns at once is here once its request has completed, and its record stays valid until then. */
   struct exanet_live_part *parts;

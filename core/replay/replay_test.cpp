@@ -272,6 +272,17 @@ TEST_CASE("an exclusive lock waits for who holds it, and for the target to be in
   CHECK(found.result.ranks[0].calls[EXANET_TRACE_Win_lock].time > Time::us(40));
 }
 
+TEST_CASE("a lock waits while its target has locked its own window") {
+  auto first = calls(), second = calls();
+  first.call(EXANET_TRACE_Win_lock, {1, 3, 1, 0}, 1'000'000).call(EXANET_TRACE_Win_unlock, {1, 3, 0, 0});
+  first.call(EXANET_TRACE_Win_fence, {1, 0, 0, 0});
+  second.call(EXANET_TRACE_Win_lock, {1, 3, 1, 0});
+  second.call(EXANET_TRACE_Win_lock, {1, 2, 1, 0}, 10'000'000).call(EXANET_TRACE_Win_unlock, {1, 2, 0, 0});
+  second.call(EXANET_TRACE_Win_unlock, {1, 3, 0, 0}, 30'000'000).call(EXANET_TRACE_Win_fence, {1, 0, 0, 0});
+  const Outcome found = with_window({first}, {second});
+  CHECK(found.result.ranks[0].calls[EXANET_TRACE_Win_lock].time > Time::us(35));
+}
+
 TEST_CASE("an accumulate is a message that is answered, and a long one is fetched") {
   for (const std::uint64_t size : {1'000u, 100'000u}) {
     auto first = calls(), second = calls();

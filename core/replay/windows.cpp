@@ -66,8 +66,26 @@ void RankWindows::post(std::uint32_t activity, RankId to, std::uint64_t header, 
                           answers + (fetched ? 1 : 0));
 }
 
+// A lock of the rank's own memory, or its end: no message is needed.
+std::uint32_t RankWindows::ask_own(Kind kind, const Window& window) {
+  const std::uint32_t activity = activities_.nothing();
+  Target& target = targets_[window.window];
+  if (kind == Kind::unlock) {
+    target.holders -= target.holders > 0;
+  } else {
+    activities_.expect(activity);
+    ActiveMessages::Words words;
+    words.kind = kind;
+    words.activity = activity;
+    target.waiting.emplace_back(rank_, words);
+  }
+  grant(target);
+  return activity;
+}
+
 // A word that is answered by one.
 std::uint32_t RankWindows::ask(Kind kind, const Window& window, RankId to) {
+  if (to == rank_) return ask_own(kind, window);
   const std::uint32_t activity = activities_.nothing();
   ActiveMessages::Words words;
   words.kind = kind;
@@ -84,24 +102,28 @@ void RankWindows::send(RankId to, std::uint64_t header, std::uint64_t data, cons
   activities_.release(activity);
 }
 
+bool RankWindows::is_transfer(const TraceRecord& call) {
+  return (is_put(call.code) || is_get(call.code)) && (call.flags & EXANET_TRACE_CONTIGUOUS) != 0;
+}
+
 void RankWindows::before_access(const TraceRecord& call, std::vector<std::uint32_t>& waited) {
-  const bool transfer = (is_put(call.code) || is_get(call.code)) && (call.flags & EXANET_TRACE_CONTIGUOUS) != 0;
-  if (transfer || call.message.peer == rank_) return;
+  if (is_transfer(call) || call.message.peer == rank_) return;
   std::erase_if(windows_.at(call.window).accesses, [&waited](const Access& access) {
     if (access.is_transfer) waited.push_back(access.activity);
     return access.is_transfer;
   });
 }
 
-std::uint32_t RankWindows::access(const TraceRecord& call) {
+std::uint32_t RankWindows::access(const TraceRecord& call, const Contents& contents) {
   Window& w = windows_.at(call.window);
   const RankId peer = call.message.peer;
-  const bool whole = (call.flags & EXANET_TRACE_CONTIGUOUS) != 0, put = is_put(call.code), get = is_get(call.code);
+  const bool whole = (call.flags & EXANET_TRACE_CONTIGUOUS) != 0, get = is_get(call.code);
   if (peer == rank_ || (call.send_bytes == 0 && call.receive_bytes == 0)) return activities_.nothing();
-  const bool transfer = (put || get) && whole;
+  const bool transfer = is_transfer(call);
   std::uint32_t activity = 0;
   if (transfer) {
-    activity = put ? activities_.put(peer, call.send_bytes) : activities_.get(peer, call.receive_bytes);
+    activity = get ? activities_.get(peer, call.receive_bytes, contents.origin, contents.target)
+                   : activities_.put(peer, call.send_bytes, contents.origin, contents.target);
   } else {
     activity = activities_.nothing();
     ActiveMessages::Words words;
@@ -109,6 +131,7 @@ std::uint32_t RankWindows::access(const TraceRecord& call) {
     words.window = w.window;
     words.activity = activity;
     words.answer_bytes = call.receive_bytes;
+    words.contents = contents.number;
     if (get) {
       words.answer_bytes += kGotBytes - kAnswerBytes;
       post(activity, peer, kGetBytes + kDescriptionBytes, 0, words, 1);
@@ -159,11 +182,10 @@ void RankWindows::ask(const TraceRecord& call, std::vector<std::uint32_t>& waite
   const bool unchecked = (call.flags & EXANET_TRACE_UNCHECKED) != 0;
   const RankId peer = call.message.peer;
   const auto each = [&](Kind kind) {
-    for (const RankId member : w.members)
-      if (member != rank_) waited.push_back(ask(kind, w, member));
+    for (const RankId member : w.members) waited.push_back(ask(kind, w, member));
   };
   const auto one = [&](Kind kind) {
-    if (peer != rank_ && peer != kNoPeer) waited.push_back(ask(kind, w, peer));
+    if (peer != kNoPeer) waited.push_back(ask(kind, w, peer));
   };
   const auto said = [&w](Kind kind) {
     ActiveMessages::Words words;
@@ -187,8 +209,10 @@ void RankWindows::ask(const TraceRecord& call, std::vector<std::uint32_t>& waite
       return;
     case EXANET_TRACE_Win_start: w.started = unchecked ? std::vector<std::uint64_t>{} : call.first; return;
     case EXANET_TRACE_Win_complete:
-      for (const std::uint64_t to : w.started)
+      for (const std::uint64_t to : w.started) {
+        ++words_.completes(w.window, rank_, static_cast<RankId>(to));
         if (to != rank_) send(static_cast<RankId>(to), kAskBytes, 0, said(Kind::complete));
+      }
       return;
     default: return;
   }
@@ -210,7 +234,16 @@ bool RankWindows::heard(const TraceRecord& call) {
   if (call.code == EXANET_TRACE_Win_start) return take_all(target.posts, w.started);
   const bool ends = call.code == EXANET_TRACE_Win_wait || call.code == EXANET_TRACE_Win_test;
   if (!ends || (call.flags & EXANET_TRACE_EMPTY) != 0) return true;
-  return take_all(target.completes, w.exposed);
+  if (!take_all(target.completes, w.exposed)) return false;
+  for (const std::uint64_t from : w.exposed) --words_.completes(w.window, static_cast<RankId>(from), rank_);
+  return true;
+}
+
+bool RankWindows::will_hear(const TraceRecord& call) const {
+  const Window& w = windows_.at(call.window);
+  return std::all_of(w.exposed.begin(), w.exposed.end(), [&](std::uint64_t from) {
+    return words_.completes(w.window, static_cast<RankId>(from), rank_) > 0;
+  });
 }
 
 void RankWindows::arrived(RankId from, std::uint64_t number) {
@@ -230,7 +263,9 @@ void RankWindows::arrived(RankId from, std::uint64_t number) {
   answer.activity = words.activity;
   Target& target = targets_[words.window];
   switch (words.kind) {
-    case Kind::answer: return activities_.answered(words.activity);
+    case Kind::answer:
+      if (words.contents != 0) contents_->returned(words.contents);
+      return activities_.answered(words.activity);
     case Kind::post: ++target.posts[from]; return;
     case Kind::complete: ++target.completes[from]; return;
     case Kind::lock:
@@ -239,7 +274,10 @@ void RankWindows::arrived(RankId from, std::uint64_t number) {
       target.holders -= target.holders > 0;
       grant(target);
       return send(from, kAskBytes, 0, answer);
-    case Kind::access: return send(from, kAnswerBytes, words.answer_bytes, answer);
+    case Kind::access:
+      if (words.contents != 0) contents_->reached(words.contents);
+      answer.contents = words.contents;
+      return send(from, kAnswerBytes, words.answer_bytes, answer);
     case Kind::description: words.kind = Kind::ready; return send(from, kReadyBytes, 0, words);
     case Kind::ready:
       words.kind = Kind::access;
@@ -255,6 +293,10 @@ void RankWindows::grant(Target& target) {
     ++target.holders;
     target.is_exclusive = exclusive;
     target.waiting.pop_front();
+    if (from == rank_) {
+      activities_.answered(words.activity);
+      continue;
+    }
     ActiveMessages::Words answer;
     answer.activity = words.activity;
     send(from, kAskBytes, 0, answer);

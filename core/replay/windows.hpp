@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <tuple>
 #include <vector>
 
 #include "core/replay/activities.hpp"
@@ -35,19 +36,31 @@ class ActiveMessages {
     std::uint64_t fetch_bytes = 0;  // that the receiver fetches
     std::uint32_t fetched = 0;  // who sends waits for that: its activity
     bool was_fetched = false;
+    std::uint32_t contents = 0;  // that move with it
   };
   std::uint64_t put(const Words& words);
   Words take(std::uint64_t number);
+  // Ends of exposures that are said, and that their target has taken: how many it has not.
+  std::uint32_t& completes(std::uint64_t window, RankId from, RankId to) { return completes_[{window, from, to}]; }
 
  private:
   std::vector<Words> all_;
   std::vector<std::uint64_t> free_;
+  std::map<std::tuple<std::uint64_t, RankId, RankId>, std::uint32_t> completes_;
+};
+
+// What moves with the accesses of live programs, by numbers from 1 on; a replay's have no contents.
+class AccessContents {
+ public:
+  virtual ~AccessContents() = default;
+  virtual void reached(std::uint32_t contents) = 0;  // the target, where the access is carried out
+  virtual void returned(std::uint32_t contents) = 0;  // to its origin, with what comes back
 };
 
 class RankWindows {
  public:
-  RankWindows(Activities& activities, ActiveMessages& words, RankId rank)
-      : activities_(activities), words_(words), rank_(rank) {}
+  RankWindows(Activities& activities, ActiveMessages& words, RankId rank, AccessContents* contents = nullptr)
+      : activities_(activities), words_(words), contents_(contents), rank_(rank) {}
 
   // `number`: of the rank's own, from 1 on; `window`: as all members call it; `members`: world ranks.
   void add(std::uint32_t number, std::uint64_t window, std::uint32_t comm, std::vector<RankId> members);
@@ -57,14 +70,23 @@ class RankWindows {
 
   // What an access waits for before it begins: active messages come behind all transfers. For the caller to release.
   void before_access(const TraceRecord& call, std::vector<std::uint32_t>& waited);
-  // Begins an access. The activity is the window's; the caller may share it.
-  std::uint32_t access(const TraceRecord& call);
+  // Begins an access. The activity is the window's; the caller may share it. Contents of a transfer by the interface
+  // lie at addresses of both ranks; those of any other access have a number.
+  struct Contents {
+    std::uint32_t number = 0;
+    std::uint64_t origin = 0, target = 0;
+  };
+  static bool is_transfer(const TraceRecord& call);
+  std::uint32_t access(const TraceRecord& call, const Contents& contents);
+  std::uint32_t access(const TraceRecord& call) { return access(call, Contents{}); }
   // What a call waits for at first: accesses under way, for the caller to release.
   void finish(const TraceRecord& call, std::vector<std::uint32_t>& waited);
   // What it asks of others then.
   void ask(const TraceRecord& call, std::vector<std::uint32_t>& waited);
   // Whether it has heard of the others what it waits for.
   bool heard(const TraceRecord& call);
+  // Whether it will, of the end of an exposure, without any call more.
+  bool will_hear(const TraceRecord& call) const;
 
  private:
   struct Access {
@@ -89,6 +111,7 @@ class RankWindows {
   };
 
   std::uint32_t ask(ActiveMessages::Kind kind, const Window& window, RankId to);
+  std::uint32_t ask_own(ActiveMessages::Kind kind, const Window& window);
   void send(RankId to, std::uint64_t header, std::uint64_t data, const ActiveMessages::Words& words);
   void post(std::uint32_t activity, RankId to, std::uint64_t header, std::uint64_t data, ActiveMessages::Words words,
             std::uint32_t answers);
@@ -98,6 +121,7 @@ class RankWindows {
 
   Activities& activities_;
   ActiveMessages& words_;
+  AccessContents* const contents_;
   const RankId rank_;
   bool listening_ = false;
   std::map<std::uint32_t, Window> windows_;  // by the rank's own numbers

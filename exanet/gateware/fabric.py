@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from exanet.errors import InputError
-from exanet.gateware import build
 
 FABRICS = ("model", "gateware")
 
@@ -47,6 +46,8 @@ def library(config: dict[str, Any]) -> Path:
 
     Raises InputError when a tool is missing or the build fails.
     """
+    from exanet.gateware import build
+
     router, qfdb, dimensions = config["router"], config["topology"]["kind"] == _QFDB, _dimensions(config["topology"])
     both = {
         "PayloadDepth": router["inter_fifo_words"] // _CHANNELS,

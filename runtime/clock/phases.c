@@ -34,7 +34,7 @@ static void enter_virtual_phase(int provided, bool has_world) {
   }
   exanet_users_start(ni);
   exanet_record_open(ni, exanet_mpi_real);
-  if (exanet_simulated_open(ni, exanet_mpi_real)) exanet_mpi_instead = exanet_simulated_call;
+  if (exanet_simulated_open(ni, exanet_mpi_real, has_world)) exanet_mpi_instead = exanet_simulated_call;
   exanet_users_done();
 }
 

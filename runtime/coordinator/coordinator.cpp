@@ -191,14 +191,14 @@ void Coordinator::give_turn(exn_rank& slot) {
 // -- Host: what the engine needs of ranks' memory ---------------------------------------------------------------------
 
 bool Coordinator::read(RankId rank, std::uint64_t addr, std::byte* to, std::size_t bytes) {
-  if (live_ && addr == 0) return true;  // a collective's message, which has no contents
+  if (live_ && !has_contents(addr)) return true;  // a message of the engine's own, as of a collective
   const exn_rank& slot = region_.rank(rank);
   if (calls_ != nullptr && slot.hosted != 0) return calls_->copy(to, reinterpret_cast<const void*>(addr), bytes);
   return read_process(slot.pid, addr, to, bytes);
 }
 
 bool Coordinator::write(RankId rank, std::uint64_t addr, const std::byte* from, std::size_t bytes) {
-  if (live_ && addr == 0) return true;
+  if (live_ && !has_contents(addr)) return true;
   const exn_rank& slot = region_.rank(rank);
   if (calls_ != nullptr && slot.hosted != 0) return calls_->copy(reinterpret_cast<void*>(addr), from, bytes);
   return write_process(slot.pid, addr, from, bytes);
@@ -360,6 +360,7 @@ void Coordinator::fell_asleep(RankId r) {
   if (rank.in_call || slot.live_posted != 0) calling_.push_back(r);
   if (!rank.held && max(rank.clock, events_.now()) >= dies(r)) return die(r);
   if (rank.in_call) return;
+  if (live_ && slot.mpi_call > 0) live_->attend(r, rank.clock);
   if (slot.storage_call.action != EXN_STORAGE_NONE) return enter_storage(r);
   engine_.asleep(r, rank.clock);
   if (rank.held) {
@@ -396,6 +397,7 @@ void Coordinator::wake_event(RankId r, std::uint32_t generation, Time now) {
 
 void Coordinator::make_due(RankId r, Time at) {
   Rank& rank = ranks_[r];
+  if (live_) live_->leave(r);
   const Time goes_on = max(at, engine_.busy_until(r));
   if (goes_on >= dies(r)) return die(r);
   rank.asleep = false;

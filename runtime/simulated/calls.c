@@ -36,6 +36,8 @@ static const struct known known[EXANET_MPI_CALL_COUNT] = {
     KNOWN(Irecv, receive),
     KNOWN(Sendrecv, exchange),
     KNOWN(Sendrecv_replace, replace),
+    [EXANET_MPI_Isendrecv] = {SIMULATED, 0, 0, exanet_simulated_iexchange},
+    [EXANET_MPI_Isendrecv_replace] = {SIMULATED, 0, 0, exanet_simulated_iexchange},
     KNOWN(Probe, probe),
     KNOWN(Iprobe, probe),
     KNOWN(Mprobe, probe),
@@ -104,12 +106,42 @@ static const struct known known[EXANET_MPI_CALL_COUNT] = {
     COLLECTIVE(Ineighbor_alltoall),
     COLLECTIVE(Ineighbor_alltoallv),
     COLLECTIVE(Ineighbor_alltoallw),
+    KNOWN(Put, access),
+    KNOWN(Get, access),
+    KNOWN(Accumulate, access),
+    KNOWN(Get_accumulate, access),
+    KNOWN(Fetch_and_op, access),
+    KNOWN(Compare_and_swap, access),
+    KNOWN(Rput, access),
+    KNOWN(Rget, access),
+    KNOWN(Raccumulate, access),
+    KNOWN(Rget_accumulate, access),
+    KNOWN(Win_create, window),
+    KNOWN(Win_allocate, window),
+    KNOWN(Win_allocate_shared, window),
+    KNOWN(Win_create_dynamic, window),
+    KNOWN(Win_free, window_free),
+    KNOWN(Win_fence, synchronise),
+    KNOWN(Win_start, synchronise),
+    KNOWN(Win_complete, synchronise),
+    KNOWN(Win_post, synchronise),
+    KNOWN(Win_wait, synchronise),
+    KNOWN(Win_test, synchronise),
+    KNOWN(Win_lock, synchronise),
+    KNOWN(Win_unlock, synchronise),
+    KNOWN(Win_lock_all, synchronise),
+    KNOWN(Win_unlock_all, synchronise),
+    KNOWN(Win_flush, synchronise),
+    KNOWN(Win_flush_all, synchronise),
+    KNOWN(Win_flush_local, synchronise),
+    KNOWN(Win_flush_local_all, synchronise),
     MADE(Comm_dup, 1),
     MADE(Comm_dup_with_info, 2),
     MADE(Comm_split, 3),
     MADE(Comm_split_type, 4),
     MADE(Comm_create, 2),
     MADE(Comm_create_group, 3),
+    MADE(Intercomm_create, 5),
     MADE(Intercomm_merge, 2),
     MADE(Cart_create, 5),
     MADE(Cart_sub, 2),
@@ -133,14 +165,19 @@ static bool open_library(void *(*find)(const char *name)) {
                                          {"PMPI_Comm_get_attr", &exanet_own.comm_get_attr},
                                          {"PMPI_Buffer_attach", &exanet_own.buffer_attach},
                                          {"PMPI_Buffer_detach", &exanet_own.buffer_detach},
+                                         {"PMPIX_Type_iov_len", &exanet_own.type_iov_len},
+                                         {"PMPIX_Type_iov", &exanet_own.type_iov},
+                                         {"PMPI_Type_get_envelope", &exanet_own.type_get_envelope},
+                                         {"PMPI_Type_get_contents", &exanet_own.type_get_contents},
                                          {0}};
   return exanet_mpi_functions(find, wanted) && exanet_communicators_open();
 }
 
-bool exanet_simulated_open(struct exanet_ni *ni, void *(*find)(const char *name)) {
+bool exanet_simulated_open(struct exanet_ni *ni, void *(*find)(const char *name), bool has_world) {
   if (!exanet_simulates_mpi(ni)) return false;
   const char *why = exanet_mpi_find_out(find);
   if (why == NULL && exanet_mpi.kind != EXANET_TRACE_MPICH) why = "its MPI library is not MPICH";
+  if (why == NULL && !has_world) why = "it begins MPI by MPI_Session_init";
   if (why == NULL && !open_library(find)) why = "its MPI library lacks functions";
   if (why == NULL) return true;
   char text[256];

@@ -58,7 +58,7 @@ long exanet_operation_begin(struct exanet_operation *o, const struct exanet_simu
   o->code = blocking(code);
   o->keeps = keeps;
   o->at = is_neighbours(code) ? NULL : exanet_collective_of(code);
-  o->comm = exanet_simulated_comm(&o->s, o->a[exanet_operation_request_at(code) - 1]);
+  o->comm = exanet_simulated_intracomm(&o->s, o->a[exanet_operation_request_at(code) - 1]);
   if (o->comm == NULL) return -1;
   const bool rooted = o->at != NULL && o->at->root >= 0;
   o->root = rooted ? (int)o->a[o->at->root] : 0;

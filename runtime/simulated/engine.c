@@ -3,7 +3,7 @@
 //
 // Model: the program's communicators and types are its library's own. What a communicator's members are is asked when
 // the library has made it, in the order in which all members make it; a type without gaps is used where it lies, any
-// other is packed and unpacked by the library. Limits: no intercommunicators; 2 GiB of a type with gaps.
+// other is packed and unpacked by the library. Limits: no collectives on intercommunicators; 2 GiB of a type with gaps.
 #include "runtime/simulated/engine.h"
 
 #include <limits.h>
@@ -39,6 +39,11 @@ const struct exanet_communicator *exanet_simulated_comm(struct exanet_simulated 
   int size;
   if (comm == NULL && exanet_mpi.comm_size(handle, &size) == 0)
     exanet_simulated_refuse(s, "on a communicator that no call of MPI_Comm_dup, split or the like has made");
+  return comm;
+}
+
+const struct exanet_communicator *exanet_simulated_intracomm(struct exanet_simulated *s, long handle) {
+  const struct exanet_communicator *comm = exanet_simulated_comm(s, handle);
   if (comm != NULL && comm->remote != NULL) exanet_simulated_refuse(s, "on an intercommunicator");
   return comm;
 }
@@ -50,8 +55,10 @@ void exanet_simulated_made(const struct exanet_simulated *s, long handle) {
   struct exanet_live_call made = {.code = EXANET_TRACE_COMMUNICATOR,
                                   .comm = comm->number,
                                   .members = (const uint32_t *)comm->members,
-                                  .member_count = (uint32_t)comm->size};
-  if (comm->remote == NULL) exanet_live_call(s->ni, &made, false);
+                                  .member_count = (uint32_t)comm->size,
+                                  .remote_members = (const uint32_t *)comm->remote,
+                                  .remote_member_count = (uint32_t)comm->remote_size};
+  exanet_live_call(s->ni, &made, false);
 }
 
 bool exanet_bytes_valid(long buffer, long count, long type) {

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "core/replay/live_call.h"
 #include "exanet/mpi_calls.h"
@@ -42,6 +43,11 @@ struct exanet_simulated_library {
   int (*comm_get_attr)(long comm, int key, void *value, int *found);
   int (*buffer_attach)(void *buffer, int bytes);
   int (*buffer_detach)(void *buffer, int *bytes);
+  int (*type_iov_len)(long type, long most_bytes, long *blocks, long *bytes);
+  int (*type_iov)(long type, long first, struct iovec *blocks, long most, long *count);
+  int (*type_get_envelope)(long type, int *ints, int *addresses, int *types, int *combiner);
+  int (*type_get_contents)(long type, int ints, int addresses, int types, int *int_list, long *address_list,
+                           int *type_list);
 };
 extern struct exanet_simulated_library exanet_own;
 
@@ -56,8 +62,9 @@ struct exanet_simulated {
 };
 
 /* The communicator; NULL: the argument is none, and the library says what is wrong. Ends the run on one that cannot be
-   used by calls that are simulated. Valid until the next one is made. */
+   used by calls that are simulated; the second one also on an intercommunicator. Valid until the next one is made. */
 const struct exanet_communicator *exanet_simulated_comm(struct exanet_simulated *s, long handle);
+const struct exanet_communicator *exanet_simulated_intracomm(struct exanet_simulated *s, long handle);
 /* Notes one that the library has made. */
 void exanet_simulated_made(const struct exanet_simulated *s, long handle);
 /* The library's own call: of what is local, and of arguments that it is to find wrong. */
@@ -99,11 +106,13 @@ bool exanet_simulated_tag_fits(int tag);
 bool exanet_simulated_op_fits(long type, long op);
 const char *exanet_simulated_op_name(long op);
 
-/* A call's result: messages.c, probes.c, buffered.c, requests.c, persistent.c, collectives.c. */
+/* A call's result: messages.c, exchanges.c, probes.c, buffered.c, requests.c, persistent.c, collectives.c, windows.c,
+   accesses.c. */
 long exanet_simulated_send(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_receive(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_exchange(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_replace(struct exanet_simulated *s, uint8_t code);
+long exanet_simulated_iexchange(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_probe(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_probed(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_buffered(struct exanet_simulated *s, uint8_t code);
@@ -112,6 +121,10 @@ long exanet_simulated_requests(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_init(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_start(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_collective(struct exanet_simulated *s, uint8_t code);
+long exanet_simulated_window(struct exanet_simulated *s, uint8_t code);
+long exanet_simulated_window_free(struct exanet_simulated *s, uint8_t code);
+long exanet_simulated_synchronise(struct exanet_simulated *s, uint8_t code);
+long exanet_simulated_access(struct exanet_simulated *s, uint8_t code);
 
 /* reductions.c: what rank `me` of `n` gets, by the algorithm, of the members' parts. False: its order is unknown. */
 struct exanet_reduction {

@@ -20,7 +20,7 @@ uint32_t exanet_message_peer(const struct exanet_communicator *comm, int rank) {
 
 bool exanet_message_fits(const struct exanet_communicator *comm, int peer, int tag, bool sends) {
   const bool nobody = peer == exanet_mpi.process_null || (!sends && peer == exanet_mpi.any_source);
-  if (comm == NULL || (!nobody && (peer < 0 || peer >= comm->size))) return false;
+  if (comm == NULL || (!nobody && exanet_communicator_peer(comm, peer) < 0)) return false;
   return (tag >= 0 && exanet_simulated_tag_fits(tag)) || (!sends && tag == exanet_mpi.any_tag);
 }
 
@@ -36,7 +36,7 @@ const struct exanet_communicator *exanet_message_comm(struct exanet_simulated *s
   return are_valid(comm, a[0], exanet_simulated_count(s, 1), a[2], (int)a[3], (int)a[4], sends) ? comm : NULL;
 }
 
-static struct exanet_live_message message_of(const struct exanet_communicator *comm, const struct exanet_bytes *b,
+struct exanet_live_message exanet_message_of(const struct exanet_communicator *comm, const struct exanet_bytes *b,
                                              int peer, int tag) {
   return (struct exanet_live_message){.peer = exanet_message_peer(comm, peer),
                                       .tag = exanet_message_tag(tag),
@@ -64,8 +64,7 @@ static bool is_eager(const struct exanet_simulated *s, uint8_t code, const struc
 
 static bool is_in_memory(const struct exanet_bytes *b) { return b->data != NULL || b->bytes == 0; }
 
-/* The program's buffer is its own again. */
-static void copy(struct exanet_bytes *b) {
+void exanet_bytes_copy(struct exanet_bytes *b) {
   if (b->copied || b->bytes == 0) return;
   b->data = memcpy(exanet_simulated_memory(malloc(b->bytes)), b->data, b->bytes);
   b->copied = true;
@@ -79,7 +78,7 @@ long exanet_message_begin(struct exanet_simulated *s, uint8_t code, uint32_t num
   struct exanet_bytes bytes;
   const int unpacked = exanet_bytes_begin(s, &bytes, a[0], exanet_simulated_count(s, 1), a[2]);
   if (unpacked != 0) return unpacked;
-  const struct exanet_live_message message = message_of(comm, &bytes, (int)a[3], (int)a[4]);
+  const struct exanet_live_message message = exanet_message_of(comm, &bytes, (int)a[3], (int)a[4]);
   const bool nobody = message.peer == EXANET_LIVE_NOBODY;
   bool done = nobody || (!receives && is_eager(s, code, comm, &message) && is_in_memory(&bytes));
   if (done && !nobody) {
@@ -90,7 +89,7 @@ long exanet_message_begin(struct exanet_simulated *s, uint8_t code, uint32_t num
     exanet_bytes_end(&bytes, false);
   else
     exanet_bytes_keep(&bytes);
-  if (!done && copies) copy(&bytes);
+  if (!done && copies) exanet_bytes_copy(&bytes);
   exanet_live_request_begin(number, &(struct exanet_live_request){.bytes = bytes,
                                                                   .comm = comm->number,
                                                                   .handle = a[5],
@@ -99,7 +98,7 @@ long exanet_message_begin(struct exanet_simulated *s, uint8_t code, uint32_t num
                                                                   .status = {.source = EXANET_LIVE_NOBODY}});
   if (done) return 0;
   struct exanet_live_call call = {.code = code, .comm = comm->number, .request = number};
-  *(receives ? &call.received : &call.sent) = message_of(comm, &bytes, (int)a[3], (int)a[4]);
+  *(receives ? &call.received : &call.sent) = exanet_message_of(comm, &bytes, (int)a[3], (int)a[4]);
   const bool elsewhere = message.peer != exanet_rank(s->ni);
   if (!exanet_live_post(s->ni, &call, !receives && elsewhere)) exanet_live_call(s->ni, &call, false);
   return 0;
@@ -126,7 +125,7 @@ long exanet_simulated_send(struct exanet_simulated *s, uint8_t code) {
   const int unpacked = exanet_bytes_begin(s, &bytes, a[0], exanet_simulated_count(s, 1), a[2]);
   if (unpacked != 0) return unpacked;
   struct exanet_live_call call = {
-      .code = code, .comm = comm->number, .sent = message_of(comm, &bytes, (int)a[3], (int)a[4])};
+      .code = code, .comm = comm->number, .sent = exanet_message_of(comm, &bytes, (int)a[3], (int)a[4])};
   const bool posted =
       call.sent.peer == EXANET_LIVE_NOBODY ||
       (is_eager(s, code, comm, &call.sent) && is_in_memory(&bytes) && exanet_live_post(s->ni, &call, true));
@@ -135,8 +134,7 @@ long exanet_simulated_send(struct exanet_simulated *s, uint8_t code) {
   return 0;
 }
 
-/* Fills the call's status, takes what has come, and reports what was too long. */
-static long end_receive(const struct exanet_simulated *s, const struct exanet_live_status *status, long to,
+long exanet_message_end(const struct exanet_simulated *s, const struct exanet_live_status *status, long to,
                         const struct exanet_communicator *comm, struct exanet_bytes *bytes) {
   exanet_status_fill(exanet_is_ignored(to) ? NULL : (struct exanet_status *)to, status, comm, true, bytes->bytes);
   exanet_bytes_end(bytes, true);
@@ -154,55 +152,8 @@ long exanet_simulated_receive(struct exanet_simulated *s, uint8_t code) {
   struct exanet_live_status status = {.source = EXANET_LIVE_NOBODY};
   struct exanet_live_call call = {.code = code,
                                   .comm = comm->number,
-                                  .received = message_of(comm, &bytes, (int)a[3], (int)a[4]),
+                                  .received = exanet_message_of(comm, &bytes, (int)a[3], (int)a[4]),
                                   .statuses = &status};
   if (call.received.peer != EXANET_LIVE_NOBODY) exanet_live_call(s->ni, &call, true);
-  return end_receive(s, &status, a[6], comm, &bytes);
-}
-
-/* (buffer, count, type, to, tag, buffer, count, type, from, tag, comm, status) */
-long exanet_simulated_exchange(struct exanet_simulated *s, uint8_t code) {
-  const long *a = s->a, sent = exanet_simulated_count(s, 1), received = exanet_simulated_count(s, 6);
-  const struct exanet_communicator *comm = exanet_simulated_comm(s, a[10]);
-  if (!are_valid(comm, a[0], sent, a[2], (int)a[3], (int)a[4], true) ||
-      !are_valid(comm, a[5], received, a[7], (int)a[8], (int)a[9], false) || a[11] == 0)
-    return exanet_simulated_real(s);
-  struct exanet_bytes out, in;
-  const int unsent = exanet_bytes_begin(s, &out, a[0], sent, a[2]);
-  if (unsent != 0) return unsent;
-  const int unreceived = exanet_bytes_begin(s, &in, a[5], received, a[7]);
-  if (unreceived != 0) return exanet_bytes_end(&out, false), unreceived;
-  struct exanet_live_status status = {0};
-  struct exanet_live_call call = {.code = code,
-                                  .comm = comm->number,
-                                  .sent = message_of(comm, &out, (int)a[3], (int)a[4]),
-                                  .received = message_of(comm, &in, (int)a[8], (int)a[9]),
-                                  .statuses = &status};
-  exanet_live_call(s->ni, &call, true);
-  exanet_bytes_end(&out, false);
-  return end_receive(s, &status, a[11], comm, &in);
-}
-
-/* (buffer, count, type, to, tag, from, tag, comm, status): what is sent is kept aside. */
-long exanet_simulated_replace(struct exanet_simulated *s, uint8_t code) {
-  const long *a = s->a, count = exanet_simulated_count(s, 1);
-  const struct exanet_communicator *comm = exanet_simulated_comm(s, a[7]);
-  if (!are_valid(comm, a[0], count, a[2], (int)a[3], (int)a[4], true) ||
-      !exanet_message_fits(comm, (int)a[5], (int)a[6], false) || a[8] == 0)
-    return exanet_simulated_real(s);
-  struct exanet_bytes out, in;
-  const int unsent = exanet_bytes_begin(s, &out, a[0], count, a[2]);
-  if (unsent != 0) return unsent;
-  copy(&out);
-  const int unreceived = exanet_bytes_begin(s, &in, a[0], count, a[2]);
-  if (unreceived != 0) return exanet_bytes_end(&out, false), unreceived;
-  struct exanet_live_status status = {0};
-  struct exanet_live_call call = {.code = code,
-                                  .comm = comm->number,
-                                  .sent = message_of(comm, &out, (int)a[3], (int)a[4]),
-                                  .received = message_of(comm, &in, (int)a[5], (int)a[6]),
-                                  .statuses = &status};
-  exanet_live_call(s->ni, &call, true);
-  exanet_bytes_end(&out, false);
-  return end_receive(s, &status, a[8], comm, &in);
+  return exanet_message_end(s, &status, a[6], comm, &bytes);
 }

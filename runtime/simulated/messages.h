@@ -17,5 +17,12 @@ uint32_t exanet_message_peer(const struct exanet_communicator *comm, int rank);
 static inline uint32_t exanet_message_tag(int tag) {
   return tag == exanet_mpi.any_tag ? EXANET_LIVE_ANY : (uint32_t)tag;
 }
+struct exanet_live_message exanet_message_of(const struct exanet_communicator *comm, const struct exanet_bytes *b,
+                                             int peer, int tag);
+/* What is sent is kept aside: the program's buffer is its own again. */
+void exanet_bytes_copy(struct exanet_bytes *b);
+/* Fills the status of a receive, takes what has come, and reports what was too long. */
+long exanet_message_end(const struct exanet_simulated *s, const struct exanet_live_status *status, long to,
+                        const struct exanet_communicator *comm, struct exanet_bytes *bytes);
 bool exanet_message_fits(const struct exanet_communicator *comm, int peer, int tag, bool sends);
 #endif

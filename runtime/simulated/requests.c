@@ -61,6 +61,7 @@ void exanet_live_request_finish(struct exanet_live_request *r, const struct exan
   }
   r->error = status->truncated ? EXANET_ERR_TRUNCATE : 0;
   r->truncated = (struct exanet_truncated){r->handle, (int)status->source, status->bytes, r->bytes.bytes};
+  exanet_bytes_end(&r->sent, false);
   exanet_bytes_end(&r->bytes, r->receives);
 }
 
@@ -72,9 +73,11 @@ void exanet_live_request_give_back(uint32_t number) {
 /* -- statuses ------------------------------------------------------------------------------------------------------ */
 
 static int rank_in(const struct exanet_communicator *comm, uint32_t world) {
-  if (comm->members == NULL) return (int)world;
-  for (int i = 0; i < comm->size; i++)
-    if (comm->members[i] == (int)world) return i;
+  const int *peers = comm->remote != NULL ? comm->remote : comm->members;
+  const int count = comm->remote != NULL ? comm->remote_size : comm->size;
+  if (peers == NULL) return (int)world;
+  for (int i = 0; i < count; i++)
+    if (peers[i] == (int)world) return i;
   return exanet_mpi.any_source;
 }
 
@@ -298,7 +301,8 @@ static long free_request(const struct exanet_simulated *s, uint32_t number) {
   struct exanet_live_request *r = &requests[number];
   if (exanet_live_request_is_active(r)) {
     if (r->operation != NULL) exanet_simulated_refuse(s, "of a collective under way");
-    if (!r->done && r->bytes.copied) exanet_simulated_refuse(s, "of a message of a derived datatype");
+    if (!r->done && (r->bytes.copied || r->sent.copied))
+      exanet_simulated_refuse(s, "of a message of a derived datatype");
     struct exanet_live_call call = {.code = EXANET_TRACE_Request_free, .requests = &number, .request_count = 1};
     if (!r->done) exanet_live_call(s->ni, &call, false);
   }

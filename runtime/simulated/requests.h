@@ -24,6 +24,7 @@ struct exanet_persistent {
 
 struct exanet_live_request {
   struct exanet_bytes bytes;
+  struct exanet_bytes sent; /* of MPI_Isendrecv */
   uint32_t comm; /* its number */
   long handle; /* its handle */
   bool receives, in_use;

@@ -81,6 +81,14 @@ def test_a_probe_for_what_nobody_sends_is_a_deadlock(exanet_run: Runner, mpich: 
     assert "MPI_Probe" in done.errors
 
 
+def test_sessions_are_refused(exanet_run: Runner, mpich: Stack) -> None:
+    if not elf.read(Path(mpich.python).resolve()).movable:
+        pytest.skip(f"{mpich.python} is not position-independent")
+    done = exanet_run(mpich, 2, [mpich.python, PROGRAMS / "groups.py"], options=options("simulated"), code=2)
+    why = "the program cannot be run with --mpi-calls simulated: it begins MPI by MPI_Session_init; take --mpi-calls library"
+    assert why in done.errors
+
+
 def test_objects_of_python(exanet_run: Runner, mpich: Stack) -> None:
     if not elf.read(Path(mpich.python).resolve()).movable:
         pytest.skip(f"{mpich.python} is not position-independent")

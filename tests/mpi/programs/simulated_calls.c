@@ -203,9 +203,9 @@ static void *call_barrier(void *unused) { return MPI_Barrier(MPI_COMM_WORLD), un
 static void end_otherwise(const char *how) {
   int value = 0;
   pthread_t thread;
-  MPI_Win window;
+  MPI_Request request;
   MPI_Barrier(MPI_COMM_WORLD);
-  if (strcmp(how, "refused") == 0) MPI_Win_create(&value, sizeof value, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  if (strcmp(how, "refused") == 0) MPI_Psend_init(&value, 1, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
   if (strcmp(how, "deadlock") == 0)
     MPI_Recv(&value, 1, MPI_INT, (rank + 1) % size, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (strcmp(how, "again") == 0 && pthread_create(&thread, NULL, call_barrier, NULL) == 0) pthread_join(thread, NULL);

@@ -295,6 +295,58 @@ static void statuses(void) {
   MPI_Type_free(&type);
 }
 
+/* An exchange with a request; of 16 bytes, and of more than goes eagerly on any machine. */
+static void exchanges_with_requests(void) {
+  static int long_out[20000], long_in[20000];
+  MPI_Request requests[3];
+  MPI_Datatype type = gaps(4);
+  fill(out, 10, rank);
+  memset(in, 0, sizeof in);
+  for (int i = 0; i < 20000; i++) long_out[i] = rank + 3 * i, long_in[i] = -1;
+  MPI_Isendrecv(out, 4, MPI_INT, right, 81, in, 1, type, left, 81, MPI_COMM_WORLD, &requests[0]);
+  MPI_Isendrecv(long_out, 20000, MPI_INT, left, 82, long_in, 20000, MPI_INT, right, 82, MPI_COMM_WORLD, &requests[1]);
+  MPI_Isendrecv(out, 1, MPI_INT, MPI_PROC_NULL, 83, out, 1, MPI_INT, MPI_PROC_NULL, 83, MPI_COMM_WORLD, &requests[2]);
+  MPI_Type_free(&type);
+  MPI_Request_free(&requests[2]);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE); /* MPICH fills none in */
+  for (int i = 0; i < 8; i++) CHECK(in[i] == (i % 2 ? 0 : left * 100003 + i / 2));
+  for (int i = 0; i < 20000; i++) CHECK(long_in[i] == right + 3 * i);
+  MPI_Isendrecv_replace(long_out, 20000, MPI_INT, right, 84, left, 84, MPI_COMM_WORLD, &requests[0]);
+  for (int done = 0; !done;) MPI_Test(&requests[0], &done, MPI_STATUS_IGNORE);
+  for (int i = 0; i < 20000; i++) CHECK(long_out[i] == left + 3 * i);
+}
+
+/* Ranks below a limit with those from there on; then all of them, in one communicator. */
+static void across(void) {
+  MPI_Comm half, across, twice, whole;
+  const int limit = (size + 1) / 2, low = rank < limit;
+  int mine = -1, others = -1, got[2] = {-1, -1}, found = 0, merged = 0;
+  MPI_Status status;
+  MPI_Comm_split(MPI_COMM_WORLD, low, rank, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, low ? limit : 0, 5, &across);
+  MPI_Comm_dup(across, &twice);
+  MPI_Comm_rank(across, &mine);
+  MPI_Comm_remote_size(across, &others);
+  if (mine < others) { /* the remote group has one of this rank */
+    const int sent[2] = {rank, 1000 + rank};
+    MPI_Request request;
+    MPI_Irecv(&got[1], 1, MPI_INT, mine, 9, twice, &request);
+    MPI_Send(&sent[0], 1, MPI_INT, mine, 9, across);
+    MPI_Send(&sent[1], 1, MPI_INT, mine, 9, twice);
+    while (!found) MPI_Iprobe(MPI_ANY_SOURCE, 9, across, &found, &status);
+    CHECK(status.MPI_SOURCE == mine);
+    MPI_Recv(&got[0], 1, MPI_INT, MPI_ANY_SOURCE, 9, across, &status);
+    CHECK_STATUS(&status, mine, 9, 1);
+    MPI_Wait(&request, &status);
+    CHECK_STATUS(&status, mine, 9, 1);
+    CHECK(got[0] == (low ? limit + mine : mine) && got[1] == 1000 + got[0]);
+  }
+  MPI_Intercomm_merge(across, !low, &whole);
+  MPI_Allreduce(&rank, &merged, 1, MPI_INT, MPI_SUM, whole);
+  CHECK(merged == size * (size - 1) / 2);
+  MPI_Comm_free(&half), MPI_Comm_free(&across), MPI_Comm_free(&twice), MPI_Comm_free(&whole);
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -307,7 +359,7 @@ int main(int argc, char **argv) {
   if (*what == 0 || strcmp(what, "exchanges") == 0) replace(), persistent();
   if (*what == 0 || strcmp(what, "probes") == 0) probes(*what == 0);
   if (strcmp(what, "buffered") == 0) buffered_once();
-  if (*what == 0) buffered(), polling(), without_space(), statuses();
+  if (*what == 0) buffered(), polling(), without_space(), statuses(), across(), exchanges_with_requests();
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) printf("time %.12e\n", MPI_Wtime());
   MPI_Finalize();
