@@ -7,8 +7,8 @@
 
 enum unit { MEMORY, FLOATING_POINT, MULTIPLIER, BRANCHES, ANY, UNITS };
 
-static enum unit unit_of(enum exn_class class) {
-  switch (class) {
+static enum unit unit_of(enum exn_class kind) {
+  switch (kind) {
     case EXN_LOAD:
     case EXN_STORE: return MEMORY;
     case EXN_MULTIPLY:
@@ -19,11 +19,11 @@ static enum unit unit_of(enum exn_class class) {
   }
 }
 
-static bool occupies_its_unit(enum exn_class class) {
-  return class == EXN_DIVIDE || class == EXN_FP_DIVIDE || class == EXN_FP_SQUARE_ROOT;
+static bool occupies_its_unit(enum exn_class kind) {
+  return kind == EXN_DIVIDE || kind == EXN_FP_DIVIDE || kind == EXN_FP_SQUARE_ROOT;
 }
 
-static bool adds_to(const struct exn_decoded *d, int source) { return d->class == EXN_FP_MULTIPLY_ADD && source == 2; }
+static bool adds_to(const struct exn_decoded *d, int source) { return d->kind == EXN_FP_MULTIPLY_ADD && source == 2; }
 
 static void later(uint32_t *cycle, uint32_t than) {
   if (*cycle < than) *cycle = than;
@@ -33,7 +33,7 @@ uint32_t exn_cpu_block_cycles(const struct exn_cpu *cpu, const struct exn_decode
   uint32_t ready[EXN_REGISTERS] = {0}, added[EXN_REGISTERS] = {0}, unit_free[UNITS] = {0}, cycle = 0, issued = 0;
   for (uint32_t i = 0; i < count; i++) {
     const struct exn_decoded *d = &instructions[i];
-    const enum unit unit = unit_of(d->class);
+    const enum unit unit = unit_of(d->kind);
     uint32_t at = cycle;
     for (int s = 0; s < 4; s++)
       if (d->from[s] != EXN_NO_REGISTER) later(&at, (adds_to(d, s) ? added : ready)[d->from[s]]);
@@ -42,11 +42,11 @@ uint32_t exn_cpu_block_cycles(const struct exn_cpu *cpu, const struct exn_decode
     if (at != cycle) issued = 0;
     cycle = at;
     issued++;
-    if (unit != ANY) unit_free[unit] = cycle + (occupies_its_unit(d->class) ? cpu->latency[d->class] : 1);
+    if (unit != ANY) unit_free[unit] = cycle + (occupies_its_unit(d->kind) ? cpu->latency[d->kind] : 1);
     for (int r = 0; r < 2; r++)
       if (d->to[r] != EXN_NO_REGISTER) {
-        ready[d->to[r]] = cycle + cpu->latency[d->class];
-        added[d->to[r]] = d->class == EXN_FP_MULTIPLY_ADD ? cycle + cpu->addend : ready[d->to[r]];
+        ready[d->to[r]] = cycle + cpu->latency[d->kind];
+        added[d->to[r]] = d->kind == EXN_FP_MULTIPLY_ADD ? cycle + cpu->addend : ready[d->to[r]];
       }
   }
   return count > 0 ? cycle + 1 : 0;

@@ -26,7 +26,7 @@ enum exn_class {
 #define EXN_NO_REGISTER 0xff
 
 struct exn_decoded {
-  enum exn_class class;
+  enum exn_class kind;
   uint8_t to[2];
   uint8_t from[4];
 };

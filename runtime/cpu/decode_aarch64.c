@@ -10,8 +10,8 @@ static uint32_t bits(uint32_t word, int high, int low) { return word >> low & ((
 static uint8_t x(uint32_t number) { return number == 31 ? EXN_NO_REGISTER : (uint8_t)number; }
 static uint8_t v(uint32_t number) { return (uint8_t)(32 + number); }
 
-static struct exn_decoded of(enum exn_class class, uint8_t to, uint8_t first, uint8_t second, uint8_t third) {
-  return (struct exn_decoded){class, {to, EXN_NO_REGISTER}, {first, second, third, EXN_NO_REGISTER}};
+static struct exn_decoded of(enum exn_class kind, uint8_t to, uint8_t first, uint8_t second, uint8_t third) {
+  return (struct exn_decoded){kind, {to, EXN_NO_REGISTER}, {first, second, third, EXN_NO_REGISTER}};
 }
 
 static bool is_load(uint32_t word, bool vectors) {
@@ -66,12 +66,21 @@ static enum exn_class vector_class(uint32_t word) {
   }
 }
 
+/* Between floating-point and integer registers: conversions and moves. */
+static struct exn_decoded between(uint32_t word) {
+  const uint32_t operation = bits(word, 18, 16);
+  const bool from_integer = operation == 2 || operation == 3 || operation == 7;
+  const uint32_t to = bits(word, 4, 0), from = bits(word, 9, 5);
+  return of(EXN_FP_ADD, from_integer ? v(to) : x(to), from_integer ? x(from) : v(from), EXN_NO_REGISTER, EXN_NO_REGISTER);
+}
+
 static struct exn_decoded vector(uint32_t word) {
   const uint8_t to = v(bits(word, 4, 0)), first = v(bits(word, 9, 5)), second = v(bits(word, 20, 16));
   if (bits(word, 28, 24) == 0x1f) return of(EXN_FP_MULTIPLY_ADD, to, first, second, v(bits(word, 14, 10)));
-  const bool scalar = bits(word, 28, 24) == 0x1e && !bits(word, 30, 30) && !bits(word, 31, 31) && bits(word, 21, 21);
-  const enum exn_class class = scalar ? scalar_class(word) : vector_class(word);
-  return of(class, to, first, second, class == EXN_FP_MULTIPLY_ADD ? to : EXN_NO_REGISTER);
+  const bool scalar = bits(word, 28, 24) == 0x1e && !bits(word, 30, 30) && bits(word, 21, 21);
+  if (scalar && bits(word, 15, 10) == 0) return between(word);
+  const enum exn_class kind = scalar ? scalar_class(word) : vector_class(word);
+  return of(kind, to, first, second, kind == EXN_FP_MULTIPLY_ADD ? to : EXN_NO_REGISTER);
 }
 
 struct exn_decoded exn_decode_aarch64(uint32_t word) {

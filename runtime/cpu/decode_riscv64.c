@@ -8,17 +8,17 @@ static uint32_t bits(uint32_t word, int high, int low) { return word >> low & ((
 static uint8_t x(uint32_t number) { return number == 0 ? EXN_NO_REGISTER : (uint8_t)number; }
 static uint8_t f(uint32_t number) { return (uint8_t)(32 + number); }
 
-static struct exn_decoded of(enum exn_class class, uint8_t to, uint8_t first, uint8_t second, uint8_t third) {
-  return (struct exn_decoded){class, {to, EXN_NO_REGISTER}, {first, second, third, EXN_NO_REGISTER}};
+static struct exn_decoded of(enum exn_class kind, uint8_t to, uint8_t first, uint8_t second, uint8_t third) {
+  return (struct exn_decoded){kind, {to, EXN_NO_REGISTER}, {first, second, third, EXN_NO_REGISTER}};
 }
 
 static struct exn_decoded floating_point(uint32_t word) {
   const uint32_t operation = bits(word, 31, 27);
   const bool to_integer = operation == 0x14 || operation == 0x18 || operation == 0x1c; /* compare, convert, move */
   const bool from_integer = operation == 0x1a || operation == 0x1e;
-  const enum exn_class class = operation == 2 ? EXN_FP_MULTIPLY : operation == 3 ? EXN_FP_DIVIDE
+  const enum exn_class kind = operation == 2 ? EXN_FP_MULTIPLY : operation == 3 ? EXN_FP_DIVIDE
                                : operation == 11 ? EXN_FP_SQUARE_ROOT : EXN_FP_ADD;
-  return of(class, to_integer ? x(bits(word, 11, 7)) : f(bits(word, 11, 7)),
+  return of(kind, to_integer ? x(bits(word, 11, 7)) : f(bits(word, 11, 7)),
             from_integer ? x(bits(word, 19, 15)) : f(bits(word, 19, 15)), f(bits(word, 24, 20)), EXN_NO_REGISTER);
 }
 

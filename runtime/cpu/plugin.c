@@ -94,7 +94,7 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
     uint32_t word = 0;
     memcpy(&word, qemu_plugin_insn_data(instruction), bytes < sizeof word ? bytes : sizeof word);
     decoded[i] = is_riscv ? exn_decode_riscv64(word, (unsigned)bytes) : exn_decode_aarch64(word);
-    if (cpu.level[0].sets > 0 && (decoded[i].class == EXN_LOAD || decoded[i].class == EXN_STORE))
+    if (cpu.level[0].sets > 0 && (decoded[i].kind == EXN_LOAD || decoded[i].kind == EXN_STORE))
       qemu_plugin_register_vcpu_mem_cb(instruction, accessed, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, NULL);
   }
   struct block *block = calloc(1, sizeof *block); /* as long as the program runs: QEMU says of no block that it is gone */
