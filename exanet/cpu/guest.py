@@ -36,7 +36,9 @@ def libraries(architecture: str) -> Path:
     InputError when the compiler is missing or fails."""
     compiler = f"{architecture}-linux-gnu-gcc"
     if shutil.which(compiler) is None:
-        raise InputError(f"{compiler} is missing: it builds what is preloaded into the program; apt-get install gcc-{architecture}-linux-gnu")
+        raise InputError(
+            f"{compiler} is missing: it builds what is preloaded into the program; apt-get install gcc-{architecture}-linux-gnu"
+        )
     if not _LIBFABRIC.is_file():
         raise InputError(f"{_LIBFABRIC} is missing: apt-get install libfabric-dev")
     root = sources()

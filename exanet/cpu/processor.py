@@ -91,7 +91,7 @@ class Processor(Strict):
     caches: list[Cache] = Field(default_factory=list, max_length=2, description="Levels of data caches; without any, loads always hit.")
 
     def plugin(self) -> str:
-        """What runtime/cpu/plugin.c is told of it."""
+        """It as options of runtime/cpu/plugin.c."""
         words = [
             f"cycle-fs={round(_FEMTOSECONDS / self.frequency.value)}",
             f"width={self.issue_width.value}",

@@ -126,7 +126,7 @@ def _check_sockets(options: Options) -> None:
 
 
 def emulated_of(options: Options, plugin: Path) -> Emulated | None:
-    """How a program for another processor starts. Raises InputError where it cannot, or cannot have what is asked for."""
+    """How a program for another processor starts. Raises InputError where it cannot with these options."""
     if options.cpu is None:
         return None
     others = {

@@ -4,14 +4,16 @@
 
 #include "runtime/cpu/decode.h"
 
+#define NONE EXN_NO_REGISTER
+
 static uint32_t bits(uint32_t word, int high, int low) { return word >> low & ((2u << (high - low)) - 1); }
 
 /* Register 31 is the stack pointer or zero: nothing waits for it. */
-static uint8_t x(uint32_t number) { return number == 31 ? EXN_NO_REGISTER : (uint8_t)number; }
+static uint8_t x(uint32_t number) { return number == 31 ? NONE : (uint8_t)number; }
 static uint8_t v(uint32_t number) { return (uint8_t)(32 + number); }
 
 static struct exn_decoded of(enum exn_class kind, uint8_t to, uint8_t first, uint8_t second, uint8_t third) {
-  return (struct exn_decoded){kind, {to, EXN_NO_REGISTER}, {first, second, third, EXN_NO_REGISTER}};
+  return (struct exn_decoded){kind, {to, NONE}, {first, second, third, NONE}};
 }
 
 static bool is_load(uint32_t word, bool vectors) {
@@ -27,25 +29,25 @@ static struct exn_decoded load_or_store(uint32_t word) {
   const bool structures = group == 1 && bits(word, 26, 26), vectors = bits(word, 26, 26) || structures;
   const bool pair = group == 5, load = is_load(word, vectors), indexed = group == 7 && bits(word, 21, 21);
   const uint8_t first = vectors ? v(bits(word, 4, 0)) : x(bits(word, 4, 0));
-  const uint8_t second = !pair ? EXN_NO_REGISTER : vectors ? v(bits(word, 14, 10)) : x(bits(word, 14, 10));
-  const uint8_t base = group == 3 ? EXN_NO_REGISTER : x(bits(word, 9, 5));
-  const uint8_t index = indexed ? x(bits(word, 20, 16)) : EXN_NO_REGISTER;
-  if (load) return (struct exn_decoded){EXN_LOAD, {first, second}, {base, index, EXN_NO_REGISTER, EXN_NO_REGISTER}};
-  return (struct exn_decoded){EXN_STORE, {EXN_NO_REGISTER, EXN_NO_REGISTER}, {base, index, first, second}};
+  const uint8_t second = !pair ? NONE : vectors ? v(bits(word, 14, 10)) : x(bits(word, 14, 10));
+  const uint8_t base = group == 3 ? NONE : x(bits(word, 9, 5));
+  const uint8_t index = indexed ? x(bits(word, 20, 16)) : NONE;
+  if (load) return (struct exn_decoded){EXN_LOAD, {first, second}, {base, index, NONE, NONE}};
+  return (struct exn_decoded){EXN_STORE, {NONE, NONE}, {base, index, first, second}};
 }
 
 static struct exn_decoded branch_or_system(uint32_t word) {
   const bool compares = bits(word, 30, 25) == 0x1a || bits(word, 30, 25) == 0x1b; /* CBZ, CBNZ, TBZ, TBNZ */
   const bool to_register = bits(word, 31, 25) == 0x6b;
-  const uint8_t from = compares ? x(bits(word, 4, 0)) : to_register ? x(bits(word, 9, 5)) : EXN_NO_REGISTER;
-  return of(EXN_BRANCH, EXN_NO_REGISTER, from, EXN_NO_REGISTER, EXN_NO_REGISTER);
+  const uint8_t from = compares ? x(bits(word, 4, 0)) : to_register ? x(bits(word, 9, 5)) : NONE;
+  return of(EXN_BRANCH, NONE, from, NONE, NONE);
 }
 
 static struct exn_decoded integer(uint32_t word) {
   const uint8_t to = x(bits(word, 4, 0)), first = x(bits(word, 9, 5)), second = x(bits(word, 20, 16));
   if (bits(word, 28, 24) == 0x1b) return of(EXN_MULTIPLY, to, first, second, x(bits(word, 14, 10)));
   const bool divides = bits(word, 30, 21) == 0xd6 && bits(word, 15, 11) == 1;
-  return of(divides ? EXN_DIVIDE : EXN_ALU, to, first, second, EXN_NO_REGISTER);
+  return of(divides ? EXN_DIVIDE : EXN_ALU, to, first, second, NONE);
 }
 
 static enum exn_class scalar_class(uint32_t word) {
@@ -71,7 +73,7 @@ static struct exn_decoded between(uint32_t word) {
   const uint32_t operation = bits(word, 18, 16);
   const bool from_integer = operation == 2 || operation == 3 || operation == 7;
   const uint32_t to = bits(word, 4, 0), from = bits(word, 9, 5);
-  return of(EXN_FP_ADD, from_integer ? v(to) : x(to), from_integer ? x(from) : v(from), EXN_NO_REGISTER, EXN_NO_REGISTER);
+  return of(EXN_FP_ADD, from_integer ? v(to) : x(to), from_integer ? x(from) : v(from), NONE, NONE);
 }
 
 static struct exn_decoded vector(uint32_t word) {
@@ -80,7 +82,7 @@ static struct exn_decoded vector(uint32_t word) {
   const bool scalar = bits(word, 28, 24) == 0x1e && !bits(word, 30, 30) && bits(word, 21, 21);
   if (scalar && bits(word, 15, 10) == 0) return between(word);
   const enum exn_class kind = scalar ? scalar_class(word) : vector_class(word);
-  return of(kind, to, first, second, kind == EXN_FP_MULTIPLY_ADD ? to : EXN_NO_REGISTER);
+  return of(kind, to, first, second, kind == EXN_FP_MULTIPLY_ADD ? to : NONE);
 }
 
 struct exn_decoded exn_decode_aarch64(uint32_t word) {
@@ -88,7 +90,7 @@ struct exn_decoded exn_decode_aarch64(uint32_t word) {
     case 0x8:
     case 0x9: {
       const bool moves = bits(word, 25, 23) == 5 || bits(word, 28, 24) == 0x10; /* wide constants, addresses */
-      return of(EXN_ALU, x(bits(word, 4, 0)), moves ? EXN_NO_REGISTER : x(bits(word, 9, 5)), EXN_NO_REGISTER, EXN_NO_REGISTER);
+      return of(EXN_ALU, x(bits(word, 4, 0)), moves ? NONE : x(bits(word, 9, 5)), NONE, NONE);
     }
     case 0xa:
     case 0xb: return branch_or_system(word);
@@ -100,6 +102,6 @@ struct exn_decoded exn_decode_aarch64(uint32_t word) {
     case 0xd: return integer(word);
     case 0x7:
     case 0xf: return vector(word);
-    default: return of(EXN_ALU, EXN_NO_REGISTER, EXN_NO_REGISTER, EXN_NO_REGISTER, EXN_NO_REGISTER);
+    default: return of(EXN_ALU, NONE, NONE, NONE, NONE);
   }
 }

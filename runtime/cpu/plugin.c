@@ -97,7 +97,8 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
     if (cpu.level[0].sets > 0 && (decoded[i].kind == EXN_LOAD || decoded[i].kind == EXN_STORE))
       qemu_plugin_register_vcpu_mem_cb(instruction, accessed, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, NULL);
   }
-  struct block *block = calloc(1, sizeof *block); /* as long as the program runs: QEMU says of no block that it is gone */
+  struct block *block =
+      calloc(1, sizeof *block); /* as long as the program runs: QEMU says of no block that it is gone */
   if (!block) abort();
   block->cycles = exn_cpu_block_cycles(&cpu, decoded, (uint32_t)count);
   block->instructions = (uint32_t)all;

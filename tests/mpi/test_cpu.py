@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,12 +16,14 @@ from .conftest import BUILD, PROGRAMS, Finished, Runner, Stack
 
 MPICH = BUILD / "mpich-aarch64"
 COMPILER = "aarch64-linux-gnu-gcc"
+PAGE = (Path(__file__).parents[2] / "docs/cpu.md").read_text(encoding="utf-8")
 EXAMPLE = Path(__file__).parents[2] / "examples/pingpong.c"
 A53 = ("--ranks-as", "auto", "--cpu", "a53")
 HERTZ = 1.2e9
 
 needed = pytest.mark.skipif(
-    not (MPICH.is_dir() and shutil.which(COMPILER) and shutil.which("qemu-aarch64")), reason="tools/setup.sh test installs QEMU, a compiler, MPICH"
+    not (MPICH.is_dir() and shutil.which(COMPILER) and shutil.which("qemu-aarch64")),
+    reason="tools/setup.sh test installs QEMU, a compiler, MPICH",
 )
 
 
@@ -51,6 +54,12 @@ def test_a_program_takes_the_cycles_of_its_processor(exanet_run: Runner, built: 
     expected = {"chain": 640_000 * 4, "independent": 640_000, "16K": 65536 * 3, "128K": 65536 * 16, "4M": 65536 * 136}
     for name, cycles in expected.items():
         assert took[name] == pytest.approx(cycles / HERTZ, rel=0.02), name
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in PAGE.splitlines() if line.startswith("|") and line.count("µs") == 2
+    ]
+    assert len(rows) == len(expected)
+    for name, row in zip(expected, rows, strict=True):
+        assert float(row[3].removesuffix(" µs")) == pytest.approx(1e6 * took[name], rel=0.002), f"docs/cpu.md: {row[0]}"
     summary = json.loads((done.folder / "summary.json").read_text())
     assert summary["run"]["cpu"] == "a53" and summary["run"]["compute"] == "counted"
     counts = summary["processor"]
@@ -65,6 +74,8 @@ def test_counted_runs_give_the_same_bytes(exanet_run: Runner, built: dict[str, P
     first, second = (exanet_run(None, 2, [built["messages"]], options=A53) for _ in range(2))
     tables = sorted(path.name for path in first.folder.glob("*.parquet"))
     assert tables and first.output == second.output
+    (figure,) = re.findall(r"prints ([0-9.]+) µs for a message", PAGE)
+    assert float(first.output.split()[2]) == pytest.approx(float(figure), rel=0.01), "docs/cpu.md has another figure"
     for name in tables:
         own = [pl.read_parquet(done.folder / name) for done in (first, second)]
         # of the whole process: what waits in MPI_Init spins as long as it takes
@@ -83,6 +94,7 @@ def test_the_network_s_times_do_not_depend_on_the_processor(
     subprocess.run([stack.compiler, "-O2", PROGRAMS / "messages.c", "-o", tmp_path / "messages"], check=True)
     here = exanet_run(stack, 2, [tmp_path / "messages"])
     assert emulated.output == here.output and "us" in here.output
+    assert f"`--compute off` it is {here.output.split()[2]} µs" in PAGE, "docs/cpu.md has another figure"
     ends = [json.loads((done.folder / "summary.json").read_text())["virtual_ps"] for done in (emulated, here)]
     assert ends[0] == ends[1] > 0
 

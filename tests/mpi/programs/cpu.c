@@ -18,8 +18,7 @@ static double chain(void) {
 static double independent(void) {
   long a = 0, b = 0;
   const double begin = MPI_Wtime();
-  for (int i = 0; i < kRounds; i++)
-    __asm__ volatile(EIGHT(EIGHT("mov %0, #1\n mov %1, #1\n")) : "+r"(a), "+r"(b));
+  for (int i = 0; i < kRounds; i++) __asm__ volatile(EIGHT(EIGHT("mov %0, #1\n mov %1, #1\n")) : "+r"(a), "+r"(b));
   return MPI_Wtime() - begin;
 }
 
@@ -31,8 +30,7 @@ static double walk(size_t bytes, size_t loads) {
   void **at = (void **)memory;
   for (size_t i = 0; i < lines; i++) at = *at;
   const double begin = MPI_Wtime();
-  for (size_t i = 0; i < loads; i += 64)
-    __asm__ volatile(EIGHT(EIGHT("ldr %0, [%0]\n")) : "+r"(at)::"memory");
+  for (size_t i = 0; i < loads; i += 64) __asm__ volatile(EIGHT(EIGHT("ldr %0, [%0]\n")) : "+r"(at)::"memory");
   const double took = MPI_Wtime() - begin;
   free(memory);
   return took;
@@ -53,7 +51,8 @@ int main(int argc, char **argv) {
   int rank;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  const double took[] = {chain(), independent(), walk(16384, 65536), walk(131072, 65536), walk(4194304, 65536), messages(rank)};
+  const double took[] = {chain(),       independent(), walk(16384, 65536), walk(131072, 65536), walk(4194304, 65536),
+                         messages(rank)};
   static const char *const names[] = {"chain", "independent", "16K", "128K", "4M", "messages"};
   for (int i = 0; rank == 0 && i < 6; i++) printf("%s %.9f\n", names[i], took[i]);
   MPI_Finalize();
