@@ -25,6 +25,12 @@ MARKS = {
 """By which of its files the results of each command are known."""
 
 
+def cache() -> Path:
+    """Where what is built on first use is kept."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "exanet"
+
+
 def commands(directory: Path) -> list[str]:
     """The commands whose results the folder holds; normally one, or none."""
     found = [command for command, marks in MARKS.items() if any((directory / name).exists() for name in marks)]

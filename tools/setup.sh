@@ -17,7 +17,8 @@ venv=.venv
 debian_packages() {
   echo libfabric-dev python3-venv
   case $purpose in
-    test) echo openmpi-bin libopenmpi-dev lammps hpcc iperf3 doctest-dev chromium patch perl tcl g++ ccache ;;
+    test) echo openmpi-bin libopenmpi-dev lammps hpcc iperf3 doctest-dev chromium patch perl tcl g++ ccache \
+      qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross ;;
     gateware) echo doctest-dev perl g++ make ;;
     lint) echo doctest-dev g++ ;;
     bench) echo libopenmpi-dev libsimgrid-dev ;;
@@ -125,6 +126,18 @@ install_package() {
   echo "lto $lto" >$venv/.exanet-installed
 }
 
+# MPICH for another processor, which the tests run programs with.
+install_mpich_for_aarch64() {
+  local to=build/mpich-aarch64 wheels=build/cache/wheels-aarch64
+  [ -d $to ] && return
+  rm -rf $to.part
+  $venv/bin/python -m pip download -q --disable-pip-version-check --no-deps --only-binary=:all: \
+    --platform manylinux_2_28_aarch64 -d $wheels "$(grep -o 'mpich==[0-9.]*' pyproject.toml)"
+  $venv/bin/python -m zipfile -e $wheels/mpich-*.whl $to.part
+  mv $to.part/mpich-*.data/data $to
+  rm -rf $to.part
+}
+
 # The packet-level simulator that `make bench` compares with, in Rust. Without cargo its rows are left out.
 install_caminos() {
   [ -x build/caminos/bin/caminos ] && return
@@ -152,3 +165,4 @@ case $purpose in
   *) install_lists build $(groups) ;;
 esac
 [ "$purpose" != bench ] || install_caminos
+[ "$purpose" != test ] || install_mpich_for_aarch64

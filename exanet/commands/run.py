@@ -91,6 +91,14 @@ RanksAs = Annotated[
         help="How ranks run on this host: packed (in one address space, faster), processes, or auto (packed if possible).",
     ),
 ]
+Cpu = Annotated[
+    str | None,
+    typer.Option(
+        "--cpu",
+        metavar="NAME",
+        help="The processor that the program is built for, a53, u740 or a file: it runs under QEMU, and cycles are counted.",
+    ),
+]
 TrapTsc = Annotated[
     bool,
     typer.Option(
@@ -131,6 +139,7 @@ def command(
     timeline: Timeline = False,
     sockets: Sockets = "host",
     storage: Storage = None,
+    cpu: Cpu = None,
 ) -> None:
     """Run a program on a simulated machine. Exits with the program's code."""
     with lightly.imports():
@@ -171,6 +180,7 @@ def command(
         timeline=timeline,
         sockets=sockets,
         storage=tuple(storage or ()),
+        cpu=cpu,
     )
     raise typer.Exit(runs.run(options))
 

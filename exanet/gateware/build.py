@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from exanet import optional
+from exanet.directory import cache
 from exanet.errors import InputError
 
 # Assertions are evaluated in the tests of the gateware, not under programs.
@@ -68,7 +69,7 @@ def library(name: str, recipe: Recipe) -> Path:
     """
     root, verilator_root = sources(), _verilator_root()
     key = _key(root, verilator_root, recipe)
-    found = _cache() / f"{name}-{key}" / f"lib{name}.so"
+    found = cache() / f"{name}-{key}" / f"lib{name}.so"
     if found.is_file():
         return found
     print(f"exanet: building the gateware's model {name} (once; a minute or two)", file=sys.stderr, flush=True)
@@ -84,11 +85,6 @@ def library(name: str, recipe: Recipe) -> Path:
             if not found.is_file():
                 raise
     return found
-
-
-def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "exanet"
 
 
 @functools.cache

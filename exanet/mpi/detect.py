@@ -147,7 +147,10 @@ def _check_machine(program: Path) -> elf.Executable:
     except (OSError, ValueError) as error:
         raise InputError(f"program {str(program)!r} is a damaged executable: {error}; build or copy it again") from None
     if not elf.runs_here(executable):
-        raise InputError(f"program {str(program)!r} is built for {executable.machine}, this machine is {os.uname().machine}; build it here")
+        raise InputError(
+            f"program {str(program)!r} is built for {executable.machine}, this machine is {os.uname().machine}; "
+            "build it here, or let it run under QEMU (--cpu, docs/cpu.md)"
+        )
     return executable
 
 

@@ -29,7 +29,7 @@ from exanet.directory import MARKS, commands
 from exanet.errors import InputError
 from exanet.files import json_bytes, parquet, plain, why
 from exanet.quantity import counted, time_text
-from exanet.results import energy, host, storage
+from exanet.results import energy, host, processors, storage
 
 FORMAT = 1
 """Raised when a file or column changes its meaning or goes away."""
@@ -69,6 +69,7 @@ _ASKED = (
     "faults",
     "background",
     "storage",
+    "cpu",
     "notes",
     "exanet_version",
     "trace",
@@ -363,6 +364,7 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
             else {}
         ),
         **({"storage": storage.totals(ranks), "storage_percent": _share(ranks, "storage_ps")} if storage.has(ranks) else {}),
+        **({"processor": processors.totals(ranks)} if processors.has(ranks) else {}),
         "compute_percent": _share(ranks, "compute_ps"),
         "wait_percent": _share(ranks, "wait_ps"),
         "library_percent": _share(ranks, "library_ps"),

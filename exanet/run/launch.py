@@ -56,6 +56,7 @@ def library_folder() -> Path:
         "libexanet-persistent.so",
         "libexanet-shmem.so",
         "libexanet-sockets.so",
+        "libexanet-cpu.so",
         "libexanet-record.so",
         "libexanet-record-lists.so",
         "libexanet-record-persistent.so",
@@ -134,6 +135,7 @@ class Session:
         order: str = "",
         sockets: bool = False,
         environment: Mapping[str, str] | None = None,
+        library: Path | None = None,
     ) -> None:
         folder = library_folder()
         self._command = list(packed.command if packed else command)
@@ -148,6 +150,7 @@ class Session:
         self._events: list[Event] = []
         self._pids: dict[int, int] = {}
         self._ended: set[int] = set()
+        self.counts: dict[int, list[int]] = {}  # of emulated processors, by rank (exanet.results.processors)
         self._children: dict[int, int] = {}  # process started here -> its rank, or -1 for mpirun
         self._others: set[int] = set()  # children that somebody else has started before, as in a notebook
         self._selector = selectors.DefaultSelector()
@@ -166,7 +169,7 @@ class Session:
             self._selector.register(self._output.ours, selectors.EVENT_READ, self._output)
         self._pmi = pmi1.Server(ranks, self._pmi_error, self._pmi_abort) if mpi.kind in ("mpich", "openshmem") else None
         self._environment = mpi_settings.environment(
-            mpi, region=region, status=f"@{name}", library=folder / "libexanet-fi.so", sockets=sockets
+            mpi, region=region, status=f"@{name}", library=library or folder / "libexanet-fi.so", sockets=sockets
         )
         self._environment |= environment or {}
         if record:
@@ -322,6 +325,8 @@ class Session:
             self._pids[rank] = numbers[0]
         elif what == "ended" and len(numbers) == 2:
             self._end(RankEnded(rank, numbers[1]))
+        elif what == "counted":
+            self.counts[rank] = numbers
         elif what == "failed" and len(numbers) == 1:
             self._end(RankEnded(rank, 127 if numbers[0] == errno.ENOENT else 126, exec_errno=numbers[0]))
 

@@ -6,11 +6,15 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from exanet._core import collective_algorithms, offloadable, program_broadcasts
 from exanet.errors import InputError
 from exanet.mpi import detect
 from exanet.run import packed
+
+if TYPE_CHECKING:
+    from exanet.cpu import Emulated
 
 MPI_CALLS = ("library", "simulated")
 """What carries out a program's MPI calls."""
@@ -50,13 +54,14 @@ class Options:
     sockets: str = "host"  # one of SOCKETS
     timeline: bool = False  # timeline.html is written, for which calls are recorded
     storage: tuple[str, ...] = ()  # folders whose files are on a storage of the machine (exanet.storage)
+    cpu: str | None = None  # the processor that the program is built for, under QEMU (exanet.cpu)
 
 
-def mpi_of(options: Options) -> detect.Mpi:
+def mpi_of(options: Options, emulated: Emulated | None = None) -> detect.Mpi:
     """What the program uses. Raises InputError where that and the options do not go together."""
     _check_sockets(options)
-    mpi = detect.detect(options.command, options.mpi, optional=options.sockets == "fabric")
-    if options.mpi_calls == "library":
+    mpi = emulated.mpi if emulated else detect.detect(options.command, options.mpi, optional=options.sockets == "fabric")
+    if options.mpi_calls == "library" and not emulated:
         detect.check_network(mpi)
     if mpi.kind not in ("mpich", "openmpi"):
         _check_without_mpi(options)
@@ -120,11 +125,29 @@ def _check_sockets(options: Options) -> None:
             raise InputError(f"--sockets fabric and {other} do not go together; leave one of them out")
 
 
+def emulated_of(options: Options, plugin: Path) -> Emulated | None:
+    """How a program for another processor starts. Raises InputError where it cannot with these options."""
+    if options.cpu is None:
+        return None
+    others = {
+        "--ranks-as packed": options.ranks_as == "packed",
+        "--mpi-calls simulated": options.mpi_calls == "simulated",
+        "--sockets fabric": options.sockets == "fabric",
+        "--trap-tsc": options.trap_tsc,
+    }
+    for other, given in others.items():
+        if given:
+            raise InputError(f"--cpu and {other} do not go together; leave one of them out")
+    from exanet import cpu
+
+    return cpu.emulated(options.cpu, options.command, options.mpi, plugin)
+
+
 def ranks_as(options: Options) -> str:
     """How ranks are to run. Raises InputError where the time stamp counter cannot be trapped."""
     if options.mpi_calls == "simulated":
         return "packed"
-    if options.sockets == "fabric":
+    if options.sockets == "fabric" or options.cpu is not None:
         return "processes"
     if not options.trap_tsc:
         return options.ranks_as

@@ -30,9 +30,10 @@ from exanet.gateware import fabric
 from exanet.mpi import phases, python, settings
 from exanet.quantity import counted
 from exanet.run import launch, packed, placement, supervise
-from exanet.run.options import NAMES, Options, compute_factor, mpi_of, ranks_as
+from exanet.run.options import NAMES, Options, compute_factor, emulated_of, mpi_of, ranks_as
 
 if TYPE_CHECKING:
+    from exanet.cpu import Emulated
     from exanet.trace.folder import Trace
 
 
@@ -57,7 +58,8 @@ def run(options: Options) -> int:
     if options.fabric == "gateware":
         fabric.check(config, described.name)
     fabric.check_threads(options.fabric_threads, options.fabric)
-    mpi = mpi_of(options)
+    emulated = emulated_of(options, launch.library_folder() / "libexanet-cpu.so")
+    mpi = mpi_of(options, emulated)
     replaced = settings.replaced(mpi)
     if mpi.kind == "openmpi":
         settings.check_temporary_folder()
@@ -78,7 +80,7 @@ def run(options: Options) -> int:
     if unpacked:
         meta["not_packed"] = unpacked
     with _recording(options, directory) as options:
-        results, outcome = _simulate(options, config | traffic, placed, factor, mpi, gateware, how, environment)
+        results, outcome = _simulate(options, config | traffic, placed, factor, mpi, gateware, how, environment, emulated)
         if not outcome.used_network and not outcome.reason:
             begins = phases.of(mpi, sockets=options.sockets == "fabric").begin
             print(f"exanet: the program never called {begins}, so nothing ran on the simulated machine", file=sys.stderr)
@@ -207,6 +209,7 @@ def _simulate(
     gateware: Path | None,
     how: packed.Packed | None,
     environment: dict[str, str],
+    emulated: Emulated | None,
 ) -> tuple[dict[str, Any], Any]:
     lost = set(failed_endpoints(config["topology"])) & set(placed) if config["topology"].get("failed") else set()
     if lost:
@@ -231,7 +234,7 @@ def _simulate(
         shown = progress.Progress(ranks=options.ranks, quiet=options.quiet)
         terminal = shown.pass_on if shown.on_terminal else None
         session = launch.Session(
-            options.command,
+            emulated.command if emulated else options.command,
             ranks=options.ranks,
             mpi=mpi,
             region=simulator.path,
@@ -241,7 +244,8 @@ def _simulate(
             packed=how,
             order=simulator.order_path,
             sockets=options.sockets == "fabric",
-            environment=environment,
+            environment=environment | (emulated.environment if emulated else {}),
+            library=emulated.library if emulated else None,
         )
         supervisor = supervise.Supervisor(
             simulator,
@@ -259,6 +263,10 @@ def _simulate(
         outcome = supervisor.run(meanwhile=lambda: _import_results(options))
         results: dict[str, Any] = simulator.results()
         results["summary"].setdefault("wall_s", time.monotonic() - began)
+        if emulated:
+            from exanet.results import processors
+
+            results["ranks"] |= processors.columns(session.counts, options.ranks)
         return results, outcome
     finally:
         simulator.close()
@@ -275,7 +283,7 @@ def _meta(options: Options, described: machine.Machine, config: dict[str, Any], 
         "machine_name": described.name,
         "ranks": options.ranks,
         "map": options.mapping,
-        "compute": options.compute,
+        "compute": "counted" if options.cpu and options.compute == "measured" else options.compute,
         "mpi": f"Open MPI {mpi.version}" if mpi.kind == "openmpi" else NAMES[mpi.kind],
         "seed": options.seed,
         "fabric": options.fabric,
@@ -286,6 +294,7 @@ def _meta(options: Options, described: machine.Machine, config: dict[str, Any], 
         **({"collectives": {"bcast": options.bcast}} if options.bcast else {}),
         **({"offload": list(options.offload)} if options.offload else {}),
         **({"mpi_calls": options.mpi_calls} if options.mpi_calls != "library" else {}),
+        **({"cpu": options.cpu} if options.cpu else {}),
         **({"sockets": options.sockets} if options.sockets != "host" else {}),
         **({"notes": notes} if (notes := levels.caveats_of_programs(options.level, described)) else {}),
         "exanet_version": own_version,

@@ -15,10 +15,11 @@
  *
  * Environment: EXANET_STATUS  "@name" of an abstract Unix datagram socket, or the path of one, for the lines
  *                             "started RANK PID", "failed RANK ERRNO", "ended RANK PID STATUS" (STATUS < 0: minus
- *                             the signal)
+ *                             the signal), "counted RANK CYCLES INSTRUCTIONS MISPREDICTED MISSES MISSES"
  *              EXANET_NI      the shared region, removed when the parent dies
  *              EXANET_LIBRARY libexanet-fi.so if it does not lie beside this program
  *              EXANET_BESIDE  names of libraries beside that, with colons between, which are preloaded as well
+ *              EXANET_EMULATED  PROGRAM is QEMU: what is preloaded is for the program in it, whose cycles QEMU counts
  *              EXANET_HOST    "@name" of the abstract socket of a host of packed ranks (host.c), which then starts
  *                             the program in our stead
  *
@@ -29,6 +30,7 @@
 #endif
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -36,6 +38,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -44,6 +48,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "exanet/cpu_counts.h"
 #include "runtime/exec/hosted.h"
 #include "runtime/exec/sweep.h"
 
@@ -114,6 +119,41 @@ static void find_library(char *path, size_t size) {
   if (access(path, R_OK)) die(path, errno);
 }
 
+/* The program in QEMU preloads `libraries`, QEMU itself nothing. Cycles are counted in a file without a name, which
+   ends with the last process that has it. */
+static void set_emulated(const char *libraries) {
+  char text[32], *setting;
+  const int counts = memfd_create("exanet-cpu-counts", 0);
+  if (counts < 0 || ftruncate(counts, sizeof(struct exn_cpu_counts))) die("a file for counts of cycles", errno);
+  snprintf(text, sizeof text, "%d", counts);
+  setenv(EXN_CPU_COUNTS_FD, text, 1);
+  if (asprintf(&setting, "LD_PRELOAD=%s", libraries) < 0) die("QEMU_SET_ENV", ENOMEM);
+  setenv("QEMU_SET_ENV", setting, 1);
+  free(setting);
+  unsetenv("LD_PRELOAD");
+  personality(ADDR_NO_RANDOMIZE); /* what caches have depends on addresses: the same in every run */
+}
+
+/* What QEMU has counted, of all threads. */
+static void report_counts(long rank) {
+  const char *file = getenv("EXANET_EMULATED") ? getenv(EXN_CPU_COUNTS_FD) : NULL;
+  if (!file) return;
+  const struct exn_cpu_counts *counts = mmap(NULL, sizeof *counts, PROT_READ, MAP_SHARED, atoi(file), 0);
+  if (counts == MAP_FAILED) return;
+  struct exn_cpu_thread all = {0};
+  for (int i = 0; i < EXN_CPU_THREADS; i++) {
+    const struct exn_cpu_thread *thread = &counts->thread[i];
+    all.cycles += thread->cycles;
+    all.instructions += thread->instructions;
+    all.mispredicted += thread->mispredicted;
+    for (int level = 0; level < 2; level++) all.misses[level] += thread->misses[level];
+  }
+  char line[192];
+  snprintf(line, sizeof line, "counted %ld %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, rank, all.cycles,
+           all.instructions, all.mispredicted, all.misses[0], all.misses[1]);
+  report(line);
+}
+
 static void set_environment(long rank) {
   char library[PATH_MAX], text[2 * PATH_MAX];
   snprintf(text, sizeof text, "%ld", rank);
@@ -137,7 +177,10 @@ static void set_environment(long rank) {
   free(joined);
   free(beside);
   joined = all;
-  setenv("LD_PRELOAD", joined, 1);
+  if (getenv("EXANET_EMULATED"))
+    set_emulated(joined);
+  else
+    setenv("LD_PRELOAD", joined, 1);
   free(joined);
   *slash = 0;
   setenv("FI_PROVIDER_PATH", library, 1);
@@ -269,6 +312,7 @@ int main(int argc, char **argv) {
   exn_sweep();
   int code = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
   if (!guard) {
+    report_counts(rank);
     snprintf(line, sizeof line, "ended %ld %d %d", rank, child, code);
     report(line);
   }

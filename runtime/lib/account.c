@@ -23,22 +23,27 @@
 
 /* Loaded before the program starts, so thread-local state fits the static block: one instruction to reach. */
 #define THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
-THREAD_LOCAL uint64_t counted_cpu_ps; /* CPU time of this thread at the last call's end */
-THREAD_LOCAL uint64_t uncounted_from_ps;
+THREAD_LOCAL uint64_t counted_cpu; /* CPU time of this thread at the last call's end */
+THREAD_LOCAL uint64_t uncounted_from;
 
-/* Differences count alone, modulo 2^64: on a worker thread it goes on from what it was in the rank's own process. */
-static uint64_t thread_cpu_ps(const struct exanet_ni *ni) {
+/* In cycles of an emulated processor, or in picoseconds of the host's. Differences count alone, modulo 2^64: on a
+   worker thread it goes on from what it was in the rank's own process. */
+static uint64_t thread_cpu(const struct exanet_ni *ni) {
   if (exn_runs_on_worker(ni)) return ni->workers->cpu_ns(ni->rank) * 1000u;
+  if (exn_counts_cycles()) return exn_own_cycles();
   struct timespec now;
   syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &now);  /* not the interposed one */
   return ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec) * 1000u;
 }
 
 void exn_count(const struct exanet_ni *ni) {
-  const uint64_t now = thread_cpu_ps(ni);
-  const int64_t used_ps = (int64_t)(now - counted_cpu_ps);
-  if (used_ps > 0 && counted_cpu_ps != 0) exn_own_ps += (uint64_t)((double)used_ps * ni->region->compute_factor);
-  counted_cpu_ps = now;
+  const uint64_t now = thread_cpu(ni);
+  const int64_t used = (int64_t)(now - counted_cpu);
+  if (used > 0 && counted_cpu != 0) {
+    const uint64_t used_ps = exn_counts_cycles() ? exn_cycles_to_ps((uint64_t)used) : (uint64_t)used;
+    exn_own_ps += (uint64_t)((double)used_ps * ni->region->compute_factor);
+  }
+  counted_cpu = now;
 }
 
 void exn_charge_nonblocking(struct exanet_ni *ni) {
@@ -80,7 +85,7 @@ void exn_account_enter(struct exanet_ni *ni) {
 
 void exn_account_leave(struct exanet_ni *ni) {
   if (ni->region->compute_factor <= 0) return;
-  counted_cpu_ps = thread_cpu_ps(ni);
+  counted_cpu = thread_cpu(ni);
   exn_own_ps = exanet_clock_peek(ni);
 }
 
@@ -89,11 +94,11 @@ void exanet_uncount(struct exanet_ni *ni) { exn_account_leave(ni); }
 uint64_t exanet_computed_ps(const struct exanet_ni *ni) { return ni->slot->compute_ps - ni->swallowed_ps; }
 
 void exanet_uncounted_begin(struct exanet_ni *ni) {
-  if (ni->region->compute_factor > 0) uncounted_from_ps = thread_cpu_ps(ni);
+  if (ni->region->compute_factor > 0) uncounted_from = thread_cpu(ni);
 }
 
 void exanet_uncounted_end(struct exanet_ni *ni) {
-  if (ni->region->compute_factor > 0 && counted_cpu_ps != 0) counted_cpu_ps += thread_cpu_ps(ni) - uncounted_from_ps;
+  if (ni->region->compute_factor > 0 && counted_cpu != 0) counted_cpu += thread_cpu(ni) - uncounted_from;
 }
 
 void exanet_advance(struct exanet_ni *ni, uint64_t ps) {
@@ -124,7 +129,7 @@ void exanet_thread_learns(uint64_t ps) {
 void exanet_thread_goes_on_at(uint64_t ps) {
   const struct exanet_ni *ni = counting_ni();
   if (!ni) return;
-  counted_cpu_ps = thread_cpu_ps(ni);
+  counted_cpu = thread_cpu(ni);
   exanet_thread_learns(ps);
 }
 
@@ -146,9 +151,13 @@ void exn_take_from_waiting(void) {
   }
 }
 
+static uint64_t used_ps(pid_t tid) {
+  return exn_counts_cycles() ? exn_cycles_to_ps(exn_cycles(tid)) : exn_thread_ns(tid) * 1000;
+}
+
 void exanet_part_begins(const void *whole, uint64_t ps) {
   exanet_thread_begins_at(ps);
-  if (exn_own_thread()) exanet_part_resumes(whole, exn_thread_ns(exn_me->tid) * 1000);
+  if (exn_own_thread()) exanet_part_resumes(whole, used_ps(exn_me->tid));
 }
 
 uint64_t exanet_part_began(void) { return exn_me ? exn_me->part_ps : 0; }
@@ -165,7 +174,7 @@ uint64_t exanet_parts_ps(const void *whole) {
   uint64_t most_ps = 0;
   for (const struct exn_thread *t = exn_threads; ni && t < exn_threads_end(); ++t) {
     if (t == exn_me || t->part_of != whole) continue;
-    const uint64_t ps = exn_thread_ns(t->tid) * 1000 - t->part_ps;
+    const uint64_t ps = used_ps(t->tid) - t->part_ps;
     if (most_ps < ps) most_ps = ps;
   }
   return ni ? (uint64_t)((double)most_ps * ni->region->compute_factor) : 0;

@@ -71,6 +71,11 @@ int exn_task_open_stat(pid_t tid); /* a file that says so of it again and again:
 bool exn_task_stat_runs(int stat);
 bool exn_task_sleeps_on_futex(pid_t tid);
 uint64_t exn_host_ns(void);
+/* cycles.c: those of an emulated processor, where there is one; 0 for a thread that is not known. */
+bool exn_counts_cycles(void);
+uint64_t exn_cycles(pid_t tid);
+uint64_t exn_own_cycles(void);
+uint64_t exn_cycles_to_ps(uint64_t cycles);
 uint64_t exn_host_coarse_ns(void); /* to some milliseconds, for less */
 
 /* -- table.c ------------------------------------------------------------------------------------------------------- */

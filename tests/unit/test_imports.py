@@ -56,6 +56,7 @@ ORDER = (
         "sim",
         "background_traffic",
         "storage",
+        "cpu",
         "run",
         "record",
         "programs",

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program for another processor: what starts it under QEMU, and which MPI it uses."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from exanet.cpu import guest, processor
+from exanet.errors import InputError
+from exanet.mpi import elf
+from exanet.mpi.detect import Mpi, find_program
+
+_MPICH = re.compile(r"libmpi(ch)?\.so\.12|libmpi_abi\.so\.\d+")
+_OPEN_MPI = re.compile(r"libmpi\.so\.(?!12)\d+")
+_PREFIX = "QEMU_LD_PREFIX"
+
+
+@dataclass(frozen=True)
+class Emulated:
+    """How the ranks start: `command` in place of the program's own, `environment` besides the run's, `library` in
+    place of the host's libexanet-fi.so."""
+
+    processor: processor.Processor
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    library: Path
+    mpi: Mpi
+
+
+def emulated(name: str, command: Sequence[str], mpi: str, plugin: Path) -> Emulated:
+    """The program `command` on the processor `name`; `mpi` is what the user says that it uses. Raises InputError with
+    one clear message."""
+    of = processor.load(name)
+    program = find_program(command[0])
+    executable = _executable(program, of)
+    qemu = shutil.which(f"qemu-{of.architecture}")
+    if qemu is None:
+        raise InputError(f"--cpu {name}: qemu-{of.architecture} is missing; apt-get install qemu-user")
+    library = guest.libraries(of.architecture) / "libexanet-fi.so"
+    prefix = os.environ.get(_PREFIX) or f"/usr/{of.architecture}-linux-gnu"
+    if executable.interpreter and not Path(prefix + executable.interpreter).exists():
+        raise InputError(
+            f"{prefix}{executable.interpreter} is missing: the C library for {of.architecture}; "
+            f"apt-get install libc6-dev-{_DEBIAN[of.architecture]}-cross, or say where it is in {_PREFIX}"
+        )
+    words = (qemu, "-plugin", f"{plugin},{of.plugin()}", "-0", command[0], str(program), *command[1:])
+    return Emulated(of, words, {"EXANET_EMULATED": "1", _PREFIX: prefix}, library, _mpi_of(executable, mpi))
+
+
+_DEBIAN = {"aarch64": "arm64", "riscv64": "riscv64"}
+
+
+def _executable(program: Path, of: processor.Processor) -> elf.Executable:
+    if not elf.is_elf(program):
+        raise InputError(f"--cpu {of.name}: program {str(program)!r} is no executable for {of.architecture}; scripts cannot run under QEMU")
+    try:
+        executable = elf.read(program)
+    except (OSError, ValueError) as error:
+        raise InputError(f"program {str(program)!r} is a damaged executable: {error}; build or copy it again") from None
+    if executable.machine != of.architecture:
+        raise InputError(
+            f"--cpu {of.name}: program {str(program)!r} is built for {executable.machine}, and this processor is {of.architecture}; "
+            f"build it with {of.architecture}-linux-gnu-gcc"
+        )
+    if executable.interpreter is None:
+        raise InputError(f"program {str(program)!r} is linked statically, so nothing can be preloaded into it; link it dynamically")
+    return executable
+
+
+def _mpi_of(executable: elf.Executable, choice: str) -> Mpi:
+    """By the libraries that the program names itself; those that they load in turn are the guest's business."""
+    if choice in ("mpich", "none", "libfabric"):
+        return Mpi(choice)
+    openmpi = choice == "openmpi" or any(_OPEN_MPI.fullmatch(soname) for soname in executable.needed)
+    if openmpi or choice == "openshmem":
+        raise InputError(f"--cpu: programs with MPICH run on other processors, and {'Open MPI' if openmpi else 'OpenSHMEM'} does not yet")
+    if any(_MPICH.fullmatch(soname) for soname in executable.needed):
+        return Mpi("mpich")
+    raise InputError(
+        f"program {str(executable.path)!r} names no MPI library itself; say --mpi mpich where one of its libraries does, or --mpi none"
+    )
