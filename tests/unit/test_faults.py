@@ -209,6 +209,17 @@ def test_until_the_first_fault_times_are_those_without(tmp_path: Path, name: str
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize(("name", "routing"), [("torus-512", "adaptive"), ("fat-tree-64", "adaptive"), ("fat-tree-64", "spray")])
+def test_routings_that_choose_among_ports_avoid_what_is_down(tmp_path: Path, name: str, routing: str) -> None:
+    """Also where a packet has one shortest route, which is down. The last packets that are lost were on their way when
+    routes changed."""
+    file = written(tmp_path, "reaction: 2 us\nevents:\n  - {at: 12 us, down: 'links:8:1'}\n")
+    command = ("load", "-m", name, "--routing", routing, "--load", "0.3", "--warm-up", "10 us", "--measure", "20 us")
+    assert run("sim", *command, "--faults", file, "-q", "-o", tmp_path / "out").exit_code == 0
+    lost = pl.read_parquet(tmp_path / "out" / "intervals.parquet").filter(pl.col("lost_packets") > 0)
+    assert len(lost) and lost["begin_ns"].min() >= 11_500 and lost["end_ns"].max() < 20_000
+
+
 @pytest.mark.parametrize(("name", "states"), [("exanest", 4), ("torus-512", 4), ("fat-tree-64", 4)])
 def test_routes_are_proved_in_each_state_of_links(tmp_path: Path, name: str, states: int) -> None:
     """The third event makes a state of the first one's again, and a lossy link makes none."""
