@@ -2,9 +2,9 @@
 // From a plan of faults to those who know of them: transitions of links, interfaces and hosts, the facts that follow,
 // and what each node makes of them.
 //
-// Model: a subject is a link, an interface or a host; it fails and works again by turns. The entry of a view is what the
-// reporter at one port has said last. A link is down in a view while one of its ends says so, a host or an interface
-// while one of its neighbours does.
+// Model: a subject is a link, an interface or a host; it fails and works again by turns. The entry of a view is what
+// the reporter at one port has said last. A link is down in a view while one of its ends says so, a host or an
+// interface while one of its neighbours does.
 #include "core/lofamo/notice.hpp"
 
 #include <algorithm>
