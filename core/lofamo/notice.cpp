@@ -116,6 +116,7 @@ class Notice {
       }
       std::vector<bool> live(shape_.node_count());
       for (NodeId node = 0; node < live.size(); ++node) live[node] = held.interface_works(node);
+      if (change.kind != exanet::FaultKind::kState) live[change.node] = false;  // it is what the others learn of
       live_.push_back(std::move(live));
     }
   }
@@ -260,7 +261,7 @@ class Notice {
   std::vector<std::vector<std::uint8_t>> views_;  // [view][entry]
   std::map<Subject, std::vector<Transition>> subjects_;
   std::map<std::size_t, std::vector<std::pair<Subject, std::size_t>>> of_change_;  // its transitions
-  std::vector<std::vector<bool>> live_;  // [change][node]: host and interface work after it
+  std::vector<std::vector<bool>> live_;  // [change][node]: is to know; host and interface work after the change
   std::vector<std::size_t> fault_changes_;
   std::map<std::pair<std::size_t, NodeId>, Time> known_at_;
   std::map<Subject, std::uint32_t> numbers_;

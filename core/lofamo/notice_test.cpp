@@ -121,6 +121,7 @@ TEST_CASE("notice: an interface that stops and works again is known both times")
       schedule_of({{.what = "(1,1,1)", .at = kAt, .kind = FaultKind::kInterface, .lasts = Time::us(500)}},
                   Lofamo::Policy::kExclude));
   REQUIRE(found.noticed.routes.size() == 2);
+  for (const FaultAwareness& change : found.noticed.awareness) CHECK((change.aware == 63 && change.unaware == 0));
   CHECK_FALSE(found.noticed.routes[0].up);
   CHECK(found.noticed.routes[1].up);
   CHECK(found.noticed.routes[1].at >= kAt + Time::us(500));
