@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packets of diagnosis: from a host over the router and a line to the next host.
 //
-// Model: the rules of docs/microarchitecture.md for packets that go one hop. The cycles of a packet are computed when it
-// is sent, and those of its last stretch when the network interface's output takes it.
+// Model: the rules of docs/microarchitecture.md for packets that go one hop. The cycles of a packet are computed when
+// it is sent, and those of its last stretch when the network interface's output takes it.
 //
 // Limits: see awareness.hpp. A router's input holds packets for its own node alone.
 #include <algorithm>
