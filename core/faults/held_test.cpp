@@ -67,7 +67,7 @@ TEST_CASE("faults that overlap: a link is down while any of them holds, whicheve
   const FaultPlan plan = plan_of(schedule, *shape);
   CHECK(plan.changes().size() == 4);
   CHECK_FALSE(plan.states_at(*shape, Time::us(200)).works(*shape, link.node, link.port));
-  CHECK(reached_states(plan, *shape).size() == 2);
+  CHECK(reached_states(plan.changes(), *shape).size() == 2);
 }
 
 TEST_CASE("faults that overlap: failures that are drawn, and those of a list, end one by one") {

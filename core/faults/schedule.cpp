@@ -107,7 +107,7 @@ FaultPlan plan_of(const FaultSchedule& schedule, const Topology& shape) {
   return plan;
 }
 
-std::vector<FaultState> reached_states(const FaultPlan& plan, const Topology& shape) {
+std::vector<FaultState> reached_states(const std::vector<FaultChange>& changes, const Topology& shape) {
   const auto working = [&](const LinkStates& links) {
     std::vector<bool> ports;
     for (NodeId node = 0; node < shape.node_count(); ++node)
@@ -118,7 +118,6 @@ std::vector<FaultState> reached_states(const FaultPlan& plan, const Topology& sh
   HeldFaults held(shape);
   std::vector<FaultState> states{{Time(), held.links()}};
   std::set<std::vector<bool>> seen{working(held.links())};
-  const std::vector<FaultChange>& changes = plan.changes();
   for (std::size_t i = 0; i < changes.size(); ++i) {
     if (changes[i].kind == FaultKind::kState) held.change(changes[i]);
     if (i + 1 < changes.size() && changes[i + 1].at == changes[i].at) continue;

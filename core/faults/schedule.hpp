@@ -6,10 +6,13 @@
 // the list.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/config/visit.hpp"
+#include "core/faults/noticed.hpp"
 #include "core/faults/plan.hpp"
 
 namespace exanet {
@@ -56,11 +59,42 @@ void visit(DrawnFaults& c, V&& v) {
   v("until_ps", c.until);
 }
 
+// LO|FA|MO in place of constants (core/lofamo/notice.hpp): watchdogs of hosts and interfaces, and the silence of links.
+struct Lofamo {
+  // What follows when the master knows. Whoever waits for a dead rank learns by its own node in any case.
+  enum class Policy : std::uint8_t {
+    kReport,  // nothing
+    kReroute,  // routes avoid links that are down
+    kExclude,  // and the routers of nodes whose host or interface does not work
+  };
+  Time period;  // of the watchdogs
+  Policy policy = Policy::kReroute;
+  std::string master;  // a node; empty: whoever finds something reports to the master over a network of its own
+  Time service;  // latency of that network
+  Time line;  // of the machine's links: transceivers and line
+  std::uint64_t seed = 1;  // of the phases of periods
+};
+template <>
+inline constexpr auto kChoices<Lofamo::Policy> = choices<Lofamo::Policy>({{"report", Lofamo::Policy::kReport},
+                                                                          {"reroute", Lofamo::Policy::kReroute},
+                                                                          {"exclude", Lofamo::Policy::kExclude}});
+
+template <typename V>
+void visit(Lofamo& c, V&& v) {
+  v("period_ps", c.period);
+  v("policy", c.policy);
+  v("master", c.master);
+  v("service_ps", c.service);
+  v("line_ps", c.line);
+  v("seed", c.seed);
+}
+
 struct FaultSchedule {
   std::vector<FaultEvent> events;
   std::vector<DrawnFaults> drawn;
   Time reaction;  // of routes that follow states of links
   Time detection = Time::us(1000);  // from a host's death until all others know of it
+  std::optional<Lofamo> lofamo;  // in place of both; `reaction` is then the time from what the master knows
 
   bool empty() const { return events.empty() && drawn.empty(); }
 };
@@ -71,6 +105,7 @@ void visit(FaultSchedule& c, V&& v) {
   v("drawn", c.drawn, kOptional);
   v("reaction_ps", c.reaction, kOptional);
   v("detection_ps", c.detection, kOptional);
+  v("lofamo", c.lofamo, kOptional);
 }
 
 // What interfaces that retransmit end to end have done (NiConfig::Reliability).
@@ -97,6 +132,7 @@ struct FaultRecord {
   std::uint64_t lost = 0;  // packets
   std::uint64_t failed = 0;  // operations, at each end, that completed with a status
   ReliabilityStatistics reliability = {};
+  std::vector<FaultAwareness> awareness = {};  // of the changes, by LO|FA|MO
 };
 
 template <typename V>
@@ -105,6 +141,7 @@ void visit(FaultRecord& r, V&& v) {
   v("lost", r.lost);
   v("failed", r.failed);
   v("reliability", r.reliability);
+  v("awareness", r.awareness);
 }
 
 // A state of links that a plan reaches, and when it does so first.
@@ -113,8 +150,9 @@ struct FaultState {
   LinkStates links;
 };
 
-// Each state once, the whole machine's first; changes at one time make one state.
-std::vector<FaultState> reached_states(const FaultPlan& plan, const Topology& shape);
+// Of links as routes know them (NoticedFaults::routes): each state once, the whole machine's first; changes at one time
+// make one state.
+std::vector<FaultState> reached_states(const std::vector<FaultChange>& changes, const Topology& shape);
 
 // What an event makes of `part`, the changes that its name stands for, with their end where it lasts for a time. Throws
 // std::invalid_argument, saying what to do, where a name that says itself what becomes of its links is given to another

@@ -64,7 +64,7 @@ TEST_CASE("schedules of faults: each state of links is reached once, that of sev
                      {"(1,1) Y+", Time::us(5), true},
                      {"(0,0) X+", Time::us(5), true}};  // the whole machine again
   const FaultPlan plan = plan_of(schedule, *shape);
-  const std::vector<FaultState> states = reached_states(plan, *shape);
+  const std::vector<FaultState> states = reached_states(plan.changes(), *shape);
   REQUIRE(states.size() == 3);
   CHECK(states[0].at == Time());
   CHECK(states[1].at == Time::us(1));
@@ -103,7 +103,7 @@ TEST_CASE("schedules of faults: interfaces are those of endpoints, one or all, a
   const FaultPlan plan = plan_of(schedule, *shape);
   CHECK(plan.changes().size() == shape->endpoint_count() + 1 + 2 + 1 + 2);
   CHECK(plan.rates() == std::vector<double>{0.25, 0.5});
-  CHECK(reached_states(plan, *shape).size() == 1);
+  CHECK(reached_states(plan.changes(), *shape).size() == 1);
   for (const char* what : {"links:1:1", shape->node_name(shape->node_count() - 1).c_str()}) {
     schedule.events = {{what, Time(), false, FaultKind::kInterface}};
     CHECK_THROWS_AS(plan_of(schedule, *shape), ConfigError);

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps from a fault to a fact at every node: detection, health words, daemons, packets.
+// The steps from a fault to a fact at every node: detection, health words, daemons; packets are beside this file.
 //
 // Problem: each step takes the cycles of the gateware, and an idle link or interface must cost no events.
 //
-// Model: an event is a step of one node. A node has events for its daemon's readings and for what is under way; a link
-// has one per cycle only while it has changed health to send. Cycles of packets are computed when the packet is sent.
+// Model: an event is a step of one node. A node has events for its daemon's readings of what has changed, and for what
+// is under way; a link has one per cycle only while it has changed health to send.
 //
-// Limits: see awareness.hpp. A packet of diagnosis goes one hop, so a router's input holds packets for its own node
-// alone.
+// Limits: see awareness.hpp.
 #include "core/lofamo/awareness.hpp"
 
 #include <algorithm>
 #include <utility>
+
+#include "core/units/check.hpp"
 
 namespace exanet::lofamo {
 
@@ -25,12 +26,6 @@ constexpr Cycle kToHealth = 1;  // node_lofamo: a fault to the word that links a
 // A control word taken by the register of the line to what the far end's registers show, without the line.
 constexpr Cycle kToFar = 3;
 constexpr Cycle kToSilent = kExpires + 1;  // the last control word's period ends, to `silent`
-// A header at a port of the router to its first grant, and a grant to the header at the next port.
-constexpr Cycle kRouter = 2;
-constexpr Cycle kToReceived = 5;  // Start taken to the header at the far router's port, without the line
-constexpr Cycle kPacketWords = 2;  // header and footer
-constexpr Cycle kSlotBack = 2;  // Start taken to the next grant of the same output
-constexpr Cycle kLineWords = 2;  // of a word of the router
 // A daemon's accesses over AXI4-Lite, one after the other, from the cycle in which it begins: its beat, and what two
 // reads show.
 constexpr Cycle kBeatAt = 2, kFaultsAt = 4, kNeighboursAt = 7, kReadingCycles = 8;
@@ -61,8 +56,11 @@ Awareness::Awareness(EventQueue& events, const Topology& topology, const Awarene
     }
   }
   register_events();
-  for (std::uint32_t i = 0; i < faults_.size(); ++i) schedule(faults_[i].at, handlers_.fault, i);
-  for (NodeId n = 0; n < topology.node_count(); ++n) schedule(phases_[n].daemon, handlers_.read, n);
+  note_cuts();
+  for (std::uint32_t i = 0; i < faults_.size(); ++i) {
+    schedule(faults_[i].at, handlers_.fault, i);
+    if (faults_[i].until != kNever) schedule(faults_[i].until, handlers_.repair, i);
+  }
 }
 
 // Registers a handler that calls `step`, which captures nothing, with this object and the cycle.
@@ -80,21 +78,50 @@ void Awareness::register_events() {
   using Word = std::uint32_t;
   handlers_ = {
       .fault = add_handler([](Self& s, Cycle now, Word index, Word) { s.strike(now, index); }),
+      .repair = add_handler([](Self& s, Cycle now, Word index, Word) { s.repair(now, index); }),
       .read = add_handler([](Self& s, Cycle now, Word n, Word) { s.read(now, n); }),
       .sample_faults = add_handler([](Self& s, Cycle, Word n, Word) { s.sample_faults(n); }),
       .sample_neighbours = add_handler([](Self& s, Cycle, Word n, Word) { s.sample_neighbours(n); }),
       .end_reading = add_handler([](Self& s, Cycle now, Word n, Word) { s.end_reading(now, n); }),
       .forward = add_handler([](Self& s, Cycle now, Word index, Word) { s.forward(now, s.take(index)); }),
-      .fault_found = add_handler([](Self& s, Cycle now, Word n, Word bits) {
-        s.nodes_[n].ni_fault |= (bits & kNi) != 0;
-        s.add_health(now + kToHealth, n, bits);
+      .host_fault = add_handler(
+          [](Self& s, Cycle now, Word n, Word) { s.set_health(now + kToHealth, n, s.nodes_[n].health | kHost); }),
+      .ni_fault = add_handler([](Self& s, Cycle now, Word n, Word again) {
+        Node& node = s.nodes_[n];
+        if (node.ni_again != again) return;
+        node.ni_fault = true;
+        s.wake(now, n);
+        s.set_health(now + kToHealth, n, node.health | kNi);
+      }),
+      .ni_works = add_handler([](Self& s, Cycle now, Word n, Word again) {
+        Node& node = s.nodes_[n];
+        if (node.ni_again != again) return;
+        node.ni_fault = false;
+        s.wake(now, n);
+        s.set_health(now + kToHealth, n, node.health & ~unsigned{kNi});
       }),
       .send_health = add_handler([](Self& s, Cycle now, Word n, Word port) { s.send_health(now, n, port); }),
-      .far_health =
-          add_handler([](Self& s, Cycle, Word n, Word what) { s.nodes_[n].ports[what >> 8].far_health = what & 0xff; }),
-      .silent = add_handler([](Self& s, Cycle now, Word n, Word port) {
-        s.nodes_[n].ports[port].silent = true;
-        s.add_health(now + kToHealth, n, kLinkDown);
+      .far_health = add_handler([](Self& s, Cycle now, Word n, Word what) {
+        s.nodes_[n].ports[what >> 8].far_health = what & 0xff;
+        s.wake(now, n);
+      }),
+      .silent = add_handler([](Self& s, Cycle now, Word n, Word what) {
+        Port& port = s.nodes_[n].ports[what & 0xffff];
+        if ((port.heard & 0xffff) != what >> 16) return;
+        port.silent = true;
+        s.wake(now, n);
+        s.set_health(now + kToHealth, n, s.nodes_[n].health | kLinkDown);
+      }),
+      .heard = add_handler([](Self& s, Cycle now, Word n, Word what) {
+        Node& node = s.nodes_[n];
+        Port& port = node.ports[what & 0xffff];
+        if ((port.heard & 0xffff) != what >> 16) return;
+        const Node& far = s.nodes_[port.far.node];
+        port.silent = false;
+        port.far_health = far.health;
+        s.wake(now, n);
+        const bool silent = std::ranges::any_of(node.ports, [](const Port& p) { return p.silent; });
+        if (!silent) s.set_health(now + kToHealth, n, node.health & ~unsigned{kLinkDown});
       }),
       .arbitrate = add_handler([](Self& s, Cycle now, Word n, Word) {
         if (s.nodes_[n].arbitrate_at == now) s.arbitrate(now, n);
@@ -126,20 +153,50 @@ Awareness::Packet Awareness::take(std::uint32_t index) {
 void Awareness::strike(Cycle now, std::uint32_t index) {
   const Fault& fault = faults_[index];
   Node& node = nodes_[fault.node];
-  const auto detect = [&](Cycle at, unsigned bits) {
-    detected_[index] = at;
-    if (at >= now) schedule(at, handlers_.fault_found, fault.node, bits);  // else an earlier fault of the same host was
+  const Phase& phase = phases_[fault.node];
+  const auto last_before = [&](Cycle first, Cycle at) {
+    return first + (at - 1 - first) / config_.beat * config_.beat;
+  };
+  const auto detect = [&](Cycle beat, std::uint32_t handler, std::uint32_t again) {
+    const Cycle at = detected_[index] = beat + config_.watchdog + kExpires;
+    if (at >= now) schedule(at, handler, fault.node, again);  // else an earlier fault of the same host was
   };
   if (fault.kind == FaultKind::kLink) return cut(now, fault.node, fault.port, index);
-  if (fault.kind == FaultKind::kHost) detect(node.host_beat + config_.watchdog + kExpires, kHost);
-  if (fault.kind == FaultKind::kNi) {
-    const Cycle first = phases_[fault.node].ni;
-    detect(first + (now - 1 - first) / config_.beat * config_.beat + config_.watchdog + kExpires, kNi);
+  if (fault.kind == FaultKind::kHost) {
+    const Cycle died = std::min(now, node.host_dead);
+    detect(died > phase.daemon ? last_before(phase.daemon, died) + kBeatAt : 0, handlers_.host_fault, 0);
   }
+  if (fault.kind == FaultKind::kNi) detect(last_before(phase.ni, now), handlers_.ni_fault, node.ni_again);
   if (fault.kind != FaultKind::kNi) node.host_dead = std::min(node.host_dead, now);
   if (fault.kind != FaultKind::kHost) node.ni_dead = std::min(node.ni_dead, now);
   if (fault.kind == FaultKind::kNode)
     for (std::uint32_t p = 0; p < node.ports.size(); ++p) cut(now, fault.node, p, index);
+}
+
+// What has failed works again.
+void Awareness::repair(Cycle now, std::uint32_t index) {
+  const Fault& fault = faults_[index];
+  if (fault.kind == FaultKind::kLink) return reconnect(now, fault.node, fault.port);
+  EXANET_CHECK(fault.kind == FaultKind::kNi, "a host or a node works again", start_of(now).ps(), fault.node, index);
+  Node& node = nodes_[fault.node];
+  const Cycle first = phases_[fault.node].ni;
+  const Cycle beat = first + (now - first + config_.beat - 1) / config_.beat * config_.beat;
+  node.ni_dead = kNever;
+  schedule(beat + 1, handlers_.ni_works, fault.node, ++node.ni_again);
+}
+
+// Both directions of a link carry words again; each end hears the next one.
+void Awareness::reconnect(Cycle now, NodeId n, std::uint32_t port) {
+  const PortRef far = nodes_[n].ports[port].far;
+  for (const auto& [from, p] : {std::pair{n, port}, std::pair{far.node, std::uint32_t{far.port}}}) {
+    Port& sender = nodes_[from].ports[p];
+    advance(from, p, now - 2);
+    sender.cut = kNever;
+    Port& hears = nodes_[sender.far.node].ports[sender.far.port];
+    const Cycle word = std::max(sender.words.last_before(now - 1) + config_.interval + 2, now);
+    schedule(word + kToFar + config_.line + 1, handlers_.heard, sender.far.node,
+             (++hears.heard & 0xffff) << 16 | sender.far.port);
+  }
 }
 
 // Both directions of a link are lost from now on; each end finds it silent its period behind the last control word that
@@ -155,16 +212,17 @@ void Awareness::cut(Cycle now, NodeId n, std::uint32_t port, std::uint32_t index
     const Cycle received = sender.words.last_before(now - 1) + kToFar + config_.line;
     const Cycle silent = received + config_.silence + kToSilent;
     detected_[index] = std::min(detected_[index], silent);
-    schedule(silent, handlers_.silent, sender.far.node, sender.far.port);
+    const Port& hears = nodes_[sender.far.node].ports[sender.far.port];
+    schedule(silent, handlers_.silent, sender.far.node, (hears.heard & 0xffff) << 16 | sender.far.port);
   }
 }
 
 // -- health words -----------------------------------------------------------------------------------------------------
 
-void Awareness::add_health(Cycle from, NodeId n, unsigned bits) {
+void Awareness::set_health(Cycle from, NodeId n, unsigned health) {
   Node& node = nodes_[n];
-  if ((node.health | bits) == node.health) return;
-  node.health |= bits;
+  if (node.health == health) return;
+  node.health = health;
   for (std::uint32_t p = 0; p < node.ports.size(); ++p) {
     Port& port = node.ports[p];
     if (port.far.node == kNoNode) continue;
@@ -193,13 +251,28 @@ void Awareness::advance(NodeId n, std::uint32_t p, Cycle until) {
 
 // -- daemons ----------------------------------------------------------------------------------------------------------
 
+// Something that the daemon reads has changed: schedules the reading that is under way, which may see it still, and the
+// next one.
+void Awareness::wake(Cycle now, NodeId n) {
+  Node& node = nodes_[n];
+  const Cycle first = phases_[n].daemon;
+  const Cycle begun = now < first ? first - config_.beat : first + (now - first) / config_.beat * config_.beat;
+  if (begun >= first && now <= begun + kNeighboursAt && node.reading < begun) {
+    node.reading = begun;
+    if (now <= begun + kFaultsAt) schedule_behind(begun + kFaultsAt, handlers_.sample_faults, n);
+    schedule_behind(begun + kNeighboursAt, handlers_.sample_neighbours, n);
+    schedule_behind(begun + kReadingCycles, handlers_.end_reading, n);
+  }
+  if (node.reading >= begun + config_.beat) return;
+  node.reading = begun + config_.beat;
+  schedule(node.reading, handlers_.read, n);
+}
+
 void Awareness::read(Cycle now, NodeId n) {
   if (nodes_[n].host_dead <= now) return;
-  nodes_[n].host_beat = now + kBeatAt;
   schedule_behind(now + kFaultsAt, handlers_.sample_faults, n);
   schedule_behind(now + kNeighboursAt, handlers_.sample_neighbours, n);
   schedule_behind(now + kReadingCycles, handlers_.end_reading, n);
-  schedule(now + config_.beat, handlers_.read, n);
 }
 
 void Awareness::sample_faults(NodeId n) {
@@ -214,7 +287,7 @@ void Awareness::sample_neighbours(NodeId n) {
 void Awareness::end_reading(Cycle now, NodeId n) {
   Node& node = nodes_[n];
   if (node.host_dead <= now) return;
-  if (node.read_ni_fault && !std::exchange(node.own_reported, true))
+  if (!std::exchange(node.own_reported, node.read_ni_fault) && node.read_ni_fault)
     facts_.push_back({now, n, n, Fact::kOwn, Fact::kNiFault});
   const auto state_of = [](const Port& port) {
     return static_cast<std::uint8_t>((port.read_health & (kHost | kNi)) | (port.read_silent ? Fact::kSilent : 0u));
@@ -244,102 +317,21 @@ void Awareness::learn(Cycle now, NodeId n, const Packet& fact) {
   schedule(now + config_.response, handlers_.forward, pending_.add(next));
 }
 
-void Awareness::forward(Cycle now, const Packet& fact) {
-  Node& node = nodes_[fact.node];
-  if (node.host_dead <= now || node.ni_dead <= now) return;
-  for (std::uint32_t p = 0; p < node.ports.size(); ++p) {
-    if ((fact.targets >> p & 1) == 0) continue;
-    const Cycle header = std::max(now, node.input_free);
-    node.input_free = header + kPacketWords;
-    send(fact.node, p, header, fact);
-  }
-}
-
-// -- packets: the rules of docs/microarchitecture.md for those that go one hop --------------------------------------
-
-void Awareness::send(NodeId n, std::uint32_t p, Cycle header, const Packet& fact) {
-  Node& node = nodes_[n];
-  Port& port = node.ports[p];
-  const Cycle granted = std::max({header + kRouter, node.idle_at, port.output_free});
-  node.idle_at = granted + kPacketWords;
-  const Cycle start = port.words.add_packet(granted + kRouter);
-  port.output_free = std::max(node.idle_at, start + kSlotBack);
-  ++packets_;
-  const Cycle lost = lost_from(n, p), last = start + 1 + kPacketWords * kLineWords;  // word on the line
-  packets_cut_ += start < lost && last >= lost;
-  if (last >= lost) return;
-  Packet packet = fact;
-  packet.node = port.far.node;
-  packet.from = port.far.port;
-  packet.request = start + kToReceived + config_.line + kRouter;
-  packet.tail = packet.request + kLineWords;
-  nodes_[port.far.node].ports[port.far.port].queue.push_back(packet);
-  request_arbitration(packet.request, port.far.node);
-}
-
-// The cycle from which on words of a link are lost, by faults that are to come, too.
-Cycle Awareness::lost_from(NodeId n, std::uint32_t p) const {
-  const Port& port = nodes_[n].ports[p];
-  const auto hits = [&](const Fault& fault) {
-    if (fault.kind == FaultKind::kNode) return fault.node == n || fault.node == port.far.node;
-    if (fault.kind != FaultKind::kLink) return false;
-    return (fault.node == n && fault.port == p) || (fault.node == port.far.node && fault.port == port.far.port);
+// Notes at each port when what it sends is lost, by faults that are to come, too.
+void Awareness::note_cuts() {
+  const auto cut = [&](NodeId n, std::uint32_t p, const Fault& fault) {
+    const PortRef far = nodes_[n].ports[p].far;
+    if (far.node == kNoNode) return;
+    nodes_[n].ports[p].cuts.emplace_back(fault.at, fault.until);
+    nodes_[far.node].ports[far.port].cuts.emplace_back(fault.at, fault.until);
   };
-  Cycle lost = port.cut;
-  for (const Fault& fault : faults_)
-    if (hits(fault)) lost = std::min(lost, fault.at);
-  return lost;
-}
-
-void Awareness::request_arbitration(Cycle at, NodeId n) {
-  if (at >= nodes_[n].arbitrate_at) return;
-  nodes_[n].arbitrate_at = at;
-  schedule(at, handlers_.arbitrate, n);
-}
-
-// The network interface's output takes one of the packets that request it.
-void Awareness::arbitrate(Cycle now, NodeId n) {
-  Node& node = nodes_[n];
-  node.arbitrate_at = kNever;
-  if (now < node.output_free) return request_arbitration(node.output_free, n);
-  const std::uint32_t chosen = choose(now, n);
-  Cycle free = now;
-  if (chosen != kNoPort) {
-    Port& port = node.ports[chosen];
-    const Packet packet = port.queue.front();
-    port.queue.pop_front();
-    free = node.output_free = port.idle_at = std::max(now + kPacketWords, packet.tail);
-    port.words.add_credit(free + 1);
-    schedule(free + 1, handlers_.arrive, pending_.add(packet));
+  for (const Fault& fault : faults_) {
+    if (fault.kind == FaultKind::kLink) cut(fault.node, fault.port, fault);
+    for (std::uint32_t p = 0; fault.kind == FaultKind::kNode && p < nodes_[fault.node].ports.size(); ++p)
+      cut(fault.node, p, fault);
   }
-  Cycle next = kNever;
-  for (const Port& port : node.ports)
-    if (!port.queue.empty()) next = std::min(next, requests_at(port));
-  if (next != kNever) request_arbitration(std::max(next, free), n);
-}
-
-// Chooses an input among those that request: one that is due before others, behind the one that was granted last. Where
-// none is due, all that request become so.
-std::uint32_t Awareness::choose(Cycle now, NodeId n) {
-  Node& node = nodes_[n];
-  const auto requests = [&](const Port& port) { return !port.queue.empty() && requests_at(port) <= now; };
-  std::uint32_t chosen = kNoPort, count = 0;
-  int best = -1;
-  for (std::uint32_t p = 0; p < node.ports.size(); ++p) {
-    const Port& port = node.ports[p];
-    if (!requests(port)) continue;
-    ++count;
-    const int priority = port.due * 2 + (node.granted != kNoPort && p > node.granted);
-    if (priority > best) best = priority, chosen = p;
-  }
-  if (chosen == kNoPort) return kNoPort;
-  Port& port = node.ports[chosen];
-  if (count > 1 && !port.due)
-    for (Port& other : node.ports)
-      if (requests(other)) other.due = true;
-  port.due = false;
-  node.granted = chosen;
-  return chosen;
+  for (Node& node : nodes_)
+    for (Port& port : node.ports) std::ranges::sort(port.cuts);
 }
 
 }  // namespace exanet::lofamo

@@ -9,14 +9,16 @@
 // node's registers once per period. What it finds of a neighbour or a link is a fact: reporter, port, sequence number
 // and state. It sends the fact to the neighbours that it believes alive. A host that receives a fact newer than what it
 // knows forwards it likewise. So every live node that a chain of live neighbours connects to a witness of the fault
-// learns of it, and no routes are needed.
+// learns of it, and no routes are needed. A link or an interface that works again shows it by its next sign of life,
+// and that is a new fact. A reading that finds nothing new is no event.
 //
 // Time: cycle c begins at c * kCycle of the queue. The registers that a daemon reads change at the beginning of a cycle
 // and are read in the middle of it, behind all that happens in that cycle. Events of the same time run in the order in
 // which they were scheduled.
 //
-// Limits: faults come and stay. A cut line loses the packet in flight on it, which the gateware completes;
-// packets_cut() counts those.
+// Limits: hosts and nodes that fail stay so. A cut line loses the packet in flight on it, which the gateware completes;
+// packets_cut() counts those. A link that works again repeats its control words in turn, and brings its neighbour's
+// health with the first one. What was spread while a node was cut off is not repeated for it.
 //
 // Source: the LO|FA|MO part of APEnet+ (2013): mutual watchdog, diagnosis in words of links, hosts that inform others.
 #pragma once
@@ -50,6 +52,7 @@ struct Fault {
   NodeId node = 0;
   std::uint16_t port = 0;  // of a link
   Cycle at = 0;
+  Cycle until = kNever;  // of a link or an interface: from when on it works again
 };
 
 // Where a node is in its periods when the run begins.
@@ -66,7 +69,7 @@ struct Phase {
 struct AwarenessConfig {
   Cycle watchdog = 0;  // period of both watchdogs
   Cycle beat = 0;  // period in which host and network interface give a sign of life, not more than the watchdog's
-  Cycle silence = 0;  // of links, more than the period of control words, or a live link is called silent
+  Cycle silence = 1024;  // of links, more than the period of control words, or a live link is called silent
   Cycle interval = 256;  // of links' control words
   Cycle line = 0;  // latency of transceiver and line
   Cycle response = 1;  // of the host, from reading or arrival to the first word of what it sends for it; 1 or more
@@ -95,7 +98,8 @@ class Awareness {
   // Handles all events before cycle `until`, those of whatever else shares the queue included.
   void run(Cycle until) { events_.run_until(start_of(until) - Time::ps(1)); }
 
-  const std::vector<Fact>& facts() const { return facts_; }  // in the order of time
+  const std::vector<Fact>& facts() const { return facts_; }  // in the order of time, since they were taken last
+  std::vector<Fact> take_facts() { return std::exchange(facts_, {}); }
   // By fault: when hardware first detected it, by the watchdog of a host or interface or the silence of a link.
   // kNever: not detected.
   const std::vector<Cycle>& detected() const { return detected_; }
@@ -124,6 +128,8 @@ class Awareness {
     PortRef far;
     ControlWords words;
     Cycle cut = kNever;  // what leaves is lost from then on
+    std::vector<std::pair<Cycle, Cycle>> cuts;  // from when until when, those to come included
+    std::uint32_t heard = 0;  // how often it has come back
     Cycle output_free = 0;
     unsigned far_health = 0, read_health = 0;  // the neighbour's, and what the daemon has read of it
     bool silent = false, read_silent = false;
@@ -135,7 +141,8 @@ class Awareness {
   };
   struct Node {
     Cycle host_dead = kNever, ni_dead = kNever;
-    Cycle host_beat = 0;  // the last one
+    std::uint32_t ni_again = 0;  // how often the interface has come back
+    Cycle reading = -1;  // begins then: the last one that is scheduled
     unsigned health = 0;
     bool ni_fault = false, read_ni_fault = false, own_reported = false;
     std::vector<Port> ports;
@@ -145,8 +152,8 @@ class Awareness {
     std::uint32_t granted = kNoPort;
   };
   struct Handlers {  // of the queue
-    std::uint32_t fault, read, sample_faults, sample_neighbours, end_reading;
-    std::uint32_t forward, fault_found, send_health, far_health, silent, arbitrate, arrive;
+    std::uint32_t fault, repair, read, sample_faults, sample_neighbours, end_reading;
+    std::uint32_t forward, host_fault, ni_fault, ni_works, send_health, far_health, silent, heard, arbitrate, arrive;
   };
 
   template <typename Step>
@@ -155,17 +162,20 @@ class Awareness {
   void schedule(Cycle cycle, std::uint32_t handler, std::uint32_t a, std::uint32_t b = 0);
   void schedule_behind(Cycle cycle, std::uint32_t handler, NodeId n);
   void strike(Cycle now, std::uint32_t index);
+  void repair(Cycle now, std::uint32_t index);
   void cut(Cycle now, NodeId n, std::uint32_t port, std::uint32_t index);
+  void reconnect(Cycle now, NodeId n, std::uint32_t port);
+  void note_cuts();
+  void wake(Cycle now, NodeId n);
   void read(Cycle now, NodeId n);
   void sample_faults(NodeId n);
   void sample_neighbours(NodeId n);
   void end_reading(Cycle now, NodeId n);
   void learn(Cycle now, NodeId n, const Packet& fact);
   void forward(Cycle now, const Packet& fact);
-  void add_health(Cycle from, NodeId n, unsigned bits);
+  void set_health(Cycle from, NodeId n, unsigned health);
   void send_health(Cycle now, NodeId n, std::uint32_t port);
   void send(NodeId n, std::uint32_t port, Cycle header, const Packet& fact);
-  Cycle lost_from(NodeId n, std::uint32_t port) const;
   void arbitrate(Cycle now, NodeId n);
   static Cycle requests_at(const Port& port) { return std::max(port.queue.front().request, port.idle_at); }
   std::uint32_t choose(Cycle now, NodeId n);

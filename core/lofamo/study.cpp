@@ -168,9 +168,6 @@ void add_awareness(const Topology& topology, const Fault& fault, const std::vect
   study.global.add(last - fault.at);
 }
 
-// Idle cycles from one control word of a link to the next.
-Cycle control_period(const AwarenessConfig& config) { return (config.interval == 0 ? 65'535 : config.interval) + 2; }
-
 void check(const StudyConfig& config, NodeId nodes) {
   constexpr Cycle kRegister = 0xffff'ffff;
   const AwarenessConfig& c = config.network;
@@ -185,18 +182,6 @@ void check(const StudyConfig& config, NodeId nodes) {
 }
 
 using Random = std::mt19937_64;
-
-std::vector<Phase> draw_phases(const Topology& topology, const AwarenessConfig& config, Random& random) {
-  const auto draw = [&](Cycle many) { return static_cast<Cycle>(random() % static_cast<std::uint64_t>(many)); };
-  std::vector<Phase> phases(topology.node_count());
-  for (NodeId n = 0; n < phases.size(); ++n) {
-    phases[n].daemon = draw(config.beat);
-    phases[n].ni = draw(config.beat);
-    for (std::uint16_t p = 0; p < topology.port_count(n); ++p)
-      phases[n].links.push_back({-draw(control_period(config)), static_cast<unsigned>(random() % 5)});
-  }
-  return phases;
-}
 
 std::vector<Fault> draw_faults(const Topology& topology, const StudyConfig& config, Cycle at, Random& random) {
   std::vector<NodeId> places(topology.node_count());
@@ -215,6 +200,26 @@ std::vector<Fault> draw_faults(const Topology& topology, const StudyConfig& conf
 }
 
 }  // namespace
+
+Cycle control_period(const AwarenessConfig& config) { return (config.interval == 0 ? 65'535 : config.interval) + 2; }
+
+Cycle settling(const AwarenessConfig& config, NodeId nodes) {
+  const Cycle hop = config.line + config.response + 200;
+  return config.watchdog + 3 * config.beat + config.silence + 2 * control_period(config) +
+         std::min<Cycle>(nodes, 128) * hop;
+}
+
+std::vector<Phase> draw_phases(const Topology& topology, const AwarenessConfig& config, std::mt19937_64& random) {
+  const auto draw = [&](Cycle many) { return static_cast<Cycle>(random() % static_cast<std::uint64_t>(many)); };
+  std::vector<Phase> phases(topology.node_count());
+  for (NodeId n = 0; n < phases.size(); ++n) {
+    phases[n].daemon = draw(config.beat);
+    phases[n].ni = draw(config.beat);
+    for (std::uint16_t p = 0; p < topology.port_count(n); ++p)
+      phases[n].links.push_back({-draw(control_period(config)), static_cast<unsigned>(random() % 5)});
+  }
+  return phases;
+}
 
 void judge(const Topology& topology, const std::vector<Fault>& faults, const Awareness& run, Study& study) {
   const NodeId nodes = topology.node_count();
@@ -235,9 +240,8 @@ Study study(const Topology& topology, const StudyConfig& config) {
   const NodeId nodes = topology.node_count();
   check(config, nodes);
   const AwarenessConfig& c = config.network;
-  const Cycle period = control_period(c), hop = c.line + c.response + 200;
   // All phases are drawn, so the cycle itself need not be: behind the first signs of life, and the first control words.
-  const Cycle at = 2 * (c.watchdog + period);
+  const Cycle at = 2 * (c.watchdog + control_period(c));
   Random random(config.seed);
   Study made;
   for (std::uint32_t i = 0; i < config.draws; ++i) {
@@ -245,7 +249,7 @@ Study study(const Topology& topology, const StudyConfig& config) {
     const std::vector<Fault> faults = draw_faults(topology, config, at, random);
     EventQueue events;
     Awareness run(events, topology, c, std::move(phases), faults);
-    run.run(at + c.watchdog + 3 * c.beat + c.silence + 2 * period + std::min<Cycle>(nodes, 128) * hop);
+    run.run(at + settling(c, nodes));
     judge(topology, faults, run, made);
   }
   return made;

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "core/lofamo/awareness.hpp"
 
@@ -40,6 +42,15 @@ struct Study {
   std::uint64_t cut_off = 0;  // live nodes that are not of the largest set that is joined
   std::uint64_t packets = 0;
 };
+
+// Idle cycles from one control word of a link to the next.
+Cycle control_period(const AwarenessConfig& config);
+
+// From the last fault until nothing comes of it any more: cycles.
+Cycle settling(const AwarenessConfig& config, NodeId nodes);
+
+// Where each node is in its periods.
+std::vector<Phase> draw_phases(const Topology& topology, const AwarenessConfig& config, std::mt19937_64& random);
 
 // What is right about one run, and what its nodes know of it; adds to `study`.
 void judge(const Topology& topology, const std::vector<Fault>& faults, const Awareness& run, Study& study);

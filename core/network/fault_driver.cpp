@@ -61,11 +61,11 @@ NetworkConfig failing(NetworkConfig network, const FaultPlan& plan) {
   return with_rates(std::move(network), plan.rates());
 }
 
-FaultDriver::FaultDriver(FaultTarget& network, Topology& topology, FaultPlan plan, Time reaction)
+FaultDriver::FaultDriver(FaultTarget& network, Topology& topology, FaultPlan plan, NoticedFaults noticed)
     : network_(network),
       topology_(topology),
       plan_(std::move(plan)),
-      reaction_(reaction),
+      noticed_(std::move(noticed)),
       held_(topology),
       followed_(topology),
       rates_(plan_.rates()) {
@@ -81,7 +81,8 @@ FaultDriver::FaultDriver(FaultTarget& network, Topology& topology, FaultPlan pla
 Time FaultDriver::next() const {
   const auto& changes = plan_.changes();
   const Time change = done_ < changes.size() ? changes[done_].at : Time::never();
-  const Time routes = topology_.follows() && noticed_ < done_ ? changes[noticed_].at + reaction_ : Time::never();
+  const Time routes =
+      topology_.follows() && known_ < noticed_.routes.size() ? noticed_.routes[known_].at : Time::never();
   return min(change, routes);
 }
 
@@ -93,14 +94,26 @@ void FaultDriver::apply(Time now) {
   }
   for (; done_ < changes.size() && changes[done_].at <= now; ++done_) apply(changes[done_], now);
   bool routes_change = false;
-  for (; topology_.follows() && noticed_ < done_ && changes[noticed_].at + reaction_ <= now; ++noticed_) {
-    if (changes[noticed_].kind != FaultKind::kState) continue;
-    followed_.change(changes[noticed_]);
+  for (; topology_.follows() && known_ < noticed_.routes.size() && noticed_.routes[known_].at <= now; ++known_) {
+    if (noticed_.routes[known_].kind != FaultKind::kState) continue;
+    followed_.change(noticed_.routes[known_]);
     routes_change = true;
   }
   if (!routes_change) return;
   network_.before_routes_change();
   topology_.follow(followed_.links());
+}
+
+FaultRecord FaultDriver::record(std::uint64_t lost, std::uint64_t failed,
+                                const ReliabilityStatistics& reliability) const {
+  const auto end = static_cast<std::ptrdiff_t>(done_);
+  FaultRecord record;
+  record.lost = lost;
+  record.failed = failed;
+  record.reliability = reliability;
+  record.changes = {plan_.changes().begin(), plan_.changes().begin() + end};
+  if (!noticed_.awareness.empty()) record.awareness = {noticed_.awareness.begin(), noticed_.awareness.begin() + end};
+  return record;
 }
 
 std::vector<FaultInterval> FaultDriver::intervals(Time end) const {

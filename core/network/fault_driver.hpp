@@ -3,8 +3,8 @@
 //
 // Contract: apply(now) is called at each next(), as FaultTarget wants it: by an event of the network's queue
 // (run_on()), or, where the network is divided among threads, between windows that end there. Routes that follow states
-// of links (Topology::follow) do so `reaction` after each change, as long as the fabric's manager needs; adaptive
-// routings see at once which outputs are down.
+// of links (Topology::follow) do so when the fabric's manager has come to know of a change (NoticedFaults::routes);
+// adaptive routings see at once which outputs are down.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +16,7 @@
 #include "core/engine/event_queue.hpp"
 #include "core/faults/held.hpp"
 #include "core/faults/interval.hpp"
+#include "core/faults/noticed.hpp"
 #include "core/faults/schedule.hpp"
 #include "core/faults/target.hpp"
 #include "core/network/config.hpp"
@@ -34,7 +35,9 @@ NetworkConfig failing(NetworkConfig network, const FaultPlan& plan);
 class FaultDriver {
  public:
   // All outlive the driver. Throws ConfigError where the network refuses.
-  FaultDriver(FaultTarget& network, Topology& topology, FaultPlan plan, Time reaction);
+  FaultDriver(FaultTarget& network, Topology& topology, FaultPlan plan, NoticedFaults noticed);
+  FaultDriver(FaultTarget& network, Topology& topology, const FaultPlan& plan, Time reaction)
+      : FaultDriver(network, topology, plan, noticed_after(plan, reaction)) {}
   FaultDriver(const FaultDriver&) = delete;
   FaultDriver& operator=(const FaultDriver&) = delete;
 
@@ -49,10 +52,8 @@ class FaultDriver {
   std::vector<FaultInterval> intervals(Time end) const;
 
   const LinkStates& states() const { return held_.links(); }
-  // Changes that have happened by now, in their order.
-  std::vector<FaultChange> applied() const {
-    return {plan_.changes().begin(), plan_.changes().begin() + static_cast<std::ptrdiff_t>(done_)};
-  }
+  // What has come of the plan by now.
+  FaultRecord record(std::uint64_t lost, std::uint64_t failed, const ReliabilityStatistics& reliability) const;
 
  private:
   void apply(const FaultChange& change, Time now);
@@ -62,12 +63,12 @@ class FaultDriver {
   FaultTarget& network_;
   Topology& topology_;
   FaultPlan plan_;
-  Time reaction_;
+  NoticedFaults noticed_;
   HeldFaults held_, followed_;  // now, and as routes know
   std::vector<double> rates_;  // of slow links
   Count count_;
   std::vector<FaultInterval> totals_;  // until each time of changes
-  std::size_t done_ = 0, noticed_ = 0;  // changes that have happened, and that routes know
+  std::size_t done_ = 0, known_ = 0;  // changes that have happened, and that routes know
   EventQueue* events_ = nullptr;
   std::uint32_t event_ = 0;
 };

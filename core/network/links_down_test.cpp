@@ -334,6 +334,25 @@ TEST_CASE("lossy links: single packets are lost, each once, the same ones whatev
   CHECK(late > machines().size());
 }
 
+// In the long set a million packets are lost.
+TEST_CASE("lossy links: where every link loses packets, each arrives or is lost, once, and nothing stands still") {
+  const std::uint32_t packets = testing::in_full() ? 70'000 : 300;
+  std::uint64_t lost = 0, all = 0, seed = 22'000'000;
+  for (const Machine& machine : machines()) {
+    CAPTURE(machine.name);
+    CAPTURE(++seed);
+    const auto shape = make_topology(machine.spec);
+    FaultSchedule schedule;
+    for (NodeId node = 0; node < shape->node_count(); ++node)
+      schedule.events.push_back({shape->node_name(node), Time(), false, FaultKind::kLoss, {0.12, 1e-6, seed}});
+    const Run run(machine, plan_of(schedule, *shape), Time(), 1, seed, packets, Time::ns(100) * packets);
+    lost += run.lost();
+    all += packets;
+  }
+  MESSAGE(lost << " of " << all << " packets were lost");
+  CHECK(lost >= (testing::in_full() ? 1'000'000 : 2000));
+}
+
 TEST_CASE(
     "slow links and stopped interfaces: packets come later or are lost, whatever the threads, and none afterwards") {
   constexpr std::uint32_t kFew = 600;

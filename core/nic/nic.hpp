@@ -123,8 +123,9 @@ class Nic {
   // asks for it; an interface starts without.
   virtual void set_zero_cost(bool) {}
 
-  // All interfaces know from now on that this node's does not answer: who retransmits to it may give up.
-  virtual void is_known_dead(NodeId) {}
+  // The interface of the node `by`, or all (kNoNode), know from now on that this node's does not answer: they may give
+  // up what they retransmit to it.
+  virtual void is_known_dead(NodeId /*node*/, NodeId /*by*/) {}
 
   virtual bool multicasts() const { return false; }
 

@@ -19,7 +19,8 @@ Context::Context(EventQueue& queue, const Topology& machine, const NetworkConfig
       tree_numbers(machine.node_count()),
       nic(with_shared_memory(kind.make({queue, machine, fabric, ni, listener, make}), queue, ni, listener,
                              machine.node_count())),
-      processors(queue, placement.size(), zero_cost),
+      known_deaths(placement.size()),
+      processors(queue, placement.size(), zero_cost, known_deaths),
       matching(*this, placement.size()) {
   nic->set_zero_cost(zero_cost);
 }

@@ -56,6 +56,7 @@ class Context {
   std::function<void(Time)> on_listen = [](Time) {};  // whoever waits for one
   std::uint64_t reduced = 0;  // reductions that have got to their roots
   const std::unique_ptr<Nic> nic;
+  KnownDeaths known_deaths;
   Processors processors;
   Matching matching;
 

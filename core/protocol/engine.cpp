@@ -59,10 +59,12 @@ void MessageEngine::take(RankId rank, const DescriptorHeader& d, Payload payload
   }
 }
 
-void MessageEngine::is_known_dead(RankId rank) {
-  context_.nic->is_known_dead(context_.node(rank));
+void MessageEngine::is_known_dead(RankId rank, NodeId by) {
+  context_.nic->is_known_dead(context_.node(rank), by);
+  for (RankId other = 0; other < context_.ranks(); ++other)
+    if (by == kNoNode || context_.node(other) == by) context_.known_deaths.learn(rank, other);
   context_.processors.abandon(rank);
-  context_.matching.die(rank);
+  context_.matching.die(rank, by == kNoNode);
 }
 
 void MessageEngine::message_completed(std::uint64_t user, Status status, Time now) {

@@ -53,8 +53,9 @@ class MessageEngine final : private NicListener {
 
   // The rank's processor does nothing more from now on; its node's interface is a plan's (FaultKind::kHost).
   void dies(RankId rank) { context_.processors.die(rank); }
-  // From now on all others know: what waits for the rank, and what is posted for it later, ends with Status::kNodeDown.
-  void is_known_dead(RankId rank);
+  // From now on the ranks on the node `by` know, or all (kNoNode): what waits there for the rank, and what is posted
+  // for it later, ends with Status::kNodeDown.
+  void is_known_dead(RankId rank, NodeId by);
 
   // Messages may go to groups of ranks: as a rank kGroup | what add_group() returns.
   bool multicasts() const { return context_.nic->multicasts(); }

@@ -19,8 +19,11 @@ std::string text_of(const std::vector<RankDeath>& deaths) {
   return text;
 }
 
-HostDeaths::HostDeaths(const FaultPlan& plan, const std::vector<NodeId>& placement, Time detection)
-    : placement_(placement), hosts_(plan.dying_hosts()), detection_(detection), dies_(placement.size(), Time::never()) {
+HostDeaths::HostDeaths(const FaultPlan& plan, const std::vector<NodeId>& placement, std::vector<KnownDeath> known)
+    : placement_(placement),
+      hosts_(plan.dying_hosts()),
+      known_(std::move(known)),
+      dies_(placement.size(), Time::never()) {
   for (const FaultChange& host : hosts_)
     for (RankId rank = 0; rank < placement_.size(); ++rank)
       if (placement_[rank] == host.node) dies_[rank] = host.at;
@@ -33,7 +36,11 @@ void HostDeaths::run_on(EventQueue& events, MessageEngine& engine, std::function
   on_death_ = events.add_handler(
       [](void* self, Time, std::uint32_t node, std::uint64_t) { static_cast<HostDeaths*>(self)->die(node); }, this);
   on_detection_ = events.add_handler(
-      [](void* self, Time, std::uint32_t node, std::uint64_t) { static_cast<HostDeaths*>(self)->detect(node); }, this);
+      [](void* self, Time, std::uint32_t death, std::uint64_t) {
+        HostDeaths& deaths = *static_cast<HostDeaths*>(self);
+        deaths.detect(deaths.known_[death]);
+      },
+      this);
   for (const FaultChange& host : hosts_)
     if (std::ranges::find(placement_, host.node) != placement_.end())
       events.schedule(max(host.at, events.now()), on_death_, host.node);
@@ -45,14 +52,17 @@ void HostDeaths::die(NodeId node) {
     died_(rank);
     engine_->dies(rank);
   }
-  ++pending_;
-  events_->schedule(events_->now() + detection_, on_detection_, node);
+  for (std::uint32_t i = 0; i < known_.size(); ++i) {
+    if (known_[i].dead != node) continue;
+    ++pending_;
+    events_->schedule(events_->now() + known_[i].after, on_detection_, i);
+  }
 }
 
-void HostDeaths::detect(NodeId node) {
+void HostDeaths::detect(const KnownDeath& death) {
   --pending_;
   for (RankId rank = 0; rank < placement_.size(); ++rank)
-    if (placement_[rank] == node) engine_->is_known_dead(rank);
+    if (placement_[rank] == death.dead) engine_->is_known_dead(rank, death.by);
 }
 
 std::string HostDeaths::about(const Completion& completion, Time now) const {

@@ -2,9 +2,9 @@
 // Hosts that die in a run, with the ranks on them, and when the others know.
 //
 // Model: from a host's death on its ranks do nothing; what they have handed over before it goes on as far as their
-// node's interface, which stops at the same time (FaultKind::kHost), lets it. After the time of detection, the same for
-// all nodes, whatever waits for such a rank ends with Status::kNodeDown. Limits: nobody knows earlier than the others,
-// and a host that has died stays dead.
+// node's interface, which stops at the same time (FaultKind::kHost), lets it. When a node comes to know of the death
+// (NoticedFaults::deaths), whatever waits there for such a rank ends with Status::kNodeDown. Limits: a host that has
+// died stays dead.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 #include "core/config/visit.hpp"
 #include "core/engine/event_queue.hpp"
-#include "core/faults/plan.hpp"
+#include "core/faults/noticed.hpp"
 #include "core/protocol/engine.hpp"
 #include "core/protocol/host.hpp"
 
@@ -38,7 +38,7 @@ std::string text_of(const std::vector<RankDeath>& deaths);
 
 class HostDeaths {
  public:
-  HostDeaths(const FaultPlan& plan, const std::vector<NodeId>& placement, Time detection);
+  HostDeaths(const FaultPlan& plan, const std::vector<NodeId>& placement, std::vector<KnownDeath> known);
   HostDeaths(const HostDeaths&) = delete;  // the queue refers to it
   HostDeaths& operator=(const HostDeaths&) = delete;
 
@@ -46,17 +46,17 @@ class HostDeaths {
   void run_on(EventQueue& events, MessageEngine& engine, std::function<void(RankId)> died);
 
   Time dies(RankId rank) const { return dies_[rank]; }  // Time::never(): it does not
-  bool all_known() const { return pending_ == 0; }  // no rank has died of which the others do not know
+  bool all_known() const { return pending_ == 0; }  // no rank has died of which others are to know still
   // What is to be said of a failed operation whose peer has died: a clause, or nothing.
   std::string about(const Completion& completion, Time now) const;
 
  private:
   void die(NodeId node);
-  void detect(NodeId node);
+  void detect(const KnownDeath& death);
 
   const std::vector<NodeId> placement_;
   const std::vector<FaultChange> hosts_;
-  const Time detection_;
+  const std::vector<KnownDeath> known_;
   std::vector<Time> dies_;  // by rank
   std::uint32_t pending_ = 0;
   EventQueue* events_ = nullptr;

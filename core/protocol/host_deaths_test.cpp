@@ -6,6 +6,8 @@
 
 #include <cerrno>
 #include <functional>
+#include <utility>
+#include <vector>
 
 #include "core/network/fault_driver.hpp"
 #include "core/protocol/engine_harness.hpp"
@@ -30,11 +32,11 @@ NetworkConfig failing_fabric() {
 
 // Rank 1 dies.
 struct Dying : Ranks {
-  explicit Dying(const NiConfig& ni = testing::odd_costs())
+  explicit Dying(const NiConfig& ni = testing::odd_costs(), std::vector<KnownDeath> known = {{2, kNoNode, kDetection}})
       : Ranks(kLine, {0, 2, 3}, failing_fabric(), ni),
         plan(made()),
         driver(engine.links(), *topology, plan, Time()),
-        deaths(plan, {0, 2, 3}, kDetection) {
+        deaths(plan, {0, 2, 3}, std::move(known)) {
     driver.run_on(queue);
     deaths.run_on(queue, engine, [this](RankId rank) {
       died.push_back(rank);
@@ -119,19 +121,43 @@ TEST_CASE("hosts that die: a rendezvous with a dead rank ends at both, whoever h
 }
 
 TEST_CASE("hosts that die: interfaces that retransmit give up at the next timeout after detection") {
-  NiConfig ni = testing::odd_costs();
-  ni.reliability = NiConfig::Reliability::kEndToEnd;
-  ni.retransmission_timeout = Time::us(10);
-  ni.retransmission_tries = 15;
-  Dying ranks(ni);
-  ranks.share(1, kKey, B, 8, kRemoteWrite);
-  ranks.at(Time::us(30), [&] { ranks.put(0, 1, A, 8, B, kKey, 7); });
+  for (const std::int64_t shared_memory_rate :
+       {std::int64_t{0}, std::int64_t{12'000'000'000}}) {  // the latter is beside the interface
+    NiConfig ni = testing::odd_costs();
+    ni.reliability = NiConfig::Reliability::kEndToEnd;
+    ni.retransmission_timeout = Time::us(10);
+    ni.retransmission_tries = 15;
+    ni.shared_memory_rate_bit_per_s = shared_memory_rate;
+    Dying ranks(ni);
+    ranks.share(1, kKey, B, 8, kRemoteWrite);
+    ranks.at(Time::us(30), [&] { ranks.put(0, 1, A, 8, B, kKey, 7); });
+    ranks.run();
+    const auto put = ranks.only<PutCompletion>(0, 7);
+    CHECK(put.status == down());
+    CHECK(put.time > kDies + kDetection);
+    CHECK(put.time < kDies + kDetection + Time::us(200));
+    CHECK(ranks.engine.operations() == 0);
+    CHECK(ranks.engine.nic().reliability().retransmits);
+  }
+}
+
+TEST_CASE("hosts that die: each node learns at its own time") {
+  Dying ranks(testing::odd_costs(), {{2, 0, Time::us(30)}, {2, 3, Time::us(70)}});
+  ranks.fill(0, A, 9000, 3);
+  ranks.send(0, 1, A, 9000, 5, 88);  // a rendezvous that nobody takes
+  for (const RankId rank : {0u, 2u}) ranks.receive(rank, 1, B, 64, 5, 77);
+  ranks.at(kDies + Time::us(50), [&] {
+    ranks.receive(0, 1, C, 64, 6, 78);
+    ranks.receive(2, 1, C, 64, 6, 78);
+  });
   ranks.run();
-  const auto put = ranks.only<PutCompletion>(0, 7);
-  CHECK(put.status == down());
-  CHECK(put.time > kDies + kDetection);
-  CHECK(put.time < kDies + kDetection + Time::us(200));
+  CHECK(ranks.only<SendCompletion>(0, 88).time == kDies + Time::us(30));
+  CHECK(ranks.only<ReceiveCompletion>(0, 77).time == kDies + Time::us(30));
+  CHECK(ranks.only<ReceiveCompletion>(0, 78).time < kDies + Time::us(70));  // at once
+  CHECK(ranks.only<ReceiveCompletion>(2, 77).time == kDies + Time::us(70));
+  CHECK(ranks.only<ReceiveCompletion>(2, 78).time == kDies + Time::us(70));
   CHECK(ranks.engine.operations() == 0);
+  CHECK(ranks.deaths.all_known());
 }
 
 TEST_CASE("hosts that die: the schedule names them, and each dies once") {

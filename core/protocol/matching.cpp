@@ -52,7 +52,7 @@ void describe(C& done, const Message& m) {
 }  // namespace
 
 Matching::Matching(const Context& context, std::size_t ranks)
-    : context_(context), endpoints_(ranks), receiving_(ranks), dead_(ranks) {}
+    : context_(context), endpoints_(ranks), receiving_(ranks) {}
 Matching::~Matching() = default;
 
 Matching::Endpoint* Matching::find(RankId rank, std::uint16_t ep) {
@@ -94,15 +94,33 @@ void Matching::close(RankId rank, std::uint16_t ep, std::int32_t status) {
   e->open = false;
 }
 
-void Matching::die(RankId rank) {
-  dead_[rank] = true;
-  for (std::uint16_t ep = 0; ep < endpoints_[rank].size(); ++ep) close(rank, ep, completion_status(Status::kNodeDown));
+// Refuses what waits at a rank that has died, and comes from those who know.
+void Matching::refuse_known(RankId rank, Endpoint& e) {
+  for (Chain<Message>* list : {&e.unexpected[0], &e.unexpected[1], &e.claimed}) {
+    for (Message* m = list->head; m;) {
+      Message* const following = m->next;
+      if (knows_dead(m->source, rank)) {
+        take_waiting(*list, *m);
+        m->protocol->refused(*m, completion_status(Status::kNodeDown));
+      }
+      m = following;
+    }
+  }
+}
+
+void Matching::die(RankId rank, bool all_know) {
+  for (std::uint16_t ep = 0; ep < endpoints_[rank].size(); ++ep) {
+    if (all_know)
+      close(rank, ep, completion_status(Status::kNodeDown));
+    else
+      refuse_known(rank, endpoints_[rank][ep]);
+  }
   for (auto& endpoints : endpoints_) {
     for (Endpoint& e : endpoints) {
       for (Chain<Receive>& list : e.posted) {
         for (Receive* r = list.head; r;) {
           Receive* const following = r->next;
-          if (never_comes(r->d)) {
+          if (knows_dead(r->rank, r->d.peer.rank)) {
             list.remove(*r);
             fail(*r, context_.events.now());
           }
@@ -112,6 +130,8 @@ void Matching::die(RankId rank) {
     }
   }
 }
+
+bool Matching::knows_dead(RankId by, RankId rank) const { return context_.known_deaths.knows(by, rank); }
 
 // A receive in no list, from a rank that has died.
 void Matching::fail(Receive& receive, Time at) {
@@ -167,7 +187,7 @@ void Matching::post(RankId rank, const ReceiveDescriptor& d) {
     }
     m = following;
   }
-  if (never_comes(d)) return fail(receive, max(d.time, context_.events.now()));
+  if (knows_dead(rank, d.peer.rank)) return fail(receive, max(d.time, context_.events.now()));
   e->posted[tagged(d)].append(receive);
 }
 
@@ -197,6 +217,8 @@ void Matching::take_claimed(Endpoint& e, RankId rank, const ReceiveDescriptor& d
 
 void Matching::arrived(Message& message, Time now) {
   const SendDescriptor& send = *message.send;
+  if (knows_dead(message.source, send.peer.rank))
+    return message.protocol->refused(message, completion_status(Status::kNodeDown));
   Endpoint& e = *find(send.peer.rank, send.peer.ep);
   message.arrived = now;
   Chain<Receive>& posted = e.posted[tagged(send)];
@@ -297,7 +319,7 @@ void Matching::peek(RankId rank, const PeekDescriptor& d) {
       if ((context_.zero_cost || m->arrived <= d.time) && matches(*m, d)) found = m;
     }
   }
-  const std::int32_t nothing = never_comes(d) ? completion_status(Status::kNodeDown) : -ENOMSG;
+  const std::int32_t nothing = knows_dead(rank, d.peer.rank) ? completion_status(Status::kNodeDown) : -ENOMSG;
   auto done = context_.completion<PeekCompletion>(d, d.time, found ? 0 : nothing);
   done.cookie = d.cookie;
   done.peer = d.peer;

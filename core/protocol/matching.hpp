@@ -77,9 +77,9 @@ class Matching {
 
   void open(RankId rank, std::uint16_t ep, EndpointKind kind);
   void close(RankId rank, std::uint16_t ep) { close(rank, ep, -ECONNRESET); }
-  // The rank has died, and others know: what waits for a message of its, or for a receive, ends with that.
-  void die(RankId rank);
-  bool is_dead(RankId rank) const { return dead_[rank]; }
+  // The rank has died, and more ranks know (Context::known_deaths): what these wait for, a message of its or a receive,
+  // ends with that.
+  void die(RankId rank, bool all_know);
   bool is_open(RankId rank, std::uint16_t ep) const { return find(rank, ep) != nullptr; }
   bool takes(const Address& to, EndpointKind kind) const;
 
@@ -108,11 +108,9 @@ class Matching {
   Endpoint* find(RankId rank, std::uint16_t ep);
   const Endpoint* find(RankId rank, std::uint16_t ep) const { return const_cast<Matching*>(this)->find(rank, ep); }
   void close(RankId rank, std::uint16_t ep, std::int32_t status);  // what waiting messages are refused with
+  void refuse_known(RankId rank, Endpoint& endpoint);
   void fail(Receive& receive, Time at);
-  template <typename D>
-  bool never_comes(const D& d) const {
-    return d.peer.rank < dead_.size() && dead_[d.peer.rank];
-  }
+  bool knows_dead(RankId by, RankId rank) const;
   void take_claimed(Endpoint& e, RankId rank, const ReceiveDescriptor& d);
   void match(Message& message, Receive& receive, Time at);
   void take_waiting(Chain<Message>& list, Message& message);
@@ -125,7 +123,6 @@ class Matching {
   std::vector<std::uint32_t> receiving_;  // [rank]
   std::vector<std::unique_ptr<Receive>> receives_;
   std::vector<Receive*> free_;
-  std::vector<bool> dead_;  // [rank]
   std::uint64_t waiting_ = 0;
 };
 

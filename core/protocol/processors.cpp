@@ -6,8 +6,8 @@
 
 namespace exanet {
 
-Processors::Processors(EventQueue& events, std::size_t ranks, const bool& zero_cost)
-    : events_(events), zero_cost_(zero_cost), processors_(ranks) {
+Processors::Processors(EventQueue& events, std::size_t ranks, const bool& zero_cost, const KnownDeaths& known)
+    : events_(events), zero_cost_(zero_cost), known_(known), processors_(ranks) {
   on_progress_ = events_.add_handler([](void* self, Time now, std::uint32_t rank,
                                         std::uint64_t) { static_cast<Processors*>(self)->progress(rank, now); },
                                      this);
@@ -15,7 +15,7 @@ Processors::Processors(EventQueue& events, std::size_t ranks, const bool& zero_c
 
 void Processors::enqueue(RankId rank, ProcessorStep& step, std::uint32_t operation, Time at) {
   Processor& p = processors_[rank];
-  if (p.abandoned) return step.abandoned(operation);
+  if (p.dead && known_.knows(step.waiter(operation), rank)) return step.abandoned(operation);
   p.pending.push_back(Work{&step, operation, at});
   if (zero_cost_)
     events_.schedule(events_.now(), on_progress_, rank);
@@ -43,8 +43,13 @@ void Processors::progress(RankId rank, Time now) {
 
 void Processors::abandon(RankId rank) {
   Processor& p = processors_[rank];
-  p.dead = p.abandoned = true;
-  for (const Work& work : std::exchange(p.pending, {})) work.step->abandoned(work.operation);
+  p.dead = true;
+  const auto known = std::stable_partition(p.pending.begin(), p.pending.end(), [&](const Work& w) {
+    return !known_.knows(w.step->waiter(w.operation), rank);
+  });
+  const std::vector<Work> over(known, p.pending.end());
+  p.pending.erase(known, p.pending.end());
+  for (const Work& work : over) work.step->abandoned(work.operation);
 }
 
 void Processors::run(Processor& p, const Work& work) {

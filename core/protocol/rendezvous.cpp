@@ -164,6 +164,7 @@ class Rendezvous final : public OperationMachine<RendezvousMessage>, private Mes
     }
     context_.events.schedule(max(context_.events.now(), offered), on_offer_, id);
   }
+  RankId waiter(std::uint32_t id) const override { return (*this)[id].rank; }
   // The receiver has died.
   void abandoned(std::uint32_t id) override {
     note((*this)[id], Status::kNodeDown);
@@ -210,7 +211,7 @@ class Rendezvous final : public OperationMachine<RendezvousMessage>, private Mes
       return;
     }
     op.status = status;
-    if (context_.matching.is_dead(target(op))) return end(m.operation, context_.events.now());
+    if (context_.known_deaths.knows(op.rank, target(op))) return end(m.operation, context_.events.now());
     op.state = State::acknowledging;
     context_.send_control(target(op), op.rank, 0, user(m.operation));
   }

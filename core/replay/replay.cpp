@@ -14,6 +14,7 @@
 #include "core/collectives/network_trees.hpp"
 #include "core/collectives/registry.hpp"
 #include "core/config/error.hpp"
+#include "core/lofamo/notice.hpp"
 #include "core/network/fault_driver.hpp"
 #include "core/protocol/failure.hpp"
 #include "core/replay/library.hpp"
@@ -30,7 +31,9 @@ class Replay::State final : public LibraryUser {
   State(const TopologySpec& spec, const NetworkConfig& network, const NiConfig& interface, const ReplayConfig& c)
       : config(c),
         topology(make_topology(following(spec, c.faults))),
-        hosts(plan_of(c.faults, *topology), placed(), c.faults.detection),
+        plan(plan_of(c.faults, *topology)),
+        noticed(lofamo::notice(c.faults, plan, *topology)),
+        hosts(plan, placed(), noticed.deaths),
         library({queue, *topology, failing(network, c.faults), interface, placement, *this, c.flow_level,
                  c.faults.empty() ? nullptr : &hosts}),
         multicasts(library.multicasts() && spec.disabled.empty()) {
@@ -47,7 +50,7 @@ class Replay::State final : public LibraryUser {
     }
     library.start(starts);
     if (!c.faults.empty()) {
-      faults.emplace(library.links(), *topology, plan_of(c.faults, *topology), c.faults.reaction);
+      faults.emplace(library.links(), *topology, plan, noticed);
       faults->count_with([this](Time now) -> FaultInterval {
         const Nic& nic = library.engine().nic();
         return {now, nic.network().lost(), nic.reliability().retransmissions, 0, Time()};
@@ -128,7 +131,7 @@ class Replay::State final : public LibraryUser {
     r.pages = library.engine().nic().pages();
     if (faults) {
       const Nic& nic = library.engine().nic();
-      r.faults = {faults->applied(), nic.network().lost(), 0, nic.reliability()};
+      r.faults = faults->record(nic.network().lost(), 0, nic.reliability());
       r.fault_intervals = faults->intervals(r.finished);
     }
     r.deaths = deaths();
@@ -142,6 +145,8 @@ class Replay::State final : public LibraryUser {
   EventQueue queue;
   std::unique_ptr<Topology> topology;
   std::vector<NodeId> placement;  // of all ranks
+  const FaultPlan plan;
+  const NoticedFaults noticed;
   HostDeaths hosts;  // that die
   Library library;
   const bool multicasts;  // copies reach all nodes, which they do not round disabled ports

@@ -49,17 +49,20 @@ std::unique_ptr<Topology> blaming(const char* path, const Make& make) {
   }
 }
 
-std::unique_ptr<Topology> without_failed(std::unique_ptr<Topology> topology, const std::vector<std::string>& failed,
-                                         const std::string& routing) {
+// What packets of a routing do where its own routes are broken.
+Detours detours_of(const std::string& routing) {
   const auto& kinds = routing_kinds();
   const auto kind = std::ranges::find_if(kinds, [&](const RoutingKind& k) { return routing == k.name; });
-  const Detours detours = routing == kUpDown                     ? Detours::kUpDown
-                          : kind != kinds.end() && kind->chooses ? Detours::kSeveral
-                                                                 : Detours::kOwn;
+  if (kind != kinds.end() && kind->chooses) return Detours::kSeveral;
+  return routing == kUpDown ? Detours::kUpDown : Detours::kOwn;
+}
+
+std::unique_ptr<Topology> without_failed(std::unique_ptr<Topology> topology, const std::vector<std::string>& failed,
+                                         const std::string& routing) {
   FaultPlan plan;
   for (const std::string& what : failed) plan.fail(*topology, what);
   const LinkStates states = plan.states_at(*topology, Time());
-  return make_rerouted(std::move(topology), states, detours);
+  return make_rerouted(std::move(topology), states, detours_of(routing));
 }
 
 // `topology` without what has failed, as often as there are rails, and with the routing that the machine says.
@@ -84,8 +87,10 @@ std::unique_ptr<Topology> routed(std::unique_ptr<Topology> topology, const Topol
         now +
             " routes around links that fail during a run cannot be combined with failures from the beginning or with "
             "rails: remove 'failed' and 'rails', or choose another routing, e.g. adaptive");
-    return blaming("topology.routing", [&] { return make_following(std::move(topology), routing != kUpDown); });
+    return blaming("topology.routing", [&] { return make_following(std::move(topology), detours_of(routing)); });
   }
+  if (spec.follows && detours_of(routing) == Detours::kSeveral && spec.failed.empty() && spec.rails == 1)
+    topology = blaming("topology.routing", [&] { return make_following(std::move(topology), Detours::kSeveral); });
   if (routing == kUpDown || !spec.failed.empty())
     topology = blaming(spec.failed.empty() ? "topology.routing" : "topology.failed",
                        [&] { return without_failed(std::move(topology), spec.failed, routing); });

@@ -69,6 +69,7 @@ class Rerouted final : public WrappedTopology {
     tables_.equal(links_, router_[at], router_[dst], out);
   }
   void minimal_ports(NodeId at, NodeId dst, PortList& out) const override {
+    if (several_ && whole_) return inner_->minimal_ports(at, dst, out);
     if (!several_ || is_last_hop(at, dst)) return out.add(next_hop(at, dst).port);
     const std::vector<PortRef>& ports = links_[router_[at]];
     for (std::size_t port = 0; port < ports.size(); ++port)
@@ -95,6 +96,7 @@ class Rerouted final : public WrappedTopology {
 
  private:
   void work_out();
+  bool all_work() const;
   void number_routers();
   void keep_largest_part();
   Adjacency graph() const;
@@ -137,6 +139,7 @@ class Rerouted final : public WrappedTopology {
   }
 
   bool own_routes_, several_, any_, follows_;
+  bool whole_ = false;  // follows, and all works
   LinkStates states_;
   std::vector<std::uint32_t> router_;  // by node: the number of its router in the tables
   std::vector<NodeId> routers_;
@@ -148,6 +151,7 @@ class Rerouted final : public WrappedTopology {
 };
 
 void Rerouted::work_out() {
+  whole_ = follows_ && all_work();
   number_routers();
   if (follows_) keep_largest_part();
   if (routers_.empty() && follows_) return;  // nothing is sent on, and every node counts as cut off
@@ -165,6 +169,15 @@ void Rerouted::work_out() {
   else if (own_routes_)
     find_intact();
   if (several_) find_lengths();
+}
+
+bool Rerouted::all_work() const {
+  for (NodeId node = 0; node < inner_->node_count(); ++node) {
+    if (!states_.alive(node)) return false;
+    for (std::uint16_t port = 0; port < inner_->port_count(node); ++port)
+      if (inner_->neighbour(node, port).node != kNoNode && !states_.works(*inner_, node, port)) return false;
+  }
+  return true;
 }
 
 void Rerouted::number_routers() {
@@ -308,9 +321,9 @@ std::unique_ptr<Topology> make_rerouted(std::unique_ptr<Topology> inner, const L
   return std::make_unique<Rerouted>(std::move(inner), states, detours, false);
 }
 
-std::unique_ptr<Topology> make_following(std::unique_ptr<Topology> inner, bool own_routes) {
+std::unique_ptr<Topology> make_following(std::unique_ptr<Topology> inner, Detours detours) {
   const LinkStates whole(*inner);
-  return std::make_unique<Rerouted>(std::move(inner), whole, own_routes ? Detours::kOwn : Detours::kUpDown, true);
+  return std::make_unique<Rerouted>(std::move(inner), whole, detours, true);
 }
 
 }  // namespace exanet

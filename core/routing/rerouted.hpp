@@ -20,7 +20,8 @@ enum class Detours {
 std::unique_ptr<Topology> make_rerouted(std::unique_ptr<Topology> inner, const LinkStates& states, Detours detours);
 
 // The same, all of whose links are there, and whose routes follow states of links (Topology::follow). Routes lead to
-// every endpoint of the largest part that is left; to others they are those of `inner`.
-std::unique_ptr<Topology> make_following(std::unique_ptr<Topology> inner, bool own_routes);
+// every endpoint of the largest part that is left; to others they are those of `inner`. While all works, what a routing
+// may choose among is what `inner` says.
+std::unique_ptr<Topology> make_following(std::unique_ptr<Topology> inner, Detours detours);
 
 }  // namespace exanet

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do routes that follow states of links stay free of deadlock when a node is cut off, to which packets still go?
+// Do routes that follow states of links lead round what is down, and stay free of deadlock when a node is cut off, to
+// which packets still go?
 #include "core/routing/rerouted.hpp"
 
 #include <doctest/doctest.h>
@@ -7,6 +8,7 @@
 #include "core/faults/plan.hpp"
 #include "core/routing/channel_graph.hpp"
 #include "core/routing/make_topology.hpp"
+#include "core/routing/routing.hpp"
 
 using namespace exanet;
 
@@ -41,4 +43,35 @@ TEST_CASE("routes that follow states of links outlast a time at which everything
   for (NodeId at = 0; at < 16; ++at)
     for (NodeId dst = 0; dst < 16; ++dst)
       if (at != dst) CHECK(topology->next_hop(at, dst).port == whole->next_hop(at, dst).port);
+}
+
+TEST_CASE("routings that choose among ports follow states of links, and are as without them while all works") {
+  for (TopologySpec spec : {TopologySpec{"torus", {4, 4}}, TopologySpec{"fat-tree", {4, 4}}}) {
+    spec.routing = "adaptive";
+    const auto plain = make_topology(spec);
+    spec.follows = true;
+    const auto topology = make_topology(spec);
+    REQUIRE(topology->follows());
+    FaultPlan plan;
+    plan.fail(*topology, "links:3:1", Time::us(1));
+    const auto ports = [](const Topology& shape, NodeId at, NodeId dst) {
+      PortList list;
+      shape.minimal_ports(at, dst, list);
+      return std::vector<std::uint16_t>(list.port, list.port + list.count);
+    };
+    for (const Time at : {Time(), Time::us(1), Time()}) {
+      const LinkStates states = plan.states_at(*topology, at);
+      topology->follow(states);
+      CHECK(topology->routing()->find_cycle([](double) {}).empty());
+      for (NodeId from = 0; from < topology->node_count(); ++from)
+        for (NodeId to = 0; to < topology->endpoint_count(); ++to) {
+          if (from == to) continue;
+          const auto found = ports(*topology, from, to);
+          CHECK(!found.empty());
+          for (const std::uint16_t port : found) CHECK(states.works(*topology, from, port));
+          CHECK(states.works(*topology, from, topology->next_hop(from, to).port));
+          if (at == Time()) CHECK(found == ports(*plain, from, to));
+        }
+    }
+  }
 }

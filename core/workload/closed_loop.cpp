@@ -96,7 +96,7 @@ struct ClosedLoop::State final : TransportListener {
                                    " interfaces carry whole messages, not the steps of jobs: take sim messages, or " +
                                    "--nic ideal or exanet");
     transport = transport_of(c, nic)({queue, *topology, network, c.interface, nic, c.packet_bytes, endpoint_of, *this});
-    if (!c.faults.empty()) faults.emplace(transport->links(), *topology, c.faults, c.reaction).run_on(queue);
+    if (!c.faults.empty()) faults.emplace(transport->links(), *topology, c.faults, c.noticed).run_on(queue);
     for (std::uint32_t r = 0; r < ranks.size(); ++r) queue.schedule(Time(), step_event, r);
     if (transport->model() != nullptr) samples.emplace(queue, *topology, *transport->model());
   }
@@ -291,7 +291,7 @@ ClosedLoopResult ClosedLoop::State::summarize() {
   r.packets = totals.packets;
   r.packet_hops = totals.packet_hops;
   r.pages = transport->pages();
-  if (faults) r.faults = {faults->applied(), transport->lost(), 0, transport->reliability()};
+  if (faults) r.faults = faults->record(transport->lost(), 0, transport->reliability());
   r.events = queue.processed();
   if (r.packets > 0) {
     r.mean_hops = static_cast<double>(r.packet_hops) / static_cast<double>(r.packets);

@@ -51,7 +51,7 @@ struct ClosedLoopConfig {
   std::string nic = "ideal";  // one of nic_names(): what ranks send through at packet level
   NiConfig interface;  // what that costs, if anything
   FaultPlan faults;  // of the run; not keys of files
-  Time reaction;  // of routes that follow states of links (TopologySpec::follows)
+  NoticedFaults noticed;  // by whom, and when
 };
 
 template <typename V>

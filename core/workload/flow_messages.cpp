@@ -7,6 +7,7 @@
 #include "core/config/error.hpp"
 #include "core/flow/flow_simulator.hpp"
 #include "core/flow/fluid_simulator.hpp"
+#include "core/lofamo/notice.hpp"
 #include "core/network/fault_driver.hpp"
 #include "core/protocol/failure.hpp"
 #include "core/routing/make_topology.hpp"
@@ -27,9 +28,11 @@ class FlowMessages final : public MessageRun, private FaultTarget {
         owned_(config.fluid ? std::unique_ptr<Flows>(std::make_unique<FluidSimulator>(network_))
                             : std::make_unique<FlowSimulator>(network_, config.grain)),
         flows_(*owned_) {
-    if (!config.faults.empty())
-      faults_.emplace(static_cast<FaultTarget&>(*this), *topology_, plan_of(config.faults, *topology_),
-                      config.faults.reaction);
+    if (!config.faults.empty()) {
+      const FaultPlan plan = plan_of(config.faults, *topology_);
+      faults_.emplace(static_cast<FaultTarget&>(*this), *topology_, plan,
+                      lofamo::notice(config.faults, plan, *topology_));
+    }
   }
 
   bool run() override {
@@ -150,7 +153,7 @@ class FlowMessages final : public MessageRun, private FaultTarget {
     result_.events = flows_.events();
     result_.work = flows_.work();
     result_.memory_bytes = flows_.memory_bytes();
-    if (faults_) result_.faults = {faults_->applied(), 0, 0, {}};
+    if (faults_) result_.faults = faults_->record(0, 0, {});
     const double window_s = static_cast<double>((times.end - times.begin).ps()) * 1e-12;
     double volume = 0;  // of the mean message, which is what links are taken to have carried
     for (const auto& m : plan_.messages)

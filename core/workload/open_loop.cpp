@@ -16,6 +16,7 @@
 
 #include "core/config/error.hpp"
 #include "core/flow/flow_network.hpp"
+#include "core/lofamo/notice.hpp"
 #include "core/network/timing.hpp"
 #include "core/nic/ideal/feed.hpp"
 #include "core/routing/make_topology.hpp"
@@ -87,7 +88,8 @@ OpenLoop::State::State(const TopologySpec& spec, const NetworkConfig& fabric_con
       end(c.warm_up + c.measure),
       stop_at(end + c.measure) {
   if (!c.faults.empty()) {
-    faults.emplace(fabric, *topology, plan_of(c.faults, *topology), c.faults.reaction);
+    const FaultPlan plan = plan_of(c.faults, *topology);
+    faults.emplace(fabric, *topology, plan, lofamo::notice(c.faults, plan, *topology));
     interval = Time::ps(std::max<std::int64_t>(1, end.ps() / static_cast<std::int64_t>(OpenLoopResult::kIntervals)));
   }
   for (Part& part : parts) {

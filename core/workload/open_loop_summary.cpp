@@ -61,7 +61,7 @@ bool fills_sources(const OpenLoopConfig& config, double full_load) {
 
 // With faults: what they did, and packets by intervals.
 void OpenLoop::State::summarize_faults(const Tally& t, OpenLoopResult& r) const {
-  r.faults = {faults->applied(), t.lost, 0, {}};
+  r.faults = faults->record(t.lost, 0, {});
   r.interval = interval;
   r.delivered_in.resize(OpenLoopResult::kIntervals);
   r.lost_in.resize(OpenLoopResult::kIntervals);

@@ -16,6 +16,7 @@
 
 #include "core/config/error.hpp"
 #include "core/engine/random.hpp"
+#include "core/lofamo/notice.hpp"
 #include "core/network/fault_driver.hpp"
 #include "core/network/model.hpp"
 #include "core/nic/ideal/ideal_nic.hpp"
@@ -43,9 +44,10 @@ class PacketMessages final : public MessageRun, private NicListener {
     start_event_ = queue_.add_handler([](void* self, Time now, std::uint32_t message,
                                          std::uint64_t) { static_cast<PacketMessages*>(self)->start(message, now); },
                                       this);
-    if (!config.faults.empty())
-      faults_.emplace(nic_->links(), *topology_, plan_of(config.faults, *topology_), config.faults.reaction)
-          .run_on(queue_);
+    if (!config.faults.empty()) {
+      const FaultPlan plan = plan_of(config.faults, *topology_);
+      faults_.emplace(nic_->links(), *topology_, plan, lofamo::notice(config.faults, plan, *topology_)).run_on(queue_);
+    }
     times_.accepted_bytes.resize(topology_->endpoint_count());
     times_.ready.resize(plan_.messages.size());
     times_.arrived.resize(plan_.messages.size(), Time::never());
@@ -196,7 +198,7 @@ class PacketMessages final : public MessageRun, private NicListener {
     result_.work = model_->packet_hops();
     result_.memory_bytes = model_->memory_bytes();
     if (ideal_ == nullptr) result_.flows = flows_.table(config_, plan_, times_, network_);
-    if (faults_) result_.faults = {faults_->applied(), model_->lost(), 0, {}};
+    if (faults_) result_.faults = faults_->record(model_->lost(), 0, {});
     result_.links = link_use(*topology_, before, after, times_.end - times_.begin);
   }
 

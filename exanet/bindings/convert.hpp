@@ -94,6 +94,17 @@ inline nb::dict links(const std::vector<LinkUse>& rows) {
   return d;
 }
 
+// Adds to the table `faults` who came to know of each change, and when (-1: nobody). Without LO|FA|MO nothing.
+inline void add_awareness(nb::dict& table, const std::vector<FaultAwareness>& rows) {
+  if (rows.empty()) return;
+  const auto known = [](Time at) { return at == Time::never() ? -1 : at.ps(); };
+  table["detected_ps"] = column(rows, [&](const FaultAwareness& a) { return known(a.detected); });
+  table["first_known_ps"] = column(rows, [&](const FaultAwareness& a) { return known(a.first); });
+  table["master_known_ps"] = column(rows, [&](const FaultAwareness& a) { return known(a.master); });
+  table["all_known_ps"] = column(rows, [&](const FaultAwareness& a) { return known(a.last); });
+  table["unaware_nodes"] = column(rows, [](const FaultAwareness& a) { return std::int64_t{a.unaware}; });
+}
+
 // Adds the table `faults` of what has failed and come back, and the numbers of packets and operations that this has
 // cost. Nothing of a run without a schedule.
 inline void add_faults(nb::dict& d, const FaultSchedule& schedule, const FaultRecord& record, const Topology& shape) {
@@ -112,6 +123,7 @@ inline void add_faults(nb::dict& d, const FaultSchedule& schedule, const FaultRe
   for (const FaultChange& c : record.changes) kinds.append(name_of(c.kind));
   table["kind"] = kinds;
   table["what"] = names;
+  add_awareness(table, record.awareness);
   d["faults"] = table;
   d["lost_packets"] = record.lost;
   d["failed_operations"] = record.failed;

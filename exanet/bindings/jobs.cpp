@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Python face of jobs: programs of communication that run to their end.
 #include "core/config/names.hpp"
+#include "core/lofamo/notice.hpp"
 #include "core/routing/make_topology.hpp"
 #include "core/workload/closed_loop.hpp"
 #include "exanet/bindings/convert.hpp"
@@ -69,8 +70,9 @@ class Jobs {
   static const ClosedLoopConfig& with_interface(const MachineConfig& machine, ClosedLoopConfig& config) {
     config.interface = machine.ni;
     if (machine.faults.empty()) return config;
-    config.faults = plan_of(machine.faults, *make_topology(following(machine.topology, machine.faults)));
-    config.reaction = machine.faults.reaction;
+    const auto shape = make_topology(following(machine.topology, machine.faults));
+    config.faults = plan_of(machine.faults, *shape);
+    config.noticed = lofamo::notice(machine.faults, config.faults, *shape);
     return config;
   }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/lofamo/notice.hpp"
 #include "core/network/fault_driver.hpp"
 #include "core/network/registry.hpp"
 #include "core/routing/make_topology.hpp"
@@ -134,7 +135,9 @@ nb::dict fault_needs(const nb::dict& machine) {
   const MachineConfig config = machine_of(machine);
   const std::unique_ptr<Topology> t = make_topology(following(config.topology, config.faults));
   nb::dict d;
-  d["changes"] = plan_of(config.faults, *t).changes().size();
+  const FaultPlan plan = plan_of(config.faults, *t);
+  lofamo::check_notice(config.faults, plan, *t);
+  d["changes"] = plan.changes().size();
   d["virtual_channels"] = t->virtual_channels();
   return d;
 }
@@ -232,7 +235,8 @@ nb::dict check_faults(const nb::dict& machine, std::uint8_t channels, const nb::
   const std::unique_ptr<Topology> t = make_topology(following(config.topology, config.faults));
   if (channels > 0 && !t->follows())
     throw ConfigError("channels", "fewer channels can be tried on a topology's own routes only: leave the routing out");
-  const std::vector<FaultState> states = reached_states(plan_of(config.faults, *t), *t);
+  const std::vector<FaultState> states =
+      reached_states(lofamo::notice(config.faults, plan_of(config.faults, *t), *t).routes, *t);
   nb::list named;
   std::size_t checked = 0;
   Time at;

@@ -12,14 +12,14 @@ from pydantic import ValidationError
 
 from exanet import _core, lightly
 from exanet.errors import InputError
-from exanet.faults.schema import Drawn, Event, FaultsFile
+from exanet.faults.schema import Drawn, Event, FaultsFile, Lofamo
 from exanet.machine import Machine, located
 from exanet.machine.check import MOST_CHANNELS
 from exanet.machine.located import Located, Mark
 from exanet.machine.schema import topology_needs
 from exanet.near import nearest
 
-_SECTIONS: dict[str, Any] = {"events": Event, "drawn": Drawn}
+_LISTS: dict[str, Any] = {"events": Event, "drawn": Drawn}
 
 
 def add(described: Machine, file: str | Path | None, *, hosts: bool = True) -> Machine:
@@ -39,6 +39,7 @@ def add(described: Machine, file: str | Path | None, *, hosts: bool = True) -> M
         "drawn": [drawn.resolved() for drawn in model.drawn],
         "reaction_ps": model.reaction,
         **({"detection_ps": model.detection} if model.hosts else {}),
+        **({"lofamo": model.lofamo.resolved(_line_ps(described))} if model.lofamo else {}),
     }
     if model.hosts and not hosts:
         raise InputError(
@@ -57,11 +58,16 @@ def add(described: Machine, file: str | Path | None, *, hosts: bool = True) -> M
     return replace(failing, faults_channels=_channels(described, needs["virtual_channels"]))
 
 
+def _line_ps(described: Machine) -> int:
+    """Latency of the machine's slowest kind of link."""
+    return max((int(link["latency_ps"]) for link in described.resolve()["links"]), default=0)
+
+
 def _channels(described: Machine, needed: int) -> int:
     """Virtual channels of routers whose routes may change: those for new routes come in addition to those that packets
     have without faults, so that nothing else changes (at most 8 altogether)."""
     router, own = described.model.router, topology_needs(described.model).virtual_channels
-    channels = router.virtual_channels.value
+    channels = int(described.resolve()["router"]["virtual_channels"])
     alike = channels // own if router.vc_allocation != "routing" else 1  # that may stand for each other
     while alike > 1 and alike * needed > MOST_CHANNELS:
         alike -= 1
@@ -89,7 +95,9 @@ def _placed(tree: Located, error: _core.ConfigError, sources: list[int]) -> list
     for path, text in error.problems:
         parts = path.split(".")
         mark = tree.mark
-        if len(parts) == 3 and parts[0] == "faults":
+        if parts[:2] == ["faults", "lofamo"]:
+            mark = tree.find(tuple(parts[1:]))
+        elif len(parts) == 3 and parts[0] == "faults":
             number = int(parts[2])
             mark = tree.find((parts[1], sources[number] if parts[1] == "events" else number))
         found[mark.error(text)] = None
@@ -99,7 +107,8 @@ def _placed(tree: Located, error: _core.ConfigError, sources: list[int]) -> list
 def _problem(tree: Located, detail: Any) -> tuple[Mark, str]:
     path, kind = tuple(detail["loc"]), detail["type"]
     last = str(path[-1]) if path else ""
-    owner = _SECTIONS[str(path[0])] if len(path) > 2 else FaultsFile
+    inner = path and path[0] == "lofamo" and len(path) > 1
+    owner = Lofamo if inner else _LISTS[str(path[0])] if len(path) > 2 else FaultsFile
     known = [field.alias or name for name, field in owner.model_fields.items()]
     if kind == "extra_forbidden":
         meant = nearest(last, known)

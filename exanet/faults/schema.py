@@ -188,6 +188,39 @@ class Drawn(Strict):
         }
 
 
+class Lofamo(Strict):
+    """LO|FA|MO: watchdogs, and facts from node to node, in place of the constants of detection and reaction."""
+
+    period: _Interval = Field(description="Period of the watchdogs of hosts and interfaces, from 1 us to 27 s.")
+    master: Text | None = Field(default=None, description="The node that decides what follows. It learns as all nodes do.")
+    service: _Time | None = Field(
+        default=None, description="In place of 'master': latency of a network of its own, over which nodes report to the master."
+    )
+    policy: Literal["report", "reroute", "exclude"] = Field(
+        default="reroute",
+        description="What follows when the master knows. report: nothing; reroute: routes avoid links that are down; "
+        "exclude: and nodes whose host or interface does not work. Default: reroute.",
+    )
+    seed: _Seed = Field(default=1, description="Seed from which the phases of the periods are drawn. Default: 1.")
+
+    @model_validator(mode="after")
+    def _whole(self) -> Lofamo:
+        if (self.master is None) == (self.service is None):
+            raise _refuse("give either 'master', the node that decides, or 'service', the latency of a network to a master outside")
+        return self
+
+    def resolved(self, line_ps: int) -> dict[str, Any]:
+        """As the simulator takes it; `line_ps`: latency of the machine's links."""
+        return {
+            "period_ps": self.period,
+            "policy": self.policy,
+            "master": self.master or "",
+            "service_ps": self.service or 0,
+            "line_ps": line_ps,
+            "seed": self.seed,
+        }
+
+
 class FaultsFile(Strict):
     """What fails in a run, and when."""
 
@@ -198,6 +231,10 @@ class FaultsFile(Strict):
     detection: _Time = Field(
         default=DETECTION_PS,
         description="Time from a host's death until all other nodes know of it, and what waits for its ranks fails. Default: 1 ms.",
+    )
+    lofamo: Lofamo | None = Field(
+        default=None,
+        description="LO|FA|MO: how a failure becomes known. Default: it is known after 'reaction' and 'detection'.",
     )
     events: list[Event] = Field(default=[], description="Changes, in any order.")
     drawn: list[Drawn] = Field(default=[], description="Failures by rate.")
@@ -211,4 +248,8 @@ class FaultsFile(Strict):
     def _whole(self) -> FaultsFile:
         if "detection" in self.model_fields_set and not self.hosts:
             raise _refuse("'detection' is that of hosts that die, and no event has 'host'; take 'detection' out")
+        if "detection" in self.model_fields_set and self.lofamo:
+            raise _refuse("with 'lofamo' each node knows of a death when facts have come to it; take 'detection' or 'lofamo' out")
+        if "reaction" in self.model_fields_set and self.lofamo and self.lofamo.policy == "report":
+            raise _refuse("with the policy report routes stay as they are; take 'reaction' out, or take the policy reroute")
         return self

@@ -16,6 +16,10 @@ _START = """\
 # Times are virtual and have units. docs/topologies.md describes the names of nodes and links, e.g. "{link}".
 
 reaction: 10 us              # time until routes by tables avoid a link that is down; adaptive routing avoids it at once
+# lofamo:                    # on a torus or mesh, in place of constants: LO|FA|MO's watchdogs and facts
+#   period: 1 ms             # of the watchdogs
+#   master: "{node}"         # the node that decides; or `service`, the latency of a network to a master outside
+#   policy: reroute          # or report, or exclude
 
 events:
   - at: 100 us               # a link is cut, and works again

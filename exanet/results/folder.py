@@ -49,6 +49,9 @@ FAULT_COUNTS = (
 )
 """Of a run with --faults; all but the first two where interfaces retransmit end to end."""
 
+AWARENESS = ("detected_ps", "first_known_ps", "master_known_ps", "all_known_ps")
+"""Columns of faults with LO|FA|MO: who came to know of a change, and when; null where nobody did."""
+
 _WITHOUT_MPI = ("none", "OpenSHMEM", "libfabric alone")
 """What run.json says of a program that makes no calls of MPI."""
 MOST_BINS = 1024
@@ -228,7 +231,8 @@ def fault_table(faults: Mapping[str, Any]) -> pl.DataFrame:
     """A row for each node or link that failed or came back, in the order of time."""
     texts = ("kind", "what")
     frame = _frame({name: values for name, values in faults.items() if name not in texts})
-    return frame.with_columns(
+    known = [pl.when(pl.col(name) >= 0).then(pl.col(name)).alias(name) for name in AWARENESS if name in frame.columns]
+    return frame.with_columns(*known).with_columns(
         pl.col("up").cast(pl.Boolean), *(pl.Series(name, [str(value) for value in faults[name]], pl.String) for name in texts)
     )
 

@@ -210,7 +210,7 @@ def page_data(run: Run) -> dict[str, Any]:
             "bytes_received", "rma_ops", "rma_bytes", *(("storage_ps",) if storage.has(run.ranks) else ()),
         ),
         "timeline": _timeline(run.timeline, group),
-        **({} if run.faults is None else {"faults": _rows(run.faults.head(_MOST_FAULTS), "time_ps", "what", "up", "kind")}),
+        **({} if run.faults is None else {"faults": _fault_marks(run.faults.head(_MOST_FAULTS))}),
         "matrix": _matrix(run.pairs, group),
         "sizes": _rows(run.message_sizes, "lower_bytes", "upper_bytes", "messages", "bytes"),
         "calls": _calls(run.mpi_calls),
@@ -261,6 +261,16 @@ def _calls(calls: pl.DataFrame) -> list[list[Any]]:
 def _matrix(pairs: pl.DataFrame, group: int) -> list[list[Any]]:
     grouped = pairs.group_by(pl.col("src") // group, pl.col("dst") // group).agg(pl.col("messages").sum(), pl.col("bytes").sum())
     return _rows(grouped.sort("src", "dst"), "src", "dst", "messages", "bytes")
+
+
+def _fault_marks(faults: pl.DataFrame) -> list[list[Any]]:
+    """When, what, whether up again, and the kind: changes, and when the master and all nodes knew of them."""
+    marks = _rows(faults, "time_ps", "what", "up", "kind")
+    for name in ("master_known_ps", "all_known_ps"):
+        if name in faults.columns:
+            known = faults.drop_nulls(name).with_columns(pl.lit(name.removesuffix("_ps")).alias("kind"))
+            marks += _rows(known, name, "what", "up", "kind")
+    return marks
 
 
 def _timeline(timeline: pl.DataFrame, group: int) -> dict[str, Any]:

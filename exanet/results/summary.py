@@ -53,6 +53,21 @@ def fault_text(faults: pl.DataFrame, summary: Mapping[str, Any]) -> str:
     return f"faults: {', '.join(shown) or 'none before the end'}{more}; {cost}{died}"
 
 
+def awareness_text(faults: pl.DataFrame) -> str:
+    """One line on who came to know of the changes by LO|FA|MO, the slowest of each; nothing without."""
+    if "detected_ps" not in faults.columns:
+        return ""
+    watched = faults.filter(pl.col("kind").is_in(["state", "interface", "host"]))
+    said = []
+    for who, name in (("the first node", "first_known_ps"), ("the master", "master_known_ps"), ("all nodes", "all_known_ps")):
+        known = watched.drop_nulls(name)
+        slowest = f" after {time_text(max(known[name] - known['time_ps']))} at most" if len(known) else ""
+        said.append(f"{who} knew of {len(known)}{slowest}")
+    unaware = watched.drop_nulls("all_known_ps")["unaware_nodes"].sum()
+    never = f"; nodes that never knew: {unaware}" if unaware else ""
+    return f"LO|FA|MO: of {counted(len(watched), 'change')} {', '.join(said)}{never}"
+
+
 def dead_text(dead: Sequence[Mapping[str, Any]]) -> str:
     """Ranks that have died, by node, the first few."""
     by_node: dict[int, list[str]] = {}
@@ -88,6 +103,8 @@ def show(
         console.print(f"ranks as processes, not packed: {escape(str(reason))}", highlight=False, soft_wrap=True)
     if "faults" in tables:
         console.print(fault_text(tables["faults"], summary), highlight=False, soft_wrap=True)
+        if known := awareness_text(tables["faults"]):
+            console.print(known, highlight=False, soft_wrap=True)
     if "fault_costs" in tables and (costs := _fault_costs(tables["fault_costs"])).row_count:
         console.print()
         console.print(costs)

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/config/error.hpp"
+#include "core/lofamo/notice.hpp"
 #include "core/routing/make_topology.hpp"
 
 namespace exanet {
@@ -71,8 +72,9 @@ Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std
   }
   if (!machine.faults.empty()) {
     const FaultPlan plan = plan_of(machine.faults, *topology_);
-    faults_.emplace(engine_.links(), *topology_, plan, machine.faults.reaction);
-    expect_deaths(plan, machine.faults.detection);
+    const NoticedFaults noticed = lofamo::notice(machine.faults, plan, *topology_);
+    faults_.emplace(engine_.links(), *topology_, plan, noticed);
+    expect_deaths(plan, noticed.deaths);
   }
   if (machine.background)
     background_.emplace(events_, engine_, *topology_, machine.topology, machine.fabric, *machine.background,
@@ -160,7 +162,7 @@ RunRecord Coordinator::record() {
   record.payload_bytes = engine_.nic().payload_bytes();
   record.events = virtual_events_;
   if (faults_) {
-    record.faults = {faults_->applied(), engine_.nic().network().lost(), failed_, engine_.nic().reliability()};
+    record.faults = faults_->record(engine_.nic().network().lost(), failed_, engine_.nic().reliability());
     record.fault_intervals = faults_->intervals(events_.now());
   }
   record.deaths = deaths_;

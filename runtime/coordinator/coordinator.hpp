@@ -147,7 +147,7 @@ class Coordinator final : private Host, private LiveHost, private StorageNetwork
   static bool waits_forever(const Rank& rank);
   static bool has_waited(const Rank& rank, std::uint32_t waits);
   // deaths.cpp
-  void expect_deaths(const FaultPlan& plan, Time detection);
+  void expect_deaths(const FaultPlan& plan, const std::vector<KnownDeath>& known);
   Time dies(RankId rank) const { return hosts_ ? hosts_->dies(rank) : Time::never(); }
   void die(RankId rank);
   bool all_have_left() const;

@@ -11,8 +11,8 @@
 
 namespace exanet {
 
-void Coordinator::expect_deaths(const FaultPlan& plan, Time detection) {
-  if (!plan.dying_hosts().empty()) hosts_.emplace(plan, placement_, detection);
+void Coordinator::expect_deaths(const FaultPlan& plan, const std::vector<KnownDeath>& known) {
+  if (!plan.dying_hosts().empty()) hosts_.emplace(plan, placement_, known);
   for (RankId r = 0; r < ranks(); ++r)
     if (dies(r) < Time::never()) region_.rank(r).dies_ps = static_cast<std::uint64_t>(dies(r).ps());
 }

@@ -41,7 +41,8 @@ def everything() -> dict[str, Any]:
     event = {"what": "links:1:1", "at_ps": 0, "up": False, "kind": "lossy", "lost_packets": 0.5, "bit_errors": 0.25, "seed": 1}
     event |= {"rate": 0.5, "corrupted_packets": 0.25, "duplicated_packets": 0.25, "reordered_packets": 0.25, "delay_ps": 1, "lasts_ps": 1}
     drawn = {"links": True, "between_ps": 1, "repair_ps": 1, "seed": 1, "until_ps": 1}
-    resolved["faults"] = {"events": [event], "drawn": [drawn], "reaction_ps": 0, "detection_ps": 0}
+    lofamo = {"period_ps": 10**9, "policy": "reroute", "master": "", "service_ps": 0, "line_ps": 0, "seed": 1}
+    resolved["faults"] = {"events": [event], "drawn": [drawn], "reaction_ps": 0, "detection_ps": 0, "lofamo": lofamo}
     resolved |= background_traffic.resolved("uniform,load=0.1", resolved)
     resolved["storage"] = [{"name": "central", "servers": [1], "behind": "none"}]
     for key, described in KEYS.items():

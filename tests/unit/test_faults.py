@@ -42,6 +42,9 @@ def test_the_example_fits_the_machine_that_it_is_for(tmp_path: Path, monkeypatch
         run("faults", "new", "cut", "-m", name)
 
 
+WATCHED = "lofamo: {}\nevents:\n  - {{at: 5 us, down: 'links:1:1'}}\n"
+
+
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
@@ -72,6 +75,13 @@ def test_the_example_fits_the_machine_that_it_is_for(tmp_path: Path, monkeypatch
         ("drawn:\n  - what: cables\n    mtbf: 1 ms\n    until: 1 s\n", 2, "'links' or 'nodes'"),
         ("drawn:\n  - what: links\n    mtbf: 0\n    until: 1 s\n", 3, "greater than 0"),
         ("reaction: 1 us\n", 1, "lists no failures"),
+        (WATCHED.format("{period: 1 ms}"), 1, "give either 'master'"),
+        (WATCHED.format("{period: 1 ms, master: qfdb, service: 1 us}"), 1, "give either 'master'"),
+        (WATCHED.format("{period: 10 ns, service: 1 us}"), 1, "from 1 us to 27 s"),
+        (WATCHED.format("{period: 1 ms, master: qfdb}"), 1, "is no node of this machine"),
+        (WATCHED.format("{period: 1 ms, service: 1 us, polcy: report}"), 1, "did you mean 'policy'"),
+        (WATCHED.format("{period: 1 ms, service: 1 us}") + "detection: 1 ms\n", 1, "no event has 'host'"),
+        ("reaction: 1 us\n" + WATCHED.format("{period: 1 ms, service: 1 us, policy: report}"), 1, "routes stay as they are"),
         ("- at: 5 us\n", 1, "mapping"),
     ],
 )  # fmt: skip
@@ -207,6 +217,41 @@ def test_until_the_first_fault_times_are_those_without(tmp_path: Path, name: str
     for name in ("least_throughput_percent", "recovery_ns"):
         assert found[1].pop(name, None) is None
     assert found[0] == found[1]
+
+
+def test_who_knew_of_a_failure_is_in_the_table_and_in_one_line(tmp_path: Path) -> None:
+    from exanet.results import summary
+
+    text = "lofamo: {period: 4 us, master: '(7,7,7)', policy: report}\nevents:\n  - {at: 2 us, down: 'links:2:1'}\n"
+    command = ("load", "-m", "torus-512", "--load", "0.02", "--warm-up", "1 us", "--measure", "40 us")
+    assert run("sim", *command, "--faults", written(tmp_path, text), "-q", "-o", tmp_path / "out").exit_code == 0
+    faults = pl.read_parquet(tmp_path / "out" / "faults.parquet").drop("load")
+    times = faults.select("time_ps", "detected_ps", "first_known_ps", "master_known_ps", "all_known_ps")
+    for row in times.iter_rows():
+        assert list(row) == sorted(row) and row[-1] < 30_000_000
+    assert faults["unaware_nodes"].to_list() == [0, 0]
+    line = summary.awareness_text(faults)
+    assert re.fullmatch(r"LO\|FA\|MO: of 2 changes the first node knew of 2 after [\d.]+ µs at most, .*all nodes knew of 2 after .*", line)
+    assert summary.awareness_text(faults.drop("detected_ps")) == ""
+    nobody = faults.with_columns(pl.lit(None, pl.Int64).alias("all_known_ps"), pl.lit(512).alias("unaware_nodes"))
+    assert summary.awareness_text(nobody).endswith("all nodes knew of 0")
+
+
+def test_lofamo_is_refused_where_nodes_have_no_router(tmp_path: Path) -> None:
+    file = written(tmp_path, WATCHED.format("{period: 1 ms, service: 1 us}"))
+    with pytest.raises(InputError, match=r"faults\.yaml:1:\d+: error: .*take 'lofamo' out"):
+        read.add(machine.load("fat-tree-64"), file)
+
+
+@pytest.mark.parametrize(("name", "routing"), [("torus-512", "adaptive"), ("fat-tree-64", "adaptive"), ("fat-tree-64", "spray")])
+def test_routings_that_choose_among_ports_avoid_what_is_down(tmp_path: Path, name: str, routing: str) -> None:
+    """Also where a packet has one shortest route, which is down. The last packets that are lost were on their way when
+    routes changed."""
+    file = written(tmp_path, "reaction: 2 us\nevents:\n  - {at: 12 us, down: 'links:8:1'}\n")
+    command = ("load", "-m", name, "--routing", routing, "--load", "0.3", "--warm-up", "10 us", "--measure", "20 us")
+    assert run("sim", *command, "--faults", file, "-q", "-o", tmp_path / "out").exit_code == 0
+    lost = pl.read_parquet(tmp_path / "out" / "intervals.parquet").filter(pl.col("lost_packets") > 0)
+    assert len(lost) and lost["begin_ns"].min() >= 11_500 and lost["end_ns"].max() < 20_000
 
 
 @pytest.mark.parametrize(("name", "states"), [("exanest", 4), ("torus-512", 4), ("fat-tree-64", 4)])
@@ -387,7 +432,7 @@ def test_a_table_of_faults_is_read_back(tmp_path: Path) -> None:
 def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     page = Path(__file__).parents[2] / "docs/faults.md"
-    lines = [line.strip() for line in page.read_text().splitlines() if line.startswith("    exanet ") and " run " not in line]
+    lines = [line.strip() for line in page.read_text().splitlines() if re.match(" {4}exanet (?!run|compare)", line)]
     assert [line.split()[1] for line in lines] == ["faults", "faults", "sim", "faults", "check"]
     said = []
     for line in lines:

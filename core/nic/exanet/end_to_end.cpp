@@ -123,12 +123,12 @@ void EndToEnd::look(Time now) {
 void EndToEnd::timed_out(std::uint32_t index, Time now) {
   Unanswered& record = unanswered_[index];
   const Packet packet = record.packet;
-  if (dead_[packet.dst] || record.tries.exhausted(context_.config.retransmission_tries)) {
+  if (is_dead(packet) || record.tries.exhausted(context_.config.retransmission_tries)) {
     const bool has_come = record.has_come;
     ++statistics_.given_up;
     close(index);
     if (!has_come && engines_.lost != nullptr)
-      engines_.lost(engines_.self, packet, dead_[packet.dst] ? Status::kNodeDown : Status::kTimedOut, now);
+      engines_.lost(engines_.self, packet, is_dead(packet) ? Status::kNodeDown : Status::kTimedOut, now);
     return;
   }
   record.tries.raise();

@@ -37,8 +37,12 @@ class EndToEnd final : public Network {
   PacketSink sink();  // of the network below
   Network& over(Network& network);
 
-  // What has no answer from the node is given up at its next timeout.
-  void is_known_dead(NodeId node) { dead_[node] = true; }
+  // What the node `by`, or all (kNoNode), have sent to the node without an answer is given up at its next timeout.
+  void is_known_dead(NodeId node, NodeId by) {
+    dead_[node].resize(dead_.size());
+    for (NodeId n = 0; n < dead_.size(); ++n)
+      if (by == kNoNode || by == n) dead_[node][n] = true;
+  }
 
   const ReliabilityStatistics& statistics() const { return statistics_; }
 
@@ -105,7 +109,9 @@ class EndToEnd final : public Network {
   Network* network_ = nullptr;
   std::uint32_t ports_of_node_;
   std::vector<Port> ports_;
-  std::vector<bool> dead_;  // by node: known to be
+  bool is_dead(const Packet& packet) const { return !dead_[packet.dst].empty() && dead_[packet.dst][packet.src]; }
+
+  std::vector<std::vector<bool>> dead_;  // by node: by whom it is known to be; empty: by nobody
   std::unordered_map<std::uint64_t, Pair> pairs_;  // by source and destination
   Pool<Unanswered, &Unanswered::next> unanswered_;
   RetransmissionScan scan_;

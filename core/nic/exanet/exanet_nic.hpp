@@ -42,8 +42,8 @@ class ExanetNic final : public Nic, GatewareListener {
 
   void set_zero_cost(bool zero_cost) override { context_.zero_cost = zero_cost; }
 
-  void is_known_dead(NodeId node) override {
-    if (reliable_) reliable_->is_known_dead(node);
+  void is_known_dead(NodeId node, NodeId by) override {
+    if (reliable_) reliable_->is_known_dead(node, by);
   }
 
   bool multicasts() const override;

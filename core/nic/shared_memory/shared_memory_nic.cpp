@@ -60,6 +60,8 @@ class SharedMemoryNic final : public Nic {
   std::uint64_t packets() const override { return inner_->packets(); }
   std::uint64_t payload_bytes() const override { return inner_->payload_bytes(); }
   PageStatistics pages() const override { return inner_->pages(); }
+  ReliabilityStatistics reliability() const override { return inner_->reliability(); }
+  void is_known_dead(NodeId node, NodeId by) override { inner_->is_known_dead(node, by); }
   std::uint64_t active() const override { return inner_->active() + active_; }
 
  private:

@@ -50,10 +50,13 @@ function timelineSection(data) {
     state: ["down", "up"], lossy: ["lossy", "lossy no more"], slow: ["slow", "at its rate again"],
     interface: ["interface stops", "interface works again"], impaired: ["impaired", "impaired no more"],
     host: ["host dies", ""],
+    master_known: ["has failed: the master knows", "works again: the master knows"],
+    all_known: ["has failed: all nodes know", "works again: all nodes know"],
   };
   const binOf = (ps) => Math.min(t.end_ps.filter((end) => end <= ps).length, t.end_ps.length - 1);
+  const markOf = (shape, up) => (up ? `empty${shape[0].toUpperCase()}${shape.slice(1)}` : shape);
   const faults = (data.faults || []).map(([ps, what, up, kind]) => ({
-    value: [binOf(ps), 0], symbol: up ? "emptyTriangle" : "triangle", symbolRotate: 180,
+    value: [binOf(ps), 0], symbol: markOf(kind.endsWith("_known") ? "diamond" : "triangle", up), symbolRotate: 180,
     ps, said: `${what} ${states[kind][Number(up)]}`,
   }));
   const hoverFault = ({ ps, said }) => tip(said, [["at", `${(ps / scale).toFixed(decimals)} ${unit}`]]);
