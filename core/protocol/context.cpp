@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/protocol/context.hpp"
 
+#include "core/nic/bridged/bridged_nic.hpp"
 #include "core/nic/shared_memory/shared_memory_nic.hpp"
 
 namespace exanet {
@@ -17,7 +18,7 @@ Context::Context(EventQueue& queue, const Topology& machine, const NetworkConfig
       memory(placement.size()),
       open_reductions(machine.node_count()),
       tree_numbers(machine.node_count()),
-      nic(with_shared_memory(kind.make({queue, machine, fabric, ni, listener, make}), queue, ni, listener,
+      nic(with_shared_memory(make_interfaces(kind, {queue, machine, fabric, ni, listener, make}), queue, ni, listener,
                              machine.node_count())),
       known_deaths(placement.size()),
       processors(queue, placement.size(), zero_cost, known_deaths),

@@ -167,6 +167,7 @@ RunRecord Coordinator::record() {
   }
   record.deaths = deaths_;
   if (background_) record.background = background_->record();
+  record.gateways = engine_.nic().gateways();
   record.reductions = engine_.reductions();
   record.page_lookups = engine_.nic().pages().lookups;
   record.page_walks = engine_.nic().pages().walks;
