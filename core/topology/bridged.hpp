@@ -28,7 +28,7 @@ class BridgedTopology final : public Topology {
     std::unique_ptr<Topology> topology;
     std::uint8_t link_kinds;
   };
-  // `gateways`: an endpoint of each network. Throws ConfigError where these are not endpoints, or one is in two of them.
+  // `gateways`: an endpoint of each network. Throws ConfigError where there is none, or one is in two of them.
   BridgedTopology(std::array<Part, 2> parts, std::vector<std::pair<NodeId, NodeId>> gateways);
 
   const Topology& network(std::uint32_t number) const { return *parts_[number].topology; }

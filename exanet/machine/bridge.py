@@ -11,11 +11,10 @@ from exanet.machine.schema import Gateway, MachineFile, node_count, rails_of
 _WORD_BITS = 64  # of what stands for a link in the place of a gateway's processor
 
 SHARED = (
-    "packet_max", "eager_max", "envelope", "library_send", "library_receive", "mpi_send", "mpi_receive", "store_word", "packetizer",
-    "mailbox_read", "dma_completion", "atomic", "test_step", "ip_mtu", "ip_encapsulation", "ip_send", "ip_receive", "ip_window",
-    "shared_memory_latency", "shared_memory_rate",
+    "packet_max", "eager_max", "envelope", "ip_mtu", "ip_encapsulation", "ip_send", "ip_receive", "ip_window", "shared_memory_latency",
+    "shared_memory_rate",
 )  # fmt: skip
-"""Keys of `ni` that both networks have alike: of the processors, and of the message library, which is one program."""
+"""Keys of `ni` that both networks have alike: what both ends of a message have to agree on."""
 
 
 def problems(first: MachineFile, second: MachineFile) -> Iterator[tuple[tuple[str | int, ...], str]]:
@@ -46,7 +45,7 @@ def problems(first: MachineFile, second: MachineFile) -> Iterator[tuple[tuple[st
     if differ:
         yield (
             ("gateway", "network"),
-            f"its 'ni' differs in {', '.join(differ)}: processors and message library are the same on both networks; write the same values",
+            f"its 'ni' differs in {', '.join(differ)}, on which both ends of a message agree; write the same values in both machines",
         )
 
 

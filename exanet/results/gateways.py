@@ -11,6 +11,9 @@ import polars as pl
 
 from exanet.quantity import bytes_text, count_text, time_text
 
+LONGEST_NAME = 16
+"""Characters of a node's name in the table of the terminal: the last ones."""
+
 
 def table(columns: Mapping[str, Any], names: Sequence[str] | pl.Series, virtual_ps: int) -> pl.DataFrame:
     """A row for each gateway."""
@@ -39,7 +42,8 @@ def rows(summary: Mapping[str, Any]) -> list[tuple[str, ...]]:
     for row in summary.get("gateways", ()):
         passed, carried = (sum(row[f"{what}_from_{end}"] for end in ("first", "second")) for what in ("messages", "bytes"))
         if passed:
-            which = f"{row['first_node_name']} = {row['second_node_name']}"
+            name = row["first_node_name"]
+            which = f"{row['gateway']} at {name if len(name) <= LONGEST_NAME else '…' + name[1 - LONGEST_NAME :]}"
             waited = time_text(row["waited_ps"] // passed), time_text(row["longest_wait_ps"])
             queue = f"{count_text(row['most_queue'])}, {bytes_text(row['most_queue_bytes'])}"
             found.append((which, count_text(passed), bytes_text(carried), f"{row['use_percent']:.1f} %", *waited, queue))

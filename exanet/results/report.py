@@ -35,8 +35,8 @@ _MOST_FAULTS = 500
 
 # In the order in which they are inlined: each uses only what is before it.
 SCRIPTS = (
-    "format.js", "parts.js", "programs.js", "timeline.js", "matrix.js", "messages.js", "machine.js", "gateways.js", "network.js", "energy.js",
-    "page.js",
+    "format.js", "parts.js", "programs.js", "timeline.js", "matrix.js", "messages.js", "machine.js", "gateways.js", "network.js",
+    "energy.js", "page.js",
 )  # fmt: skip
 
 

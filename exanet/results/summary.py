@@ -297,7 +297,7 @@ def _links(summary: Mapping[str, Any]) -> Table:
 
 
 def _gateways(summary: Mapping[str, Any]) -> Table:
-    table = _table("Gateways", "between", "messages", "bytes", "use", "waited", "longest", "most queued")
+    table = _table("Gateways", "gateway", "passed", "bytes", "use", "waited", "longest", "most queued")
     for which, *figures in gateways.rows(summary):
         table.add_row(escape(which), *figures)
     return table

@@ -34,7 +34,9 @@ class BridgedNic final : public Nic {
   void post(const RdmaTransfer& transfer) override;
   void doorbell(NodeId node) override { nics_[topology_.network_of(node)]->doorbell(topology_.within(node)); }
   void set_zero_cost(bool zero_cost) override;
-  void is_known_dead(NodeId node) override { nics_[topology_.network_of(node)]->is_known_dead(topology_.within(node)); }
+  void is_known_dead(NodeId node, NodeId by) override {
+    if (!crosses(node, by)) nics_[side_of(node)]->is_known_dead(topology_.within(node), topology_.within(by));
+  }
   const Network& network() const override { return network_; }
   FaultTarget& links() override { return network_; }
   std::uint64_t packets() const override { return nics_[0]->packets() + nics_[1]->packets(); }
