@@ -80,7 +80,10 @@ class Machine:
     @property
     def memory_bytes(self) -> int | None:
         """As cores."""
-        return None if self.model.hardware is None else self.nodes * self.model.hardware.memory_per_node.value
+        if self.model.hardware is None:
+            return None
+        own = node_count(self.model) * self.model.hardware.memory_per_node.value
+        return own + ((self.other.memory_bytes or 0) if self.other is not None else 0)
 
     def cores_for_programs(self) -> int:
         """Cores of a node. Raises InputError where the file describes a network alone, on which no program can run."""

@@ -26,11 +26,12 @@ def table(columns: Mapping[str, Any], names: Sequence[str] | pl.Series, virtual_
 
 
 def page_rows(gateways: pl.DataFrame) -> list[list[Any]]:
-    """Those of the page (report_page/gateways.js): the time waited is a message's."""
-    passed = pl.max_horizontal(pl.col("messages_from_first") + pl.col("messages_from_second"), 1)
+    """Those of the page (report_page/gateways.js): both directions together, and the time waited is a message's."""
+    passed = pl.col("messages_from_first") + pl.col("messages_from_second")
     columns = (
-        "first_node_name", "second_node_name", "messages_from_first", "messages_from_second", "bytes_from_first", "bytes_from_second",
-        pl.col("use_percent").round(3), pl.col("waited_ps") // passed, "longest_wait_ps", "most_queue", "most_queue_bytes",
+        "first_node_name", "second_node_name", passed.alias("messages"), pl.col("bytes_from_first") + pl.col("bytes_from_second"),
+        pl.col("use_percent").round(3), pl.col("waited_ps") // pl.max_horizontal(passed, 1), "longest_wait_ps", "most_queue",
+        "most_queue_bytes",
     )  # fmt: skip
     return [list(row) for row in gateways.select(*columns).iter_rows()]
 

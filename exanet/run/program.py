@@ -130,8 +130,9 @@ def _described(options: Options) -> machine.Machine:
     if options.fabric == "gateware" and options.background:
         raise InputError("--background: Verilated nodes carry the program alone; take --fabric model, or leave --background out")
     described = machine.load(options.machine, packets=options.level == "packet")
-    if options.fabric == "gateware":
-        described.one_network("--fabric gateware")
+    for what, given in (("--fabric gateware", options.fabric == "gateware"), ("--offload", options.offload)):
+        if given:
+            described.one_network(what)
     if not options.faults:
         return described
     from exanet.faults import add

@@ -329,7 +329,7 @@ def test_gateways_are_in_the_summary_on_the_terminal_and_on_the_page(tmp_path: P
     text = console.export_text()
     [line] = [line for line in text.splitlines() if line.startswith("0 at ")]
     assert line.split()[-6:] == ["ps", "7.00", "ps", "2,", "64", "B"]  # 8 ps waited, by 4 messages
-    assert report.page_data(run)["gateways"][0][2:7] == [3, 1, 96, 32, 0.0]
+    assert report.page_data(run)["gateways"][0][2:] == [4, 128, 0.0, 2, 7, 2, 64]
     assert "gatewaysSection" in report.render(run)
 
 
