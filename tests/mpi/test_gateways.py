@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from host import LONG
 
-from exanet import machine
+from exanet import machine, replay
 
 from .conftest import PROGRAMS, Finished, Runner, Stack
 from .test_applications import run_lammps, smaller, thermo
@@ -42,6 +42,33 @@ def test_programs_on_both_networks_in_other_ways(exanet_run: Runner, mpich: Stac
     name = "collectives" if "simulated" in options else "two_sided"
     done = exanet_run(mpich, 4, [mpich.python, PROGRAMS / f"{name}.py"], machine=str(MACHINE), options=(*ACROSS, *options))
     assert done.line("ok") == ["4"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("gateware", ["first", "second"])
+def test_programs_where_one_networks_interfaces_take_the_gatewares_cycles(
+    exanet_run: Runner, mpich: Stack, tmp_path: Path, gateware: str
+) -> None:
+    """With tables of pages there."""
+    (tmp_path / "ni.yaml").write_text("extends: exanest-ni\nname: ni\ntopology: {shape: [1, 1, 1]}\npackaging: []\nni: {pages: 4 KiB}\n")
+    first, second = ("ni.yaml", "exanest-mezzanine") if gateware == "first" else ("exanest-mezzanine", "ni.yaml")
+    gateways = f"network: {second}, nodes: [[0, 0], [1, 1]], message: 1 us, rate: 10 Gb/s, fragment: 64 KiB, choice: least-busy"
+    (tmp_path / "both.yaml").write_text(f"extends: {first}\nname: both\ngateway: {{{gateways}}}\n")
+    for program in ("two_sided", "one_sided", "collectives"):
+        words = [mpich.python, PROGRAMS / f"{program}.py"]
+        assert exanet_run(mpich, 4, words, machine=str(tmp_path / "both.yaml"), options=ACROSS).line("ok") == ["4"], program
+
+
+@pytest.mark.long
+def test_a_replay_takes_the_time_of_its_run(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    words = [mpich.python, PROGRAMS / "two_sided.py"]
+    done = exanet_run(mpich, 4, words, machine=str(MACHINE), options=(*ACROSS, "--record", str(trace)))
+    replayed = replay(str(trace), MACHINE, mapping="networks")
+    assert replayed.summary["virtual_ps"] == pytest.approx(done.summary["virtual_ps"], rel=0.01)
+    passed = ("messages_from_first", "messages_from_second", "bytes_from_first", "bytes_from_second")
+    for here, there in zip(replayed.summary["gateways"], done.summary["gateways"], strict=True):
+        assert [here[key] for key in passed] == [there[key] for key in passed]
 
 
 def ping_pong(exanet_run: Runner, stack: Stack, on: str, nodes: tuple[int, int], sizes: list[int], folder: Path) -> dict[int, float]:
