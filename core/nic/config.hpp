@@ -25,6 +25,7 @@ struct GatewayConfig {
   Time message;  // its processor's time for a message, or a fragment of one: fixed part ...
   std::uint64_t rate_bit_per_s = 0;  // ... and rate at which it copies
   std::uint32_t fragment_bytes = 0;  // longer transfers pass in such parts
+  std::uint32_t window = 0;  // fragments of a source that a gateway has not passed on; 0: no matter how many
 };
 
 template <>
@@ -37,6 +38,7 @@ void visit(GatewayConfig& c, V&& v) {
   v("message_ps", c.message);
   v("rate_bit_per_s", c.rate_bit_per_s);
   v("fragment_bytes", c.fragment_bytes);
+  v("window", c.window, kOptional);
 }
 
 struct NiConfig {

@@ -30,6 +30,8 @@ def problems(first: MachineFile, second: MachineFile) -> Iterator[tuple[tuple[st
         yield ("gateway", "rate"), "must be above zero, e.g. 80 Gb/s"
     if not 1 <= gateway.fragment.value < 1 << 31:
         yield ("gateway", "fragment"), "must be from 1 B to 2 GiB"
+    if gateway.window is not None and gateway.window.value >= 1 << 32:
+        yield ("gateway", "window"), "must be less than 2^32"
     for model, whose in ((first, "this machine's"), (second, "its")):
         path = ("topology",) if model is first else ("gateway", "network")
         if rails_of(model) > 1:

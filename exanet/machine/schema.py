@@ -623,6 +623,11 @@ class Gateway(Strict):
     message: Time = Field(description="Processor time of a gateway for a message, or for a fragment of a transfer, without its bytes.")
     rate: Rate = Field(description="Rate at which a gateway's processor copies them.")
     fragment: Bytes = Field(description="Longer transfers are cut into fragments of this size, which a gateway passes on one by one.")
+    window: Count | None = Field(
+        default=None,
+        description="Fragments that a node has on their way to a gateway and waiting in it; further ones wait at the node until the "
+        "gateway has passed one on. Default: no limit.",
+    )
 
 
 NAME = re.compile(r"^[a-z0-9][a-z0-9._-]{0,62}\Z")

@@ -205,17 +205,22 @@ def passed_on(size: int) -> float:
     return size / (size // FRAGMENT * gateway_ps(FRAGMENT) + 2 * gateway_ps(32) + gateway_ps(16))
 
 
-def test_a_gateway_that_is_full(exanet_run: Runner, mpich: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three pairs: more than it carries. Its queue is in all tables."""
+@pytest.mark.parametrize("window", [0, 2])
+def test_a_gateway_that_is_full(exanet_run: Runner, mpich: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int) -> None:
+    """Three pairs: more than it carries. Its queue is in all tables; a window bounds it, and takes no time."""
     monkeypatch.setenv("WINDOWS_MESSAGES", "8")
     monkeypatch.setenv("WINDOWS_ROUNDS", "2")
-    (tmp_path / "one.yaml").write_text(f"extends: {MACHINE}\nname: one\ngateway: {{nodes: [[0, 0]], choice: least-busy}}\n")
+    gateway = f"nodes: [[0, 0]], choice: least-busy, window: {window}"
+    (tmp_path / "one.yaml").write_text(f"extends: {MACHINE}\nname: one\ngateway: {{{gateway}}}\n")
     words = [mpich.python, PROGRAMS / "windows.py", str(2 * FRAGMENT)]
     done = exanet_run(mpich, 6, words, machine=str(tmp_path / "one.yaml"), options=ACROSS)
     assert float(done.line(str(2 * FRAGMENT))[0]) == pytest.approx(passed_on(2 * FRAGMENT) * 1e6, rel=0.05)
     table = pl.read_parquet(done.folder / "gateways.parquet")
     assert len(table) == 1 and table["use_percent"][0] > 95
-    assert table["most_queue"][0] > 8 and table["longest_wait_ps"][0] > 8 * gateway_ps(FRAGMENT)
+    if window:
+        assert table["most_queue_bytes"][0] < 3 * window * FRAGMENT + 4096
+    else:
+        assert table["most_queue_bytes"][0] > 8 * FRAGMENT and table["longest_wait_ps"][0] > 8 * gateway_ps(FRAGMENT)
     links = pl.read_parquet(done.folder / "links.parquet").filter(pl.col("port_name") == "gateway")
     assert links["busy_ps"].sum() == table["busy_ps"][0] and links["waited_ps"].sum() == table["waited_ps"][0]
 

@@ -110,11 +110,40 @@ void BridgedNic::begin(Crossing crossing, std::uint64_t bytes) {
   const std::uint32_t id = crossings_.add(crossing);
   if (crossing.kind == Kind::kMessage) messages_.sent(crossing.src, crossing.dst, id);
   if (crossing.kind == Kind::kTransfer && ordered_) transfers_.sent(crossing.src, crossing.dst, id);
-  const NodeId gate = topology_.gateway(crossing.gateway, side_of(crossing.src));
   for (std::uint64_t at = 0; at == 0 || at < bytes; at += most) {
     const auto part = static_cast<std::uint32_t>(std::min(most, bytes - at));
-    send_part(fragments_.add({id, part, Fragment::Leg::kIn, at}), topology_.within(crossing.src), gate);
+    send_in(fragments_.add({id, part, Fragment::Leg::kIn, at}));
   }
+}
+
+BridgedNic::Lane& BridgedNic::lane_of(std::uint32_t id) {
+  const Crossing& c = crossings_[fragments_[id].crossing];
+  return lanes_[std::uint64_t{c.src} << 32 | c.gateway];
+}
+
+// To the gateway, at once or when the window lets it.
+void BridgedNic::send_in(std::uint32_t id) {
+  const Crossing& c = crossings_[fragments_[id].crossing];
+  if (config_.window > 0 && c.kind == Kind::kTransfer) {
+    Lane& lane = lane_of(id);
+    if (lane.on_their_way == config_.window) return lane.waiting.push_back(id);
+    ++lane.on_their_way;
+  }
+  send_part(id, topology_.within(c.src), topology_.gateway(c.gateway, side_of(c.src)));
+}
+
+// The gateway has done with a fragment, or will never have it.
+void BridgedNic::passed(std::uint32_t id) {
+  const Fragment& part = fragments_[id];
+  const Crossing& c = crossings_[part.crossing];
+  gateways_.passed(c.gateway, part.bytes);
+  if (config_.window == 0 || c.kind != Kind::kTransfer) return;
+  Lane& lane = lane_of(id);
+  --lane.on_their_way;
+  if (lane.waiting.empty()) return;
+  const std::uint32_t next = lane.waiting.front();
+  lane.waiting.pop_front();
+  send_in(next);
 }
 
 // From one node of a network to another one.
@@ -172,7 +201,7 @@ void BridgedNic::pass_on(std::uint32_t id) {
   gateways_.done(c.gateway, part.bytes);
   NodeId to = c.src;
   if (part.leg == Fragment::Leg::kIn) {
-    gateways_.passed(c.gateway, part.bytes);
+    passed(id);
     part.leg = Fragment::Leg::kOut;
     to = c.dst;
   }
@@ -184,7 +213,7 @@ void BridgedNic::settle(std::uint32_t id, Status status, Time now) {
   const Fragment part = fragments_[id];
   Crossing& c = crossings_[part.crossing];
   const bool lost_before = part.leg == Fragment::Leg::kIn;
-  if (lost_before) gateways_.passed(c.gateway, part.bytes);
+  if (lost_before) passed(id);
   if (status != Status::kOk) c.status = status;
   // Else its acknowledgement comes.
   const bool over = !c.acknowledged || lost_before;

@@ -7,14 +7,17 @@
 // endpoint in the other network to the destination. A transfer is cut into fragments, which follow each other, so that
 // both networks and the gateway work on it at once; it is there with the last of them. A read request crosses as a
 // message of 16 bytes. So does the acknowledgement of a transfer, through the gateway that it took, when all of it is
-// there. What goes from one node to another keeps its order, whichever gateways it takes.
+// there. What goes from one node to another keeps its order, whichever gateways it takes. Where a window says so, a
+// source has no more fragments on their way to a gateway, or in it, than that; the others wait at the source.
 //
-// Limits: a source sends all fragments of a transfer as fast as its network takes them: nothing holds them back where
-// the gateway is slower. No copies by routers and no units that reduce. Nothing fails in the run.
+// Limits: a source knows at once that a fragment has been passed on, and messages wait for no window. No copies by
+// routers and no units that reduce. Nothing fails in the run.
 #pragma once
 
 #include <array>
+#include <deque>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "core/engine/pool.hpp"
@@ -69,6 +72,11 @@ class BridgedNic final : public Nic {
     std::uint64_t offset;
     std::uint32_t next = 0;
   };
+  // From a node to a gateway.
+  struct Lane {
+    std::uint32_t on_their_way = 0;
+    std::deque<std::uint32_t> waiting;  // fragments, at the source
+  };
   // Hears of a network's interfaces.
   struct Side final : NicListener {
     BridgedNic* nic = nullptr;
@@ -82,7 +90,9 @@ class BridgedNic final : public Nic {
   std::uint32_t side_of(NodeId node) const { return topology_.network_of(node); }
   bool crosses(NodeId src, NodeId dst) const { return side_of(src) != side_of(dst); }
   void begin(Crossing crossing, std::uint64_t bytes);
-  void send(std::uint32_t id);
+  Lane& lane_of(std::uint32_t id);
+  void send_in(std::uint32_t id);
+  void passed(std::uint32_t id);
   void send_part(std::uint32_t id, NodeId src, NodeId dst);
   void arrived(std::uint32_t id, Status status, Time now);
   void at_gateway(std::uint32_t id, Time now);
@@ -106,6 +116,7 @@ class BridgedNic final : public Nic {
   BridgedNetwork network_;
   Pool<Crossing, &Crossing::next> crossings_;
   Pool<Fragment, &Fragment::next> fragments_;
+  std::unordered_map<std::uint64_t, Lane> lanes_;  // by source and gateway, with a window
   InOrder<std::uint32_t> messages_, transfers_;  // that cross, by number
   bool zero_cost_ = false;
   std::uint64_t crossing_ = 0;

@@ -57,7 +57,7 @@ struct Machine {
     second.dma_start = Time::ns(90);
     ni = first;
     ni.networks = {first, second};
-    ni.gateway = GatewayConfig{GatewayConfig::Choice::kDestination, Time::ns(1000), 10'000'000'000, 4096};
+    ni.gateway = GatewayConfig{GatewayConfig::Choice::kDestination, Time::ns(1000), 10'000'000'000, 4096, 0};
     spec.networks = {kTorus, kMesh};
     spec.network_names = {"a", "b"};
     spec.gateways = std::move(gateways);
@@ -134,6 +134,7 @@ TEST_CASE("across gateways: all completes once, in order, and is acknowledged") 
       Machine machine({{4, 2}, {0, 0}, {8, 5}});
       if (seed % 2 == 1) machine.ni.gateway->choice = GatewayConfig::Choice::kLeastBusy;
       machine.ni.gateway->fragment_bytes = 700;
+      machine.ni.gateway->window = seed % 3;
       Random random(seed, 0);
       EventQueue queue;
       const auto topology = make_topology(machine.spec);
@@ -185,6 +186,29 @@ TEST_CASE("across gateways: all completes once, in order, and is acknowledged") 
       CHECK(passed > 100);
     }
   }
+}
+
+TEST_CASE("across a gateway: a window holds sources back, and costs no time where the gateway is what limits") {
+  Machine machine({{4, 2}});
+  machine.ni.gateway->rate_bit_per_s = 4'000'000'000;
+  const auto run = [&machine](std::uint32_t window) {
+    machine.ni.gateway->window = window;
+    EventQueue queue;
+    const auto topology = make_topology(machine.spec);
+    Seen seen;
+    const auto nic = make_interfaces(nic_kind("exanet"), {queue, *topology, machine.fabric, machine.ni, seen});
+    for (NodeId src = 0; src < 4; ++src)
+      for (std::uint64_t turn = 0; turn < 4; ++turn)
+        nic->post(RdmaTransfer{src, 9 + 7, 100'000, true, true, src * 4 + turn});
+    while (!queue.empty()) queue.run_one();
+    CHECK(seen.acknowledged.size() == 16);
+    return std::pair{seen.completed.at(seen.order.back()), nic->gateways().front().most_queue_bytes};
+  };
+  const auto [without, all] = run(0);
+  const auto [with, few] = run(2);
+  CHECK(all > 200'000);
+  CHECK(few <= 4 * 2 * 4096 + 16 * 16);  // fragments, and answers
+  CHECK(static_cast<double>(with.ps()) == doctest::Approx(static_cast<double>(without.ps())).epsilon(0.01));
 }
 
 TEST_CASE("across gateways: a zero-cost phase takes no time") {
