@@ -49,7 +49,14 @@ def _sleeps(described: Machine) -> bool:
 
 def _of_machine(described: Machine) -> list[str]:
     slow = described.slow_router()
-    return ([] if slow is None else [slow]) + _without_rails(described)
+    return ([] if slow is None else [slow]) + _without_rails(described) + _without_energy(described)
+
+
+def _without_energy(described: Machine) -> list[str]:
+    """Of `power` where nobody adds it up."""
+    if described.other is None or (described.model.power is None and described.other.model.power is None):
+        return []
+    return ["the energy of two networks that gateways join is not computed: 'power' is left out"]
 
 
 def _without_rails(described: Machine) -> list[str]:

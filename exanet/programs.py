@@ -143,7 +143,13 @@ def place(
             placement.check(f"{of}: map=", program.mapping, placement.REPLAY_KINDS)
     words = [mapping if program.mapping is None else program.mapping for program in programs]
     cores = described.cores_for_programs()
-    own: dict[str, Any] = {"nodes": described.nodes, "cores_per_node": cores, "seed": seed, "kinds": placement.REPLAY_KINDS}
+    own: dict[str, Any] = {
+        "nodes": described.nodes,
+        "cores_per_node": cores,
+        "seed": seed,
+        "kinds": placement.REPLAY_KINDS,
+        "networks": described.halves(),
+    }
     if len(programs) == 1 and programs[0].job is None and words[0] not in ("switch", "node"):
         return [placement.place(words[0], ranks=ranks[0], **own)]
     placed: list[list[int]] = [[] for _ in programs]
@@ -161,7 +167,7 @@ def place(
             raise InputError(
                 f"the files of map put {counted(count, 'rank')} on node {node}, which has {counted(cores, 'core')}; put some elsewhere"
             )
-    taken = sorted(used)
+    taken = sorted({*used, *described.gateway_nodes})
     alone_on_node = ("round-robin", "switch", "node")
     per_node = [1 if program.job or word in alone_on_node else cores for program, word in zip(programs, words, strict=True)]
     needs = _nodes_needed(programs, ranks, per_node, by_file, taken, topology)

@@ -153,6 +153,9 @@ struct NetworkConfig {
   std::uint64_t seed = 1;  // of what routers draw: marks; not a key of machine files
   bool notes = false;  // interfaces make use of what packets carry of congestion: Packet::notes, and the stamp
   std::optional<SwitchConfig> input_queued;  // the routers are input-queued switches in place of ExaNet routers
+  // Where gateways join two networks (core/topology/bridged.hpp): each of them. `links` has the kinds of both and the
+  // gateways', and `router` is the first one's.
+  std::vector<NetworkConfig> networks = {};
 
   std::size_t link_kinds() const { return links.size() / (slow_rates + 1); }  // of the machine
 };
@@ -167,6 +170,7 @@ void visit(NetworkConfig& c, V&& v) {
   v("router", c.router);
   v("router.switch", c.input_queued, kOptional);
   v("links", c.links);
+  v("networks", c.networks, kOptional);
 }
 
 // The name of the network model (registry.hpp) of these routers.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/network/registry.hpp"
 
+#include "core/config/error.hpp"
 #include "core/config/names.hpp"
 
 namespace exanet {
@@ -28,19 +29,30 @@ const NetworkKind& network_kind(const NetworkConfig& config) {
   reject_name("router.switch.switching", "is no network model", std::string(model_name(config)), known);
 }
 
+namespace {
+
+void require_one(const Topology& topology) {
+  require(topology.bridged() == nullptr, "gateway",
+          "this machine is two networks that gateways join: programs, replays and sim jobs --nic exanet run on both; "
+          "for this, name one of the two machines");
+}
+
+}  // namespace
+
 void check_network(const NetworkConfig& config, const Topology& topology) {
+  require_one(topology);
   network_kind(config).check(config, topology);
 }
 
 std::unique_ptr<ZeroLoadModel> make_zero_load_model(const Topology& topology, const NetworkConfig& config) {
-  const NetworkKind& kind = network_kind(config);
-  kind.check(config, topology);
-  return kind.make_zero_load(config, topology);
+  check_network(config, topology);
+  return network_kind(config).make_zero_load(config, topology);
 }
 
 std::unique_ptr<NetworkModel> make_network_model(const std::vector<Partition>& parts, const Topology& topology,
                                                  const NetworkConfig& config,
                                                  const std::vector<std::uint8_t>& part_of) {
+  require_one(topology);
   return network_kind(config).make(parts, topology, config, part_of);
 }
 

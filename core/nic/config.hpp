@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/config/visit.hpp"
 #include "core/nic/pacing/parameters.hpp"
@@ -14,6 +16,30 @@ namespace exanet {
 
 // Of a segment of TCP: IP's, and TCP's with time stamps.
 inline constexpr std::uint32_t kSegmentHeaders = 52;
+
+// What passes messages on between two networks (core/nic/bridged).
+struct GatewayConfig {
+  // Which gateway a pair of nodes has: one for each destination, or the one with the fewest bytes before it.
+  enum class Choice : std::uint8_t { kDestination, kLeastBusy };
+  Choice choice = Choice::kDestination;
+  Time message;  // its processor's time for a message, or a fragment of one: fixed part ...
+  std::uint64_t rate_bit_per_s = 0;  // ... and rate at which it copies
+  std::uint32_t fragment_bytes = 0;  // longer transfers pass in such parts
+  std::uint32_t window = 0;  // fragments of a source that a gateway has not passed on; 0: no matter how many
+};
+
+template <>
+inline constexpr auto kChoices<GatewayConfig::Choice> = choices<GatewayConfig::Choice>(
+    {{"destination", GatewayConfig::Choice::kDestination}, {"least-busy", GatewayConfig::Choice::kLeastBusy}});
+
+template <typename V>
+void visit(GatewayConfig& c, V&& v) {
+  v("choice", c.choice, kOptional);
+  v("message_ps", c.message);
+  v("rate_bit_per_s", c.rate_bit_per_s);
+  v("fragment_bytes", c.fragment_bytes);
+  v("window", c.window, kOptional);
+}
 
 struct NiConfig {
   // What messages, transfers or reductions cost between the processor's store and memory: the times below, or the
@@ -72,6 +98,9 @@ struct NiConfig {
   std::string rail_policy = "pair";  // which rail a descriptor takes: the name of a member of rail_policy.hpp
   std::uint64_t rail_stripe_bytes =
       0;  // longer transfers are cut over all rails (core/nic/exanet/stripes.hpp); 0: none
+  // Where gateways join two networks: the interfaces of each. All else here is the first one's.
+  std::vector<NiConfig> networks = {};
+  std::optional<GatewayConfig> gateway;
 };
 
 template <>
@@ -130,6 +159,8 @@ void visit(NiConfig& c, V&& v) {
   v("rail_policy", c.rail_policy, kOptional);
   v("rail_stripe_bytes", c.rail_stripe_bytes, kOptional);
   v("clock_ps", c.clock);
+  v("networks", c.networks, kOptional);
+  v("gateway", c.gateway, kOptional);
 }
 
 }  // namespace exanet

@@ -37,6 +37,7 @@
 #include "core/faults/status.hpp"
 #include "core/network/network.hpp"
 #include "core/nic/config.hpp"
+#include "core/nic/gateway_use.hpp"
 #include "core/nic/reductions/config.hpp"
 #include "core/topology/topology.hpp"
 
@@ -146,6 +147,7 @@ class Nic {
   virtual std::uint64_t payload_bytes() const = 0;  // of these packets
   virtual PageStatistics pages() const { return {}; }  // where addresses are translated
   virtual ReliabilityStatistics reliability() const { return {}; }
+  virtual std::vector<GatewayUse> gateways() const { return {}; }  // between two networks
   virtual std::uint64_t active() const = 0;  // descriptors whose completions are not all there
 };
 

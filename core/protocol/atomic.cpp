@@ -62,7 +62,7 @@ class Atomic final : public OneSidedMachine<AtomicOperation> {
     op.result_bytes = op.status == 0 && op.d.atomic_kind != AtomicKind::kUpdate ? op.bytes() : 0;
     op.state = State::replied;
     Time& unit = unit_free_[context_.node(target(op))];
-    unit = context_.after(max(unit, now), context_.config.atomic);
+    unit = context_.after(max(unit, now), context_.costs(target(op)).ni.atomic);
     context_.events.schedule(context_.zero_cost ? now : unit, on_executed_, id);
   }
 

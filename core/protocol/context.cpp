@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/protocol/context.hpp"
 
+#include "core/nic/bridged/bridged_nic.hpp"
 #include "core/nic/shared_memory/shared_memory_nic.hpp"
+#include "core/topology/bridged.hpp"
 
 namespace exanet {
 
@@ -17,17 +19,17 @@ Context::Context(EventQueue& queue, const Topology& machine, const NetworkConfig
       memory(placement.size()),
       open_reductions(machine.node_count()),
       tree_numbers(machine.node_count()),
-      nic(with_shared_memory(kind.make({queue, machine, fabric, ni, listener, make}), queue, ni, listener,
+      nic(with_shared_memory(make_interfaces(kind, {queue, machine, fabric, ni, listener, make}), queue, ni, listener,
                              machine.node_count())),
       known_deaths(placement.size()),
       processors(queue, placement.size(), zero_cost, known_deaths),
       matching(*this, placement.size()) {
   nic->set_zero_cost(zero_cost);
-}
-
-Time Context::consume_cpu(std::uint64_t bytes) const {
-  const std::int64_t lines = static_cast<std::int64_t>((bytes + 63) / 64);
-  return config.mailbox_read * std::max<std::int64_t>(lines, 1) + config.library_receive;
+  const BridgedTopology* two = machine.bridged();
+  if (two == nullptr) costs_.push_back({ni, fabric.router});
+  for (std::size_t network = 0; two != nullptr && network < 2; ++network)
+    costs_.push_back({ni.networks[network], fabric.networks[network].router});
+  for (const NodeId node : placement) costs_of_.push_back(&costs_[two == nullptr ? 0 : two->network_of(node)]);
 }
 
 bool Context::copy(RankId from, std::uint64_t from_addr, RankId to, std::uint64_t to_addr, std::uint64_t bytes) {

@@ -17,6 +17,7 @@
 #include "core/protocol/host.hpp"
 #include "core/protocol/matching.hpp"
 #include "core/protocol/memory_map.hpp"
+#include "core/protocol/processor_costs.hpp"
 #include "core/protocol/processors.hpp"
 #include "core/protocol/reduction.hpp"
 
@@ -101,36 +102,29 @@ class Context {
     return static_cast<std::uint32_t>(std::min<std::int64_t>(kReductionMax, router.max_payload_bytes));
   }
 
-  // Costs on a rank's processor. What it stores to the interface goes a router word at a time.
-  Time store(std::uint64_t bytes) const { return config.store_word * router.words(bytes); }
-  Time receive_cpu() const { return config.mailbox_read + config.library_receive; }
-  Time consume_cpu(std::uint64_t bytes) const;  // of a mailbox message
-  Time send_cpu() const { return config.mpi_send + config.library_send; }
-  Time rdma_cpu() const {
-    return config.library_send +
-           store(config.transfers == NiConfig::Costs::kGateware ? kTransferBytes : kDescriptorBytes);
-  }
-  Time packet_cpu() const { return config.library_send; }
+  // On a rank's processor: of its network, where there are two.
+  const ProcessorCosts& costs(RankId rank) const { return *costs_of_[rank]; }
+  const std::vector<ProcessorCosts>& costs() const { return costs_; }  // of each network
   Time after(Time now, Time cost) const { return zero_cost ? now : now + cost; }
 
   // Moves bytes from one rank's memory to another's; false as Host::read() and write().
   bool copy(RankId from, std::uint64_t from_addr, RankId to, std::uint64_t to_addr, std::uint64_t bytes);
 
-  // A completion that belongs to a descriptor, with nothing but its header filled in.
+  // A completion for a rank that belongs to a descriptor, with nothing but its header filled in.
   template <typename C>
-  C completion(const DescriptorHeader& d, Time at, std::int32_t status = 0) const {
+  C completion(RankId rank, const DescriptorHeader& d, Time at, std::int32_t status = 0) const {
     C done;
     done.ep = d.ep;
     done.status = status;
     done.time = at;
-    done.cpu_ps = static_cast<std::uint32_t>(receive_cpu().ps());
+    done.cpu_ps = static_cast<std::uint32_t>(costs(rank).receive_cpu().ps());
     done.flags = d.flags & kTagged;
     return done;
   }
 
  private:
-  static constexpr std::uint64_t kDescriptorBytes = 64;  // of an RDMA descriptor
-  static constexpr std::uint64_t kTransferBytes = 32;  // as gateware/ni takes it; the word of a fence is not counted
+  std::vector<ProcessorCosts> costs_;
+  std::vector<const ProcessorCosts*> costs_of_;  // by rank
   std::vector<std::byte> bounce_;
 };
 

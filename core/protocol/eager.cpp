@@ -25,7 +25,7 @@ class Eager final : public OperationMachine<EagerMessage>, private MessageProtoc
   bool submit(RankId rank, const DescriptorHeader& d, Payload payload) override {
     const auto& send = static_cast<const SendDescriptor&>(d);
     if (send.length > context_.config.eager_max_bytes) return false;
-    begin(rank, send, payload, context_.config.packetizer);
+    begin(rank, send, payload, context_.costs(rank).ni.packetizer);
     return true;
   }
 
@@ -101,7 +101,8 @@ class Eager final : public OperationMachine<EagerMessage>, private MessageProtoc
   // MessageProtocol
   void matched(Message& m, Time at) override {
     const EagerMessage& op = (*this)[m.operation];
-    const Time cpu = context_.consume_cpu(context_.config.envelope_bytes + m.bytes()) + context_.config.mpi_receive;
+    const ProcessorCosts& costs = context_.costs(target(op));
+    const Time cpu = costs.consume_cpu(costs.ni.envelope_bytes + m.bytes()) + costs.ni.mpi_receive;
     const Payload payload = op.status == 0 ? Payload(op.payload).first(m.bytes()) : Payload{};
     context_.matching.deliver(m, at, op.status, cpu, Protocol::eager, payload);
     finish(m.operation);

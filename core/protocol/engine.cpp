@@ -40,16 +40,19 @@ void MessageEngine::set_zero_cost(bool zero_cost) {
 }
 
 Time MessageEngine::lookahead(Sooner sooner) const {
-  const NiConfig& ni = context_.config;
-  const Time envelope = context_.store(ni.envelope_bytes) + ni.packetizer;
-  // A message; a long one to a group of ranks; what the rank's processor does for a message by rendezvous while it
-  // polls.
-  Time least =
-      min(send_cpu() + min(envelope, rdma_cpu()), context_.receive_cpu() + min(rdma_cpu(), ni.library_send + envelope));
-  if (reduces()) least = min(least, send_cpu() + ni.store_word);
-  if (sooner.one_sided) least = min(least, rdma_cpu());
-  if (sooner.streams) least = min(least, ni.ip_send);
-  if (sooner.packets) least = min(least, packet_cpu() + ni.store_word + ni.packetizer);
+  Time least = Time::never();
+  for (const ProcessorCosts& costs : context_.costs()) {
+    const NiConfig& ni = costs.ni;
+    const Time envelope = costs.store(ni.envelope_bytes) + ni.packetizer;
+    // A message; a long one to a group of ranks; what the rank's processor does for a message by rendezvous while it
+    // polls.
+    least = min(least, costs.send_cpu() + min(envelope, costs.rdma_cpu()));
+    least = min(least, costs.receive_cpu() + min(costs.rdma_cpu(), ni.library_send + envelope));
+    if (reduces()) least = min(least, costs.send_cpu() + ni.store_word);
+    if (sooner.one_sided) least = min(least, costs.rdma_cpu());
+    if (sooner.streams) least = min(least, ni.ip_send);
+    if (sooner.packets) least = min(least, costs.packet_cpu() + ni.store_word + ni.packetizer);
+  }
   return max(least, Time::ps(1));
 }
 

@@ -86,9 +86,7 @@ class MessageEngine final : private NicListener {
   Time lookahead(Sooner sooner) const;
 
   // CPU costs that libexanet charges before it stamps a descriptor.
-  Time send_cpu() const { return context_.send_cpu(); }
-  Time rdma_cpu() const { return context_.rdma_cpu(); }
-  Time packet_cpu() const { return context_.packet_cpu(); }
+  const ProcessorCosts& costs(RankId rank) const { return context_.costs(rank); }
 
   const Nic& nic() const { return *context_.nic; }
   FaultTarget& links() { return context_.nic->links(); }  // what a plan of faults acts on

@@ -138,7 +138,7 @@ void Matching::fail(Receive& receive, Time at) {
   receive.done = true;
   receive.status = completion_status(Status::kNodeDown);
   if (receive.holds > 0) return;  // messages are still on their way into its buffer
-  auto done = context_.completion<ReceiveCompletion>(receive.d, at, receive.status);
+  auto done = context_.completion<ReceiveCompletion>(receive.rank, receive.d, at, receive.status);
   done.cookie = receive.d.cookie;
   done.peer = receive.d.peer;
   done.length = receive.d.length;
@@ -200,7 +200,7 @@ void Matching::take_claimed(Endpoint& e, RankId rank, const ReceiveDescriptor& d
       match(*m, allocate(rank, d), d.time);
       return;
     }
-    auto done = context_.completion<ReceiveCompletion>(d, d.time);
+    auto done = context_.completion<ReceiveCompletion>(rank, d, d.time);
     done.cookie = d.cookie;
     done.peer = m->from();
     done.tag = m->send->tag;
@@ -208,7 +208,7 @@ void Matching::take_claimed(Endpoint& e, RankId rank, const ReceiveDescriptor& d
     m->protocol->discarded(*m, d.time);
     return;
   }
-  auto done = context_.completion<ReceiveCompletion>(d, d.time, -ENOMSG);
+  auto done = context_.completion<ReceiveCompletion>(rank, d, d.time, -ENOMSG);
   done.cookie = d.cookie;
   done.peer = d.peer;
   done.length = d.length;
@@ -268,7 +268,7 @@ void Matching::deliver(Message& m, Time at, std::int32_t status, Time cpu, Proto
   --receiving_[r.rank];
   const bool received = status == 0;
   if (received && m.send->length > m.space) status = -EMSGSIZE;
-  auto done = context_.completion<ReceiveCompletion>(r.d, at, status);
+  auto done = context_.completion<ReceiveCompletion>(r.rank, r.d, at, status);
   done.cpu_ps = static_cast<std::uint32_t>(cpu.ps());
   done.cookie = r.d.cookie;
   describe(done, m);
@@ -295,12 +295,12 @@ void Matching::deliver(Message& m, Time at, std::int32_t status, Time cpu, Proto
 void Matching::release_multi(Receive& r, Time at) {
   if (is_open(r.rank, r.d.ep)) {
     if (r.status == 0) {
-      auto done = context_.completion<MultiDoneCompletion>(r.d, at);
+      auto done = context_.completion<MultiDoneCompletion>(r.rank, r.d, at);
       done.cpu_ps = 0;
       done.cookie = r.d.cookie;
       context_.host.complete(r.rank, done, {});
     } else {
-      auto done = context_.completion<ReceiveCompletion>(r.d, at, r.status);
+      auto done = context_.completion<ReceiveCompletion>(r.rank, r.d, at, r.status);
       done.cpu_ps = 0;
       done.cookie = r.d.cookie;
       done.peer = r.d.peer;
@@ -320,11 +320,11 @@ void Matching::peek(RankId rank, const PeekDescriptor& d) {
     }
   }
   const std::int32_t nothing = knows_dead(rank, d.peer.rank) ? completion_status(Status::kNodeDown) : -ENOMSG;
-  auto done = context_.completion<PeekCompletion>(d, d.time, found ? 0 : nothing);
+  auto done = context_.completion<PeekCompletion>(rank, d, d.time, found ? 0 : nothing);
   done.cookie = d.cookie;
   done.peer = d.peer;
   if (!found) {
-    done.time = context_.zero_cost ? d.time : d.time + context_.config.test_step;
+    done.time = context_.zero_cost ? d.time : d.time + context_.costs(rank).ni.test_step;
     context_.host.complete(rank, done, {});
     return;
   }
@@ -350,7 +350,7 @@ void Matching::cancel(RankId rank, const CancelDescriptor& d) {
       r->status = -ECANCELED;
       r->done = true;
       if (r->holds > 0) return;  // messages are still on their way into the buffer: it is given back after them
-      auto done = context_.completion<ReceiveCompletion>(r->d, d.time, -ECANCELED);
+      auto done = context_.completion<ReceiveCompletion>(rank, r->d, d.time, -ECANCELED);
       done.cookie = d.cookie;
       done.peer = r->d.peer;
       done.length = r->d.length;

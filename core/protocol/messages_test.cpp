@@ -90,7 +90,7 @@ TEST_CASE("descriptors and envelopes are stored in words of the router's width")
     fabric.router.word_bits = bits;
     Ranks ranks(kLine, {0, 2}, fabric);
     const NiConfig& ni = ranks.config;
-    CHECK(ranks.engine.rdma_cpu() == ni.library_send + ni.store_word * descriptor);
+    CHECK(ranks.engine.costs(0).rdma_cpu() == ni.library_send + ni.store_word * descriptor);
     ranks.receive(1, 0, B, 4096, 5, 77);
     ranks.send(0, 1, A, 256, 5, 88);
     ranks.run();

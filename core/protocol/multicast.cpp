@@ -101,7 +101,7 @@ class Multicast final : public OperationMachine<MulticastMessage>, private Messa
     const MulticastMessage& op = (*this)[m.operation];
     const NiConfig& cost = context_.config;
     if (is_short(op.d)) {
-      const Time cpu = context_.consume_cpu(cost.envelope_bytes + m.bytes()) + cost.mpi_receive;
+      const Time cpu = context_.costs(op.rank).consume_cpu(cost.envelope_bytes + m.bytes()) + cost.mpi_receive;
       const std::int32_t status = lost(op, m);
       const Payload payload = status == 0 ? Payload(op.payload).first(m.bytes()) : Payload{};
       context_.matching.deliver(m, at, status, cpu, Protocol::eager, payload);

@@ -50,7 +50,7 @@ class OneSidedMachine : public OperationMachine<Op> {
   // Completes at the initiator and ends there.
   template <typename C>
   void end(std::uint32_t id, Time now, std::uint64_t bytes) {
-    this->template complete<C>(id, context_.after(now, context_.config.dma_completion), bytes);
+    this->template complete<C>(id, context_.after(now, context_.costs((*this)[id].rank).ni.dma_completion), bytes);
     this->finish(id);
   }
 

@@ -12,17 +12,17 @@ class Packets final : public OperationMachine<BarePacket> {
   using OperationMachine::OperationMachine;
 
   bool submit(RankId rank, const DescriptorHeader& d, Payload payload) override {
-    begin(rank, static_cast<const PacketDescriptor&>(d), payload, context_.config.packetizer);
+    begin(rank, static_cast<const PacketDescriptor&>(d), payload, context_.costs(rank).ni.packetizer);
     return true;
   }
 
   void control_completed(std::uint32_t id, Status status, Time now) override {
     const BarePacket& op = (*this)[id];
     if (status == Status::kOk && context_.matching.takes(op.d.peer, EndpointKind::kRaw)) {
-      auto done = context_.completion<PacketCompletion>(op.d, now);
+      auto done = context_.completion<PacketCompletion>(target(op), op.d, now);
       done.ep = op.d.peer.ep;
       done.peer = Address{op.rank, op.d.ep};
-      done.cpu_ps = static_cast<std::uint32_t>(context_.consume_cpu(op.payload.size()).ps());
+      done.cpu_ps = static_cast<std::uint32_t>(context_.costs(target(op)).consume_cpu(op.payload.size()).ps());
       context_.host.complete(target(op), done, op.payload);
       context_.host.record(MessageRecord{op.rank, target(op), op.payload.size(), 0, Protocol::eager, op.d.time, now});
     }

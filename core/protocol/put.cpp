@@ -61,7 +61,7 @@ class Put final : public OneSidedMachine<PutOperation> {
     record(op, d.length, Protocol::put, now);
     if (found) remote_event(op, *found, d.length, kRemoteWrite, now);
     if (d.has(kHasData)) {
-      auto done = context_.completion<RemotePutCompletion>(d, now);
+      auto done = context_.completion<RemotePutCompletion>(target(op), d, now);
       done.flags |= kHasData;
       done.ep = d.peer.ep;
       done.peer = Address{op.rank, d.ep};

@@ -300,11 +300,11 @@ class Reductions final : public OperationMachine<Operation<ReductionDescriptor>>
   }
 
   void answer(RankId rank, const ReductionDescriptor& asked, std::int32_t status, const Bytes& bytes, Time at) {
-    auto done = context_.completion<ReductionCompletion>(asked, at, status);
+    auto done = context_.completion<ReductionCompletion>(rank, asked, at, status);
     done.cookie = asked.cookie;
     done.buffer = asked.buffer;
-    done.cpu_ps =
-        static_cast<std::uint32_t>((context_.consume_cpu(bytes.size() + kEnd) + context_.config.mpi_receive).ps());
+    done.cpu_ps = static_cast<std::uint32_t>(
+        (context_.costs(rank).consume_cpu(bytes.size() + kEnd) + context_.config.mpi_receive).ps());
     context_.host.complete(rank, done, bytes);
   }
 

@@ -70,8 +70,9 @@ class ReductionOpenings final : public OperationMachine<Operation<ReductionOpenD
   void execute(std::uint32_t id, Time now) override {
     const auto& op = (*this)[id];
     const std::int64_t tree = open(op.rank, op.d);
-    auto done = context_.completion<ReductionOpenCompletion>(
-        op.d, context_.zero_cost ? now : op.d.time, static_cast<std::int32_t>(std::min<std::int64_t>(tree, 0)));
+    auto done =
+        context_.completion<ReductionOpenCompletion>(op.rank, op.d, context_.zero_cost ? now : op.d.time,
+                                                     static_cast<std::int32_t>(std::min<std::int64_t>(tree, 0)));
     done.cookie = op.d.cookie;
     done.tree = static_cast<std::uint32_t>(std::max<std::int64_t>(tree, 0));
     context_.host.complete(op.rank, done, {});

@@ -45,7 +45,7 @@ class Rendezvous final : public OperationMachine<RendezvousMessage>, private Mes
   }
 
   bool submit(RankId rank, const DescriptorHeader& d, Payload payload) override {
-    begin(rank, static_cast<const SendDescriptor&>(d), payload, context_.config.packetizer);
+    begin(rank, static_cast<const SendDescriptor&>(d), payload, context_.costs(rank).ni.packetizer);
     return true;
   }
 
@@ -127,7 +127,7 @@ class Rendezvous final : public OperationMachine<RendezvousMessage>, private Mes
       op.status = copied ? 0 : -EFAULT;
     }
     op.state = State::fetched;
-    context_.events.schedule(context_.after(now, context_.config.dma_completion), on_fetched_, id);
+    context_.events.schedule(context_.after(now, context_.costs(target(op)).ni.dma_completion), on_fetched_, id);
   }
 
   void enqueue(std::uint32_t id, Time at) {
@@ -147,9 +147,9 @@ class Rendezvous final : public OperationMachine<RendezvousMessage>, private Mes
   // ProcessorStep, at the receiver
   Time cost(std::uint32_t id) const override {
     const bool reads = (*this)[id].state == State::matched;
-    return context_.receive_cpu() +
-           (reads ? context_.rdma_cpu()
-                  : context_.config.library_send + context_.store(context_.config.envelope_bytes));
+    const ProcessorCosts& costs = context_.costs(target((*this)[id]));
+    return costs.receive_cpu() +
+           (reads ? costs.rdma_cpu() : costs.ni.library_send + costs.store(costs.ni.envelope_bytes));
   }
   void step(std::uint32_t id, Time done) override {
     RendezvousMessage& op = (*this)[id];
@@ -160,7 +160,7 @@ class Rendezvous final : public OperationMachine<RendezvousMessage>, private Mes
     } else {
       op.state = State::acknowledging;
       if (op.message.receive) deliver(op, done);
-      offered = context_.after(done, context_.config.packetizer);
+      offered = context_.after(done, context_.costs(target(op)).ni.packetizer);
     }
     context_.events.schedule(max(context_.events.now(), offered), on_offer_, id);
   }
@@ -184,7 +184,8 @@ class Rendezvous final : public OperationMachine<RendezvousMessage>, private Mes
   }
 
   void deliver(RendezvousMessage& op, Time at) {
-    const Time cpu = context_.config.mailbox_read + context_.config.mpi_receive;
+    const NiConfig& cost = context_.costs(target(op)).ni;
+    const Time cpu = cost.mailbox_read + cost.mpi_receive;
     context_.matching.deliver(op.message, at, op.status, cpu, Protocol::rendezvous, {});
   }
 

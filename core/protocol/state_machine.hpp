@@ -116,7 +116,7 @@ class OperationMachine : public StateMachine {
   void complete(std::uint32_t id, Time at, std::uint64_t length, std::int32_t status) {
     const Op& op = *operations_[id];
     if (status == 0 && op.d.has(kSilent)) return;
-    C done = context_.completion<C>(op.d, at, status);
+    C done = context_.completion<C>(op.rank, op.d, at, status);
     done.cookie = op.d.cookie;
     done.peer = op.d.peer;
     done.length = length;

@@ -129,7 +129,7 @@ class Connect final : public OperationMachine<ConnectOperation> {
 
   void end(std::uint32_t id, Time now) {
     const ConnectOperation& op = (*this)[id];
-    auto done = context_.completion<ConnectCompletion>(op.d, now, op.status);
+    auto done = context_.completion<ConnectCompletion>(op.rank, op.d, now, op.status);
     done.peer = op.d.peer;
     done.port = op.d.port;
     done.peer_port = op.d.peer_port;
@@ -203,7 +203,7 @@ class Segments final : public OperationMachine<SegmentOperation> {
 
   void deliver(std::uint32_t id, RankId to, Address peer, std::uint16_t port, std::uint16_t peer_port, Time now) {
     const auto& op = (*this)[id];
-    auto done = context_.completion<SegmentCompletion>(op.d, now, op.status);
+    auto done = context_.completion<SegmentCompletion>(to, op.d, now, op.status);
     done.peer = peer;
     done.length = op.d.length;
     done.port = port;

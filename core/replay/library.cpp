@@ -24,7 +24,6 @@ constexpr std::uint64_t kMemory = ~std::uint64_t{0};  // key of all memory that 
 Library::Library(const Setup& s)
     : queue_(s.queue),
       config_(s.interface),
-      router_(s.network.router),
       user_(s.user),
       ranks_(s.placement.size()),
       contents_(s.interface.eager_max_bytes),
@@ -45,7 +44,6 @@ Library::Library(const Setup& s)
 Library::Library(const Beside& s, LibraryUser& user)
     : queue_(s.queue),
       config_(s.interface),
-      router_(s.network.router),
       user_(user),
       ranks_(s.ranks),
       contents_(s.interface.eager_max_bytes),
@@ -109,7 +107,8 @@ std::optional<std::uint32_t> Library::open_reduction(std::vector<RankId> members
 
 void Library::reduce(RankId rank, std::uint32_t tree, std::uint64_t bytes, std::uint64_t cookie) {
   static constexpr std::array<std::byte, kReductionMax> kNothing{};
-  charge(rank, engine_.send_cpu() + config_.store_word * (router_.words(bytes) + 1));
+  const ProcessorCosts& costs = engine_.costs(rank);
+  charge(rank, costs.send_cpu() + costs.store(bytes) + costs.ni.store_word);
   ReductionDescriptor d;
   d.time = ranks_[rank].clock;
   d.cookie = cookie;
@@ -129,16 +128,16 @@ bool Library::send_active(RankId rank, RankId to, std::uint64_t bytes, std::uint
   return send_as(0, rank, to, 0, bytes, data, cookie, 0);
 }
 
-Time Library::send_cost(RankId to, std::uint64_t bytes) const {
-  if (to >= kGroup && !is_eager(bytes)) return engine_.send_cpu() + engine_.rdma_cpu();
-  return engine_.send_cpu() +
-         config_.store_word * router_.words(config_.envelope_bytes + (is_eager(bytes) ? bytes : 0));
+Time Library::send_cost(RankId rank, RankId to, std::uint64_t bytes) const {
+  const ProcessorCosts& costs = engine_.costs(rank);
+  if (to >= kGroup && !is_eager(bytes)) return costs.send_cpu() + costs.rdma_cpu();
+  return costs.send_cpu() + costs.store(costs.ni.envelope_bytes + (is_eager(bytes) ? bytes : 0));
 }
 
 bool Library::send_as(std::uint16_t flags, RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes,
                       std::uint64_t data, std::uint64_t cookie, std::uint64_t address) {
   const bool eager = is_eager(bytes);
-  charge(rank, send_cost(to, bytes));
+  charge(rank, send_cost(rank, to, bytes));
   SendDescriptor d;
   d.flags = static_cast<std::uint16_t>(flags | kHasData | (eager ? kSilent : 0));
   d.time = ranks_[rank].clock;
@@ -193,7 +192,7 @@ void Library::open_memory(RankId rank) {
 
 template <typename Descriptor>
 Descriptor Library::access(RankId rank, RankId peer, std::uint64_t bytes, std::uint64_t cookie, const Places& places) {
-  charge(rank, engine_.rdma_cpu());
+  charge(rank, engine_.costs(rank).rdma_cpu());
   Descriptor d;
   d.time = ranks_[rank].clock;
   d.ep = endpoint_;

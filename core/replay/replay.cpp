@@ -268,6 +268,7 @@ const Topology& Replay::topology() const { return *state_->topology; }
 const Statistics& Replay::statistics() const { return state_->library.statistics(); }
 const Network& Replay::network() const { return state_->library.engine().nic().network(); }
 std::uint64_t Replay::packets() const { return state_->library.engine().nic().packets(); }
+std::vector<GatewayUse> Replay::gateways() const { return state_->library.engine().nic().gateways(); }
 std::uint64_t Replay::payload_bytes() const { return state_->library.engine().nic().payload_bytes(); }
 
 bool Replay::run() {

@@ -128,6 +128,7 @@ class Replay {
   const Statistics& statistics() const;
   const Network& network() const;
   std::uint64_t packets() const;
+  std::vector<GatewayUse> gateways() const;
   std::uint64_t payload_bytes() const;
 
  private:

@@ -7,6 +7,7 @@
 #include "core/routing/make_topology.hpp"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "core/faults/plan.hpp"
 #include "core/routing/registry.hpp"
 #include "core/routing/rerouted.hpp"
+#include "core/topology/bridged.hpp"
 #include "core/topology/disabled_ports.hpp"
 #include "core/topology/link_kinds.hpp"
 #include "core/topology/rails.hpp"
@@ -99,9 +101,25 @@ std::unique_ptr<Topology> routed(std::unique_ptr<Topology> topology, const Topol
   return blaming("topology.routing", [&] { return std::make_unique<Routed>(std::move(topology), routing); });
 }
 
+// Two networks that gateways join: each is made as if it were alone.
+std::unique_ptr<Topology> bridged(const TopologySpec& spec) {
+  require(spec.networks.size() == 2 && spec.network_names.size() == 2, "topology.networks",
+          "gateways join two networks, each with its name");
+  const auto part = [&spec](std::size_t i) {
+    const auto& kinds = topology_kinds();
+    std::unique_ptr<Topology> topology = make_topology(spec.networks[i]);
+    const auto kind =
+        std::ranges::find_if(kinds, [&](const TopologyKind& k) { return spec.networks[i].kind == k.name; });
+    return BridgedTopology::Part{spec.network_names[i], std::move(topology),
+                                 static_cast<std::uint8_t>(kind->links.size() + spec.networks[i].link_kinds.size())};
+  };
+  return std::make_unique<BridgedTopology>(std::array{part(0), part(1)}, spec.gateways);
+}
+
 }  // namespace
 
 std::unique_ptr<Topology> make_topology(const TopologySpec& spec) {
+  if (!spec.networks.empty()) return bridged(spec);
   require(spec.arrangement.empty() || spec.kind == "dragonfly", "topology.arrangement",
           "only a dragonfly has an arrangement of the links between groups: remove 'arrangement'");
   const char* shape = spec.kind == "graph" ? "topology.graph" : "topology.shape";

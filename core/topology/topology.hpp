@@ -57,6 +57,7 @@ struct PortList {
 
 class Routing;  // core/routing/routing.hpp; a topology hands it on and knows nothing of it
 class LinkStates;  // core/faults/link_state.hpp
+class BridgedTopology;  // core/topology/bridged.hpp
 
 class Topology {
  public:
@@ -87,6 +88,7 @@ class Topology {
   // Small machines that have a cycle of dependencies if this one has; none: not known.
   virtual std::vector<std::unique_ptr<Topology>> miniatures() const { return {}; }
   virtual const Routing* routing() const { return nullptr; }  // what packets follow instead of next_hop(), if anything
+  virtual const BridgedTopology* bridged() const { return nullptr; }  // itself, where it is two networks
   // Where a router sends copies of a packet from `src` to several nodes, a box or a group (multicast.hpp), that comes
   // to it by port `from`. Contract: none of the three without multicasts(), which is so where copies close no cycle,
   // with each other and with next_hop()'s routes.
@@ -141,6 +143,11 @@ struct TopologySpec {
   // machine files.
   std::vector<std::pair<NodeId, std::uint32_t>> disabled = {};
   std::string arrangement = {};  // of a dragonfly's links between groups; "": absolute (dragonfly.cpp)
+  // Two networks that gateways join (bridged.hpp), in place of all the above but for the kind; their names; and an
+  // endpoint of each for each gateway.
+  std::vector<TopologySpec> networks = {};
+  std::vector<std::string> network_names = {};
+  std::vector<std::pair<NodeId, NodeId>> gateways = {};
 };
 
 template <typename V>
@@ -162,6 +169,9 @@ void visit(TopologySpec& c, V&& v) {
   v("link_kinds", c.link_kinds, kOptional);
   v("rails", c.rails, kOptional);
   v("arrangement", c.arrangement, kOptional);
+  v("networks", c.networks, kOptional);
+  v("network_names", c.network_names, kOptional);
+  v("gateways", c.gateways, kOptional);
 }
 
 }  // namespace exanet

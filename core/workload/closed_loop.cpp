@@ -104,7 +104,7 @@ struct ClosedLoop::State final : TransportListener {
   void add_jobs() {
     const ClosedLoopConfig& c = config;
     std::uint32_t alive = 0;
-    for (NodeId e = 0; e < topology->endpoint_count(); ++e) alive += topology->alive(e);
+    for (NodeId e = 0; e < topology->endpoint_count(); ++e) alive += takes_ranks(*topology, e);
     const std::vector<std::uint32_t> numbers = ranks_of(c.jobs, alive);
     for (std::size_t j = 0; j < c.jobs.size(); ++j) {
       if (c.jobs[j].rounds < 1 || c.jobs[j].rounds > 1'000'000'000)

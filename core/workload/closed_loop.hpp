@@ -89,6 +89,8 @@ struct ClosedLoopResult {
 
 // Jobs get endpoints in turn: whole blocks (linear), switch by switch, endpoint by endpoint (node), or at random.
 std::vector<std::string> mapping_names();
+// An endpoint that has not failed, and that is no gateway's.
+bool takes_ranks(const Topology& topology, NodeId endpoint);
 // [job][rank], of endpoints that are not `taken`; throws ConfigError on an unknown name or more ranks than endpoints.
 std::vector<std::vector<NodeId>> map_jobs(const std::string& mapping, const std::vector<std::uint32_t>& ranks,
                                           const Topology& topology, std::uint64_t seed,

@@ -26,7 +26,6 @@ class LibraryTransport final : public MessageTransport, private Host {
       : queue_(setup.queue),
         topology_(setup.topology),
         config_(setup.interface),
-        router_(setup.network.router),
         listener_(setup.listener),
         endpoints_(setup.endpoints),
         ranks_(setup.endpoints.size()),
@@ -74,7 +73,8 @@ class LibraryTransport final : public MessageTransport, private Host {
   void post(const RankMessage& m) override {
     Rank& r = ranks_[m.from];
     const bool eager = m.bytes <= config_.eager_max_bytes;
-    r.clock += engine_.send_cpu() + config_.store_word * router_.words(config_.envelope_bytes + (eager ? m.bytes : 0));
+    const ProcessorCosts& costs = engine_.costs(m.from);
+    r.clock += costs.send_cpu() + costs.store(costs.ni.envelope_bytes + (eager ? m.bytes : 0));
     SendDescriptor d;
     d.flags = kTagged | kHasData | (eager ? kSilent : 0);
     d.time = r.clock;
@@ -165,7 +165,6 @@ class LibraryTransport final : public MessageTransport, private Host {
   EventQueue& queue_;
   const Topology& topology_;
   const NiConfig config_;
-  const RouterConfig router_;
   TransportListener& listener_;
   const std::vector<NodeId> endpoints_;  // by rank
   std::vector<Rank> ranks_;

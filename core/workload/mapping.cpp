@@ -5,6 +5,7 @@
 
 #include "core/config/names.hpp"
 #include "core/engine/random.hpp"
+#include "core/topology/bridged.hpp"
 #include "core/workload/closed_loop.hpp"
 
 namespace exanet {
@@ -19,7 +20,7 @@ std::vector<std::vector<NodeId>> by_switch(const Topology& topology) {
   for (NodeId endpoint = 0; endpoint < topology.endpoint_count(); ++endpoint) {
     const NodeId beyond =
         topology.port_count(endpoint) == topology.rails() ? topology.neighbour(endpoint, 0).node : kNoNode;
-    if (!topology.alive(endpoint)) continue;
+    if (!takes_ranks(topology, endpoint)) continue;
     groups[beyond != kNoNode && beyond >= topology.endpoint_count() ? beyond : endpoint].push_back(endpoint);
   }
   std::erase_if(groups, [](const auto& group) { return group.empty(); });
@@ -27,6 +28,11 @@ std::vector<std::vector<NodeId>> by_switch(const Topology& topology) {
 }
 
 }  // namespace
+
+bool takes_ranks(const Topology& topology, NodeId endpoint) {
+  const BridgedTopology* two = topology.bridged();
+  return topology.alive(endpoint) && (two == nullptr || two->gateway_at(endpoint) == kNoNode);
+}
 
 std::vector<std::string> mapping_names() { return {std::begin(kMappings), std::end(kMappings)}; }
 
@@ -45,7 +51,7 @@ std::vector<std::vector<NodeId>> map_jobs(const std::string& mapping, const std:
     if (mapping == "random")
       for (auto i = static_cast<std::uint32_t>(order.size()); i-- > 1;) std::swap(order[i], order[random.below(i + 1)]);
     for (const NodeId endpoint : order)
-      if (topology.alive(endpoint)) groups.push_back({endpoint});
+      if (takes_ranks(topology, endpoint)) groups.push_back({endpoint});
   }
   if (!taken.empty()) {
     std::vector<bool> away(topology.endpoint_count());

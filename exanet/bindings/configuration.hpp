@@ -246,11 +246,12 @@ class ConfigLister {
   static nb::dict list(const std::string& path = "") {
     nb::dict out;
     Section section;
-    visit(section, Keys{out, path});
+    visit(section, Keys<Section>{out, path});
     return out;
   }
 
  private:
+  template <typename Section>
   struct Keys {
     nb::dict out;
     std::string path;
@@ -268,9 +269,12 @@ class ConfigLister {
       if constexpr (is_optional<T>) {
         add(at, field.emplace(), optional);
       } else if constexpr (is_section<T>) {
-        visit(field, Keys{out, at});
+        visit(field, Keys<T>{out, at});
       } else if constexpr (is_vector<T>) {
-        if constexpr (is_section<typename T::value_type>) return add(below(at, "*"), field.emplace_back(), optional);
+        constexpr bool same_keys = std::is_same_v<typename T::value_type, Section>;  // as those of this section
+        if constexpr (same_keys) return;
+        if constexpr (is_section<typename T::value_type> && !same_keys)
+          return add(below(at, "*"), field.emplace_back(), optional);
         leaf(at, field, optional);
       } else {
         leaf(at, field, optional);

@@ -187,6 +187,7 @@ class Simulator {
                            slot.segment_bytes, slot.storage});
     }
     run.has_storage = !order_.machine.storage.empty();
+    run.gateways = record_.gateways;
     return run;
   }
 

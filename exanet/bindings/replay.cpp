@@ -51,6 +51,7 @@ class ReplayFace {
     const NetworkStatistics network = network_statistics(loop_->topology(), loop_->network(), r.finished);
     RunStatistics run{loop_->topology(), network, loop_->statistics(), loop_->packets(), loop_->payload_bytes(),
                       r.events,          {}};
+    run.gateways = loop_->gateways();
     std::size_t id = 0;
     for (const ReplayProgram& program : programs_) {
       for (const NodeId node : program.placement) {

@@ -179,6 +179,24 @@ nb::dict waits(const Statistics& s) {
   return d;
 }
 
+nb::dict gateway_table(const std::vector<GatewayUse>& gateways) {
+  const auto ps = [](Time t) { return static_cast<std::uint64_t>(t.ps()); };
+  nb::dict d;
+  d["first_node"] = column(gateways, [](const GatewayUse& g) { return g.first; });
+  d["second_node"] = column(gateways, [](const GatewayUse& g) { return g.second; });
+  d["messages_from_first"] = column(gateways, [](const GatewayUse& g) { return g.from_first.packets; });
+  d["messages_from_second"] = column(gateways, [](const GatewayUse& g) { return g.from_second.packets; });
+  d["bytes_from_first"] = column(gateways, [](const GatewayUse& g) { return g.from_first.payload_bytes; });
+  d["bytes_from_second"] = column(gateways, [](const GatewayUse& g) { return g.from_second.payload_bytes; });
+  d["busy_ps"] = column(gateways, [&](const auto& g) { return ps(g.from_first.busy + g.from_second.busy); });
+  d["waited_ps"] =
+      column(gateways, [&](const GatewayUse& g) { return ps(g.from_first.waited + g.from_second.waited); });
+  d["longest_wait_ps"] = column(gateways, [&](const GatewayUse& g) { return ps(g.longest_wait); });
+  d["most_queue"] = column(gateways, [](const GatewayUse& g) { return g.most_queue; });
+  d["most_queue_bytes"] = column(gateways, [](const GatewayUse& g) { return g.most_queue_bytes; });
+  return d;
+}
+
 nb::dict topology_table(const Topology& t) {
   std::vector<float> position;
   nb::list names, ports;
@@ -251,6 +269,7 @@ nb::dict run_results(const RunStatistics& run) {
   d["messages_dropped"] = s.dropped.messages;
   d["waits"] = waits(s);
   d["topology"] = topology_table(run.topology);
+  if (!run.gateways.empty()) d["gateways"] = gateway_table(run.gateways);
   return d;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/network/statistics.hpp"
+#include "core/nic/gateway_use.hpp"
 #include "core/protocol/host_deaths.hpp"
 #include "core/protocol/statistics.hpp"
 #include "core/topology/topology.hpp"
@@ -28,6 +29,7 @@ struct RunStatistics {
   std::uint64_t packets, payload_bytes, events;
   std::vector<RankTimes> ranks;
   bool has_storage = false;
+  std::vector<GatewayUse> gateways = {};
 };
 
 // The table mpi_calls, a row for each call that a rank made.

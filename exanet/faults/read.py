@@ -29,6 +29,7 @@ def add(described: Machine, file: str | Path | None, *, hosts: bool = True) -> M
     """
     if file is None:
         return described
+    described.one_network("--faults")
     tree = located.read(Path(file).expanduser(), located.printable(str(file)))
     model = _checked(tree)
     events = [(number, change) for number, event in enumerate(model.events) for change in event.changes()]

@@ -37,6 +37,7 @@ def check(described: Machine, *, channels: int | None = None, progress: Callable
     one for each dimension, with two points in every other. Raises InputError on another network too large to look at
     every pair of its ends, or fewer channels with another routing than its own.
     """
+    described.one_network("exanet check")
     from exanet import _core
 
     return Verdict(**_proved(_core.check, topology_of(described.model), channels, progress))

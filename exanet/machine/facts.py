@@ -65,8 +65,10 @@ def topology_metrics(described: Machine) -> dict[str, Any]:
 def facts(described: Machine) -> dict[str, Any]:
     """The line of a machine in the list, as data."""
     metrics = topology_metrics(described)
-    rates = {name: float(described.link_rate(name)) / 1e9 for name in described.model.links}
-    slowest = min(described.link_rate(name) for name in described.model.links if name != "host" or len(rates) == 1)
+    links = described.links()
+    rates = {name: float(rate) / 1e9 for name, (_, rate) in links.items()}
+    across = ["gateway"] if described.other is not None else [name for name in links if name != "host" or len(rates) == 1]
+    slowest = min(links[name][1] for name in across)
     return {
         "name": described.name,
         "description": described.description,
@@ -75,7 +77,7 @@ def facts(described: Machine) -> dict[str, Any]:
         "nodes": described.nodes,
         "cores": described.cores,
         "memory_bytes": described.memory_bytes,
-        "link_gbps": {name: link.rate.value / 1e9 for name, link in described.model.links.items()},
+        "link_gbps": {name: rate / 1e9 for name, (rate, _) in links.items()},
         "link_after_pauses_gbps": rates,
         "switches": metrics["switches"],
         "links": metrics["links"],
@@ -83,7 +85,14 @@ def facts(described: Machine) -> dict[str, Any]:
         "average_hops": metrics["average_hops"],
         "bisection_links": metrics["bisection_links"],
         "bisection_gbps": metrics["bisection_links"] * float(slowest) / 1e9,
+        **_joined(described),
     }
+
+
+def _joined(described: Machine) -> dict[str, Any]:
+    """Of two networks that gateways join: the other machine, and how many there are."""
+    gateway = described.model.gateway
+    return {} if described.other is None or gateway is None else {"other": described.other.name, "gateways": len(gateway.nodes)}
 
 
 def details(described: Machine) -> dict[str, Any]:

@@ -15,15 +15,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from exanet.errors import InputError
-from exanet.machine import balance, located
+from exanet.machine import balance, bridge, located
 from exanet.machine.check import check, is_constant, keys_at, may_stand_alone
 from exanet.machine.constant import Constant
 from exanet.machine.located import Located, Mark
-from exanet.machine.resolve import resolve, storages, with_channels
+from exanet.machine.resolve import gateways, resolve, storages, with_channels
 from exanet.machine.schema import LINK_KINDS, MachineFile, constants, node_count, rails_of
 from exanet.near import nearest
 
@@ -38,6 +39,7 @@ class Machine:
     faults: Mapping[str, Any] | None = None  # what fails in a run, as the simulator takes it (exanet.faults)
     faults_file: str = ""  # that says so
     faults_channels: int = 0  # virtual channels that routes around what fails need
+    other: Machine | None = None  # whose network gateways join to this one's
 
     @property
     def name(self) -> str:
@@ -49,7 +51,26 @@ class Machine:
 
     @property
     def nodes(self) -> int:
-        return node_count(self.model)
+        return node_count(self.model) + (0 if self.other is None else self.other.nodes)
+
+    @property
+    def gateway_nodes(self) -> frozenset[int]:
+        """Those on which no rank runs."""
+        return bridge.gateway_nodes(self.model.gateway, node_count(self.model)) if self.model.gateway else frozenset()
+
+    def halves(self) -> list[list[int]]:
+        """The nodes of each network on which ranks may run."""
+        ends = (0, node_count(self.model), self.nodes)
+        usable = [[node for node in range(*own) if node not in self.gateway_nodes] for own in pairwise(ends)]
+        return usable if self.other is not None else usable[:1]
+
+    def one_network(self, what: str) -> None:
+        """Raises InputError on a machine of two networks, which `what` does not take."""
+        if self.other is not None:
+            raise InputError(
+                f"{what}: '{self.name}' is two networks that gateways join, which it does not take; take one of them, "
+                f"e.g. -m {self.model.gateway.network if self.model.gateway else ''}"
+            )
 
     @property
     def cores(self) -> int | None:
@@ -59,7 +80,10 @@ class Machine:
     @property
     def memory_bytes(self) -> int | None:
         """As cores."""
-        return None if self.model.hardware is None else self.nodes * self.model.hardware.memory_per_node.value
+        if self.model.hardware is None:
+            return None
+        own = node_count(self.model) * self.model.hardware.memory_per_node.value
+        return own + ((self.other.memory_bytes or 0) if self.other is not None else 0)
 
     def cores_for_programs(self) -> int:
         """Cores of a node. Raises InputError where the file describes a network alone, on which no program can run."""
@@ -101,6 +125,8 @@ class Machine:
         """The description as the simulator takes it: plain integers, times in picoseconds, the unit in each key's
         suffix."""
         resolved = resolve(self.model)
+        if self.other is not None and self.model.gateway is not None:
+            return bridge.joined(resolved, resolve(self.other.model), self.model.gateway, gateways(self.model.gateway))
         if self.faults is not None:
             router = with_channels(resolved["router"], max(resolved["router"]["virtual_channels"], self.faults_channels))
             resolved |= {"faults": dict(self.faults), "router": router}
@@ -116,9 +142,21 @@ class Machine:
         pause = link.pause_every.value
         return Fraction(link.rate.value) * (Fraction(pause, pause + 1) if pause else 1)
 
+    def links(self) -> dict[str, tuple[int, Fraction]]:
+        """The kinds of links: bits per second of each, without and with pauses. Those of two networks have its name
+        before theirs."""
+        own = {name: (link.rate.value, self.link_rate(name)) for name, link in self.model.links.items()}
+        if self.other is None or self.model.gateway is None:
+            return own
+        both = zip(bridge.names(self.model.gateway), (own, self.other.links()), strict=True)
+        passing = self.model.gateway.rate.value
+        found = {f"{name}:{kind}": rates for name, kinds in both for kind, rates in kinds.items()}
+        return found | {"gateway": (passing, Fraction(passing))}
+
     def slow_router(self) -> str | None:
         """That the router is slower than the links, as a sentence; None where it is not."""
-        return balance.slow_router(self.model.links, self.resolve())
+        own = balance.slow_router(self.model.links, resolve(self.model))
+        return own if own is not None or self.other is None else self.other.slow_router()
 
     def constants(self) -> Iterator[tuple[str, Constant[Any]]]:
         """Every constant of the description with its dotted name."""
@@ -190,7 +228,22 @@ def load(name_or_path: str | Path, changes: Mapping[str, Located] | None = None,
         if name == "topology.kind" and value.value != before:
             tree = _relinked(tree, value)
     tree = _with_kinds(tree)
-    return Machine(file, check(tree, packets, changes or {}, extends, advice), tuple(bases))
+    model = check(tree, packets, changes or {}, extends, advice)
+    return Machine(file, model, tuple(bases), other=_other(tree, model, packets))
+
+
+def _other(tree: Located, model: MachineFile, packets: bool) -> Machine | None:
+    """The machine whose network gateways join to that of `model`. Raises InputError."""
+    if model.gateway is None:
+        return None
+    mark = tree.find(("gateway", "network"))
+    try:
+        other = load(model.gateway.network, packets=packets)
+    except InputError as error:
+        raise InputError([mark.error(f"cannot join '{model.gateway.network}'"), *error.messages]) from None
+    if found := [tree.find(path).error(text) for path, text in bridge.problems(model, other.model)]:
+        raise InputError(found)
+    return other
 
 
 _PLAIN = (
@@ -261,7 +314,7 @@ def _without(here: Mapping[str, Located], absent: Sequence[str], name: str) -> s
 
 def _locate(name: str | Path, relative_to: Path | None) -> tuple[Path, str]:
     text = str(name)
-    if isinstance(name, Path) or os.sep in text or text.endswith((".yaml", ".yml")):
+    if isinstance(name, Path) or _is_path(text):
         path = Path(text).expanduser()
         if relative_to is not None and not path.is_absolute():
             path = relative_to / path
@@ -328,14 +381,22 @@ def _read_shipped(file: Path, shown: str) -> Located:
 
 
 def _anchored(tree: Located, folder: Path) -> Located:
-    """`tree`, in which a graph's file is named from the folder of the machine file that names it."""
-    topology = tree.value.get("topology")
-    named = topology.value.get("file") if topology is not None and isinstance(topology.value, dict) else None
-    if named is None or not isinstance(named.value, str) or "\0" in named.value:
-        return tree
-    placed = Located(str(folder / Path(named.value).expanduser()), named.mark)
-    whole = Located(topology.value | {"file": placed}, topology.mark, topology.keys)
-    return Located(tree.value | {"topology": whole}, tree.mark, tree.keys)
+    """`tree`, in which a graph's file, and that of another network, are named from the folder of the machine file that
+    names them."""
+    for section, key in (("topology", "file"), ("gateway", "network")):
+        part = tree.value.get(section)
+        named = part.value.get(key) if part is not None and isinstance(part.value, dict) else None
+        if named is None or not isinstance(named.value, str) or "\0" in named.value or (key == "network" and not _is_path(named.value)):
+            continue
+        placed = Located(str(folder / Path(named.value).expanduser()), named.mark)
+        whole = Located(part.value | {key: placed}, part.mark, part.keys)
+        tree = Located(tree.value | {section: whole}, tree.mark, tree.keys)
+    return tree
+
+
+def _is_path(text: str) -> bool:
+    """Whether this names a machine file by its path."""
+    return os.sep in text or text.endswith((".yaml", ".yml"))
 
 
 def _overlay(below: Located, above: Located) -> Located:

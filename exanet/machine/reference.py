@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from exanet.machine.constant import DIMENSIONS, Constant, OneOf, dimension_of
 from exanet.machine.schema import (
     LINK_KINDS,
+    Gateway,
     Hardware,
     Link,
     LinkPower,
@@ -89,6 +90,7 @@ def text() -> str:
         ("router.switch", Switch),
         ("links.KIND", Link),
         ("ni", NetworkInterface),
+        ("gateway", Gateway),
         ("storage.NAME", Storage),
         ("power", Power),
         ("power.router, power.ni", PartPower),

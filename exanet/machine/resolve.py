@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from exanet import units
 from exanet.machine.constant import Constant, dimension_of
 from exanet.machine.schema import (
+    Gateway,
     Link,
     MachineFile,
     NetworkInterface,
@@ -59,6 +60,11 @@ def resolve(model: MachineFile) -> dict[str, Any]:
         **({} if model.ni is None else {"ni": _section(model.ni)}),
         **power,
     }
+
+
+def gateways(gateway: Gateway) -> dict[str, Any]:
+    """The costs of gateways between two networks, as the simulator takes them."""
+    return {key: value for key, value in _section(gateway).items() if key not in ("network", "nodes", "names")}
 
 
 def storages(model: MachineFile) -> list[dict[str, Any]]:
@@ -123,6 +129,8 @@ def described_path(path: str) -> tuple[str, ...]:
     """
     if path == "topology.link_kinds":
         return ("links",)
+    if path.startswith(_OF_GATEWAYS):
+        return _gateway_path(path)
     here: Any = MachineFile
     found: list[str] = []
     items = False
@@ -141,6 +149,18 @@ def described_path(path: str) -> tuple[str, ...]:
         items = get_origin(annotation) is dict
         here = _inner(annotation)
     return tuple(found)
+
+
+_OF_GATEWAYS = ("networks", "topology.networks", "topology.network_names", "topology.gateways", "ni.networks", "ni.gateway", "gateway")
+
+
+def _gateway_path(path: str) -> tuple[str, ...]:
+    """The same of a key of two networks that gateways join."""
+    last = path.rpartition(".")[2]
+    own = {"network_names": "names", "gateways": "nodes"}
+    costs = {resolved_key(Gateway, key): key for key in Gateway.model_fields}
+    key = own.get(last) or (costs.get(last) if path.startswith(("ni.gateway.", "gateway.")) else None)
+    return ("gateway", key or "network")
 
 
 def _power(power: Any, kinds: Sequence[str]) -> dict[str, Any]:

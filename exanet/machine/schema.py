@@ -601,6 +601,35 @@ class Storage(Strict):
     )
 
 
+class Gateway(Strict):
+    """Gateways between this machine's network and another machine's (docs/gateway.md). Both are one machine then, and a
+    program has ranks on both networks. Without this section there is one network."""
+
+    network: Text = Field(description="The other machine: its name, or its file relative to this one.")
+    nodes: list[Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]] = Field(
+        min_length=1,
+        examples=["[[0, 0], [1, 16]]"],
+        description="The gateways: of each, its node in this machine's network and its node in the other one, by their numbers. No ranks "
+        "run on these.",
+    )
+    names: Annotated[list[Text], Field(min_length=2, max_length=2)] | None = Field(
+        default=None, description="What stands before the names of the nodes of each network. Default: [first, second]."
+    )
+    choice: Annotated[str, _choice("ni.gateway.choice")] | None = Field(
+        default=None,
+        description="Which gateway a message takes. destination: each destination has one, the default. least-busy: the one with the "
+        "fewest bytes on their way to it or waiting in it.",
+    )
+    message: Time = Field(description="Processor time of a gateway for a message, or for a fragment of a transfer, without its bytes.")
+    rate: Rate = Field(description="Rate at which a gateway's processor copies them.")
+    fragment: Bytes = Field(description="Longer transfers are cut into fragments of this size, which a gateway passes on one by one.")
+    window: Count | None = Field(
+        default=None,
+        description="Fragments that a node has on their way to a gateway and waiting in it; further ones wait at the node until the "
+        "gateway has passed one on. Default: no limit.",
+    )
+
+
 NAME = re.compile(r"^[a-z0-9][a-z0-9._-]{0,62}\Z")
 """Of a machine."""
 
@@ -624,6 +653,7 @@ class MachineFile(Strict):
     )
     ni: NetworkInterface | None = Field(default=None)
     power: Power | None = Field(default=None)
+    gateway: Gateway | None = Field(default=None)
     storage: dict[Annotated[str, StringConstraints(pattern=NAME)], Storage] = Field(
         default_factory=dict, description="Storages of programs' files, by name. They change nothing unless a run says --storage."
     )

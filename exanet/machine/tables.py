@@ -64,6 +64,8 @@ def _summary_table(described: Machine, data: dict[str, Any]) -> Table:
     several = rails_of(described.model)
     rails = f", {several} rails" if several > 1 else ""
     table.add_row("topology", f"{data['topology']}, {shape}{' QFDBs' if data['topology'] == 'qfdb-torus' else ''}{rails}")
+    if "other" in data:
+        table.add_row("joined to", f"{data['other']} by {data['gateways']} gateway{'s' * (data['gateways'] > 1)} (docs/gateway.md)")
     switches = f"; {data['switches']} switches" if data["switches"] else ""
     each = "" if hardware is None else f", each {escape(hardware.node)}"
     table.add_row("nodes", f"{data['nodes']}{each}{switches}")

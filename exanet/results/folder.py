@@ -29,7 +29,7 @@ from exanet.directory import MARKS, commands
 from exanet.errors import InputError
 from exanet.files import json_bytes, parquet, plain, why
 from exanet.quantity import counted, time_text
-from exanet.results import energy, host, processors, storage
+from exanet.results import energy, gateways, host, processors, storage
 
 FORMAT = 1
 """Raised when a file or column changes its meaning or goes away."""
@@ -109,6 +109,7 @@ class Run:
     fault_costs: pl.DataFrame | None = None  # as well
     calls: pl.DataFrame | None = None  # of a run with --timeline
     critical_path: pl.DataFrame | None = None  # as well
+    gateways: pl.DataFrame | None = None  # of a machine whose networks gateways join
 
     def __repr__(self) -> str:
         return f"<Run: {self.title()}, {time_text(self.summary['virtual_ps'])}>"
@@ -120,7 +121,7 @@ class Run:
         return f"{program}, {counted(len(self.ranks), 'rank')} on {asked.get('machine_name', 'a simulated machine')}"
 
 
-_SOMETIMES = ("queues", "programs", "throughput", "faults", "fault_costs", "calls", "critical_path")
+_SOMETIMES = ("queues", "programs", "throughput", "faults", "fault_costs", "calls", "critical_path", "gateways")
 
 TABLES = tuple(name for name in Run.__dataclass_fields__ if name not in ("summary", "run", *_SOMETIMES))
 
@@ -224,6 +225,7 @@ def to_tables(results: Mapping[str, Any], machine: Mapping[str, Any]) -> dict[st
         **({"faults": fault_table(results["faults"])} if "faults" in results else {}),
         **({"fault_costs": _fault_costs(results, virtual_ps)} if "fault_intervals" in results else {}),
         **{name: results[name] for name in ("calls", "critical_path") if name in results},
+        **({"gateways": gateways.table(results["gateways"], nodes["name"], virtual_ps)} if "gateways" in results else {}),
     }
 
 
@@ -369,6 +371,7 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
         ),
         **({"storage": storage.totals(ranks), "storage_percent": _share(ranks, "storage_ps")} if storage.has(ranks) else {}),
         **({"processor": processors.totals(ranks)} if processors.has(ranks) else {}),
+        **({"gateways": tables["gateways"].to_dicts()} if "gateways" in tables else {}),
         "compute_percent": _share(ranks, "compute_ps"),
         "wait_percent": _share(ranks, "wait_ps"),
         "library_percent": _share(ranks, "library_ps"),

@@ -22,7 +22,7 @@ import polars as pl
 
 from exanet.files import write_whole
 from exanet.machine import Machine
-from exanet.results import Run, load, storage
+from exanet.results import Run, gateways, load, storage
 
 MOST_ROWS = 128
 """Rows of the timeline and the communication matrix; more ranks than this are drawn in groups."""
@@ -35,7 +35,8 @@ _MOST_FAULTS = 500
 
 # In the order in which they are inlined: each uses only what is before it.
 SCRIPTS = (
-    "format.js", "parts.js", "programs.js", "timeline.js", "matrix.js", "messages.js", "machine.js", "network.js", "energy.js", "page.js",
+    "format.js", "parts.js", "programs.js", "timeline.js", "matrix.js", "messages.js", "machine.js", "gateways.js", "network.js",
+    "energy.js", "page.js",
 )  # fmt: skip
 
 
@@ -217,6 +218,7 @@ def page_data(run: Run) -> dict[str, Any]:
         "energy": _rows(run.energy, *run.energy.columns),
         "queues": _queues_of(run),
         "programs": _programs(run),
+        "gateways": None if run.gateways is None else gateways.page_rows(run.gateways),
         "latency": {
             kind: _rows(run.latency.filter(pl.col("kind") == kind), "lower_ns", "upper_ns", "count") for kind in ("packet", "message")
         },

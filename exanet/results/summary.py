@@ -13,7 +13,7 @@ from rich.table import Table
 
 from exanet import results as run_results
 from exanet.quantity import bytes_text, count_text, counted, time_text
-from exanet.results import energy, path_tables, processors, storage
+from exanet.results import energy, gateways, path_tables, processors, storage
 from exanet.results.folder import lasted_ps
 
 EVERY_RANK_UP_TO = 16
@@ -114,7 +114,14 @@ def show(
         console.print(processors.line(str(meta["cpu"]), summary["processor"]), highlight=False, soft_wrap=True)
     for note in meta.get("notes", ()):
         console.print(f"[yellow]note:[/] {escape(str(note))}", highlight=False, soft_wrap=True)
-    parts = (_programs(tables), _ranks(tables["ranks"]), _sockets(tables["ranks"]), _latency(summary), _links(summary))
+    parts = (
+        _programs(tables),
+        _ranks(tables["ranks"]),
+        _sockets(tables["ranks"]),
+        _latency(summary),
+        _links(summary),
+        _gateways(summary),
+    )
     for table in (*parts, _mpi_calls(tables["mpi_calls"]), *_critical_path(tables)):
         if table.row_count:
             console.print()
@@ -286,6 +293,13 @@ def _links(summary: Mapping[str, Any]) -> Table:
         name = f"{link['node_name']} {link['port_name']} → {link['to_node_name']}"
         carried = bytes_text(link["payload_bytes"]), count_text(link["packets"])
         table.add_row(escape(name), _percent(link["use_percent"]), *carried, time_text(link["waited_ps"]))
+    return table
+
+
+def _gateways(summary: Mapping[str, Any]) -> Table:
+    table = _table("Gateways", "gateway", "passed", "bytes", "use", "waited", "longest", "most queued")
+    for which, *figures in gateways.rows(summary):
+        table.add_row(escape(which), *figures)
     return table
 
 

@@ -5,41 +5,76 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from exanet.errors import InputError
 from exanet.quantity import counted
 
-KINDS = "linear, round-robin, random, random:SEED, or a file with a node number a line"
+KINDS = "linear, round-robin, random, random:SEED, networks (half of the ranks on each of two), or a file with a node number a line"
 REPLAY_KINDS = KINDS.replace("round-robin", "round-robin, switch, node")
 """Of a replay: those of jobs (exanet sim jobs), too."""
 
 
-def place(mapping: str, *, ranks: int, nodes: int, cores_per_node: int, seed: int = 1, kinds: str = KINDS) -> list[int]:
+def place(
+    mapping: str,
+    *,
+    ranks: int,
+    nodes: int,
+    cores_per_node: int,
+    seed: int = 1,
+    kinds: str = KINDS,
+    networks: Sequence[Sequence[int]] | None = None,
+) -> list[int]:
     """The node of each rank.
 
     linear fills the cores of a node before it goes on to the next; round-robin gives one rank to each node in turn;
     random deals the ranks to cores drawn at random, always the same for the same `seed`, or for SEED in its place
-    (random:SEED); anything else names a file. `kinds` are those that an error names. Raises InputError.
+    (random:SEED); networks halves the ranks among the `networks` of a machine whose networks gateways join, one to each
+    node in turn; anything else names a file. `networks` are lists of the nodes on which ranks may run, by default all.
+    `kinds` are those that an error names. Raises InputError.
     """
-    cores = nodes * cores_per_node
+    usable = range(nodes) if networks is None else [node for own in networks for node in own]
+    cores = len(usable) * cores_per_node
     check("--map ''", mapping, kinds)
     if ranks < 1:
         raise InputError(f"-n {ranks}: a run has at least one rank")
     if ranks > cores:
         raise InputError(
-            f"-n {ranks}: the machine has {counted(cores, 'core')} ({counted(nodes, 'node')} of {cores_per_node}); "
+            f"-n {ranks}: the machine has {counted(cores, 'core')} ({counted(len(usable), 'node')} of {cores_per_node}); "
             f"ask for at most {counted(cores, 'rank')}"
         )
     if mapping == "linear":
-        return [rank // cores_per_node for rank in range(ranks)]
+        return [usable[rank // cores_per_node] for rank in range(ranks)]
     if mapping == "round-robin":
-        return [rank % nodes for rank in range(ranks)]
+        return [usable[rank % len(usable)] for rank in range(ranks)]
     if mapping.partition(":")[0] == "random":
         order = list(range(cores))
         random.Random(seed_of(mapping, seed)).shuffle(order)
-        return [core // cores_per_node for core in order[:ranks]]
-    return _from_file(Path(mapping), ranks=ranks, nodes=nodes, cores_per_node=cores_per_node, kinds=kinds)
+        return [usable[core // cores_per_node] for core in order[:ranks]]
+    if mapping == "networks":
+        return _halved(ranks, networks, cores_per_node)
+    placed = _from_file(Path(mapping), ranks=ranks, nodes=nodes, cores_per_node=cores_per_node, kinds=kinds)
+    elsewhere = [rank for rank, node in enumerate(placed) if networks is not None and node not in usable]
+    if elsewhere:
+        on = f"rank {elsewhere[0]} is on node {placed[elsewhere[0]]}, a gateway's, on which no rank runs"
+        raise InputError(f"--map {mapping}: {on}; put it elsewhere")
+    return placed
+
+
+def _halved(ranks: int, networks: Sequence[Sequence[int]] | None, cores_per_node: int) -> list[int]:
+    """The first half of the ranks on the first network, the others on the second. Raises InputError."""
+    if networks is None or len(networks) < 2:
+        raise InputError("--map networks: this machine is one network; give another placement, e.g. --map round-robin")
+    placed: list[int] = []
+    for own, count in zip(networks, (ranks - ranks // 2, ranks // 2), strict=True):
+        if count > len(own) * cores_per_node:
+            raise InputError(
+                f"--map networks: a network has {counted(len(own) * cores_per_node, 'core')}, and {counted(count, 'rank')} "
+                "of the run are to be there; ask for fewer ranks, or give another placement"
+            )
+        placed += [own[rank % len(own)] for rank in range(count)]
+    return placed
 
 
 def seed_of(mapping: str, seed: int) -> int:

@@ -51,7 +51,9 @@ def run(options: Options) -> int:
     levels.check(options.level)
     described = _described(options)
     cores = described.cores_for_programs()
-    placed = placement.place(options.mapping, ranks=options.ranks, nodes=described.nodes, cores_per_node=cores, seed=options.seed)
+    placed = placement.place(
+        options.mapping, ranks=options.ranks, nodes=described.nodes, cores_per_node=cores, seed=options.seed, networks=described.halves()
+    )
     stored, environment = _storages(options, described)
     config = described.resolve() | stored
     traffic = background_traffic.resolved(options.background, config)
@@ -128,6 +130,9 @@ def _described(options: Options) -> machine.Machine:
     if options.fabric == "gateware" and options.background:
         raise InputError("--background: Verilated nodes carry the program alone; take --fabric model, or leave --background out")
     described = machine.load(options.machine, packets=options.level == "packet")
+    for what, given in (("--fabric gateware", options.fabric == "gateware"), ("--offload", options.offload)):
+        if given:
+            described.one_network(what)
     if not options.faults:
         return described
     from exanet.faults import add

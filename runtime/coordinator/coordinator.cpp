@@ -81,18 +81,13 @@ Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std
                         [this] { return !nothing_comes(); });
   make_storages(machine.storage);
   set_nodes();
-  region_->send_cpu_ps = static_cast<std::uint64_t>(engine_.send_cpu().ps());
-  region_->store_word_ps = static_cast<std::uint64_t>(machine.ni.store_word.ps());
-  region_->rdma_cpu_ps = static_cast<std::uint64_t>(engine_.rdma_cpu().ps());
-  region_->packet_cpu_ps = static_cast<std::uint64_t>(engine_.packet_cpu().ps());
+  set_costs();
   region_->segment_bytes = machine.ni.ip_mtu_bytes - kSegmentHeaders;
   region_->window_bytes = machine.ni.ip_window_bytes;
   region_->segment_cpu_ps = static_cast<std::uint64_t>(machine.ni.ip_send.ps());
-  region_->test_step_ps = static_cast<std::uint64_t>(std::max<std::int64_t>(machine.ni.test_step.ps(), 1));
   region_->envelope_bytes = machine.ni.envelope_bytes;
   region_->eager_max = machine.ni.eager_max_bytes;
   region_->packet_max = machine.ni.packet_max_bytes;
-  region_->store_word_bytes = static_cast<std::uint32_t>(machine.fabric.router.word_bits / 8);
   region_->compute_factor = options.compute_factor;
   // Whoever spins takes a processor, or half of one, from what is measured.
   may_spin_ = processors_ > 1 && options.compute_factor == 0;
@@ -123,6 +118,19 @@ void Coordinator::set_nodes() {
     region_.rank(r).node = placement_[r];
     if (used[placement_[r]]) region_->shares_nodes = 1;
     used[placement_[r]] = true;
+  }
+}
+
+void Coordinator::set_costs() {
+  const auto ps = [](Time t) { return static_cast<std::uint64_t>(t.ps()); };
+  for (RankId r = 0; r < ranks(); ++r) {
+    const ProcessorCosts& costs = engine_.costs(r);
+    region_.rank(r).costs = {ps(costs.send_cpu()),
+                             ps(costs.ni.store_word),
+                             ps(costs.rdma_cpu()),
+                             ps(costs.packet_cpu()),
+                             ps(max(costs.ni.test_step, Time::ps(1))),
+                             static_cast<std::uint64_t>(costs.router.word_bits / 8)};
   }
 }
 
@@ -167,6 +175,7 @@ RunRecord Coordinator::record() {
   }
   record.deaths = deaths_;
   if (background_) record.background = background_->record();
+  record.gateways = engine_.nic().gateways();
   record.reductions = engine_.reductions();
   record.page_lookups = engine_.nic().pages().lookups;
   record.page_walks = engine_.nic().pages().walks;

@@ -183,6 +183,7 @@ class Coordinator final : private Host, private LiveHost, private StorageNetwork
   void acknowledged(std::uint32_t transfer, Status status, Time now) override;
   // trees.cpp
   void set_nodes();  // which rank is on which
+  void set_costs();
   void choose_bcast(const std::string& name, const TopologySpec& topology);
   void answer_questions();
   void answer(RankId rank);

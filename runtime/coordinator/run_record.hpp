@@ -8,6 +8,7 @@
 
 #include "core/faults/schedule.hpp"
 #include "core/network/statistics.hpp"
+#include "core/nic/gateway_use.hpp"
 #include "core/protocol/host_deaths.hpp"
 #include "core/protocol/matching.hpp"
 #include "core/protocol/statistics.hpp"
@@ -31,6 +32,7 @@ struct RunRecord {
   std::vector<FaultInterval> fault_intervals;
   std::vector<RankDeath> deaths;  // in their order
   std::optional<BackgroundRecord> background;  // where there was any
+  std::vector<GatewayUse> gateways;  // likewise
 };
 
 template <typename V>
@@ -52,6 +54,7 @@ void visit(RunRecord& r, V&& v) {
   v("fault_intervals", r.fault_intervals);
   v("deaths", r.deaths);
   v("background", r.background);
+  v("gateways", r.gateways);
 }
 
 }  // namespace exanet

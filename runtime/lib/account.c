@@ -47,7 +47,7 @@ void exn_count(const struct exanet_ni *ni) {
 }
 
 void exn_charge_nonblocking(struct exanet_ni *ni) {
-  exn_charge(ni, exn_polls.nonblocking * ni->region->test_step_ps);
+  exn_charge(ni, exn_polls.nonblocking * ni->slot->costs.test_step_ps);
   exn_polls.nonblocking = 0;
   ni->ahead = true;
 }

@@ -54,11 +54,12 @@ void exanet_live_start(struct exanet_ni *ni, struct exanet_live_call *call) {
 bool exanet_live_post(struct exanet_ni *ni, const struct exanet_live_call *call, bool sends) {
   const struct exn_region *region = ni->region;
   const bool eager = call->sent.bytes <= region->eager_max;
-  const uint64_t word = region->store_word_bytes, stored = region->envelope_bytes + (eager ? call->sent.bytes : 0);
+  const struct exn_costs *costs = &ni->slot->costs;
+  const uint64_t word = costs->store_word_bytes, stored = region->envelope_bytes + (eager ? call->sent.bytes : 0);
   const size_t copied = sends && eager ? (call->sent.bytes + 15) / 16 * 16 : 0;
   struct exanet_live_call *kept = keep(ni, call, copied);
   if (kept == NULL) return false;
-  if (sends) exn_charge(ni, region->send_cpu_ps + region->store_word_ps * ((stored + word - 1) / word));
+  if (sends) exn_charge(ni, costs->send_cpu_ps + costs->store_word_ps * ((stored + word - 1) / word));
   if (copied > 0) {
     kept->sent.address = (uint64_t)(uintptr_t)memcpy(posted.contents + posted.used,
                                                      (const void *)(uintptr_t)call->sent.address, call->sent.bytes);

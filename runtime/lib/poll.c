@@ -181,7 +181,7 @@ static void wait_until(struct exanet_ni *ni, uint64_t until, bool blocking) {
   }
 }
 
-void exanet_polls_may_be_questions(struct exanet_ni *ni) { ni->first_window_ps = ni->region->test_step_ps; }
+void exanet_polls_may_be_questions(struct exanet_ni *ni) { ni->first_window_ps = ni->slot->costs.test_step_ps; }
 
 static void count_empty(struct exanet_ni *ni) {
   ++exn_polls.empty;
@@ -205,7 +205,7 @@ static int poll_virtual(struct exanet_ni *ni, struct exanet_completion *out, int
   }
   if (ni->multithreaded && exn_other_threads_run()) return 0;
   if (exn_testing()) {
-    wait_until(ni, ni->clock_ps + ni->region->test_step_ps, false);
+    wait_until(ni, ni->clock_ps + ni->slot->costs.test_step_ps, false);
     exn_step_is_over();
   } else {
     if (exn_catch_up(ni)) return take(ni, out, max);

@@ -30,4 +30,4 @@ uint32_t exanet_stream_window(const struct exanet_ni *ni) { return ni->region->w
 bool exanet_servers_end(const struct exanet_ni *ni) {
   return __atomic_load_n(&ni->region->servers_end, __ATOMIC_ACQUIRE) != 0;
 }
-uint64_t exanet_look_ps(const struct exanet_ni *ni) { return ni->region->test_step_ps; }
+uint64_t exanet_look_ps(const struct exanet_ni *ni) { return ni->slot->costs.test_step_ps; }

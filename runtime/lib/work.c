@@ -120,8 +120,8 @@ int exanet_mem_deregister(struct exanet_ni *ni, uint64_t key) {
 
 /* Stores go to the interface a word of the router's width at a time. */
 static uint64_t store_cost(const struct exanet_ni *ni, uint64_t bytes) {
-  const uint64_t word = ni->region->store_word_bytes;
-  return ni->region->store_word_ps * ((bytes + word - 1) / word);
+  const uint64_t word = ni->slot->costs.store_word_bytes;
+  return ni->slot->costs.store_word_ps * ((bytes + word - 1) / word);
 }
 
 /* An eager send is over for the sender once it is stored: its completion needs no simulator. */
@@ -138,8 +138,8 @@ int exanet_send(struct exanet_ni *ni, uint16_t ep, exanet_addr to, uint64_t tag,
   struct exn_send_descriptor *d = begin(ni, EXN_OP_SEND, ep, flags | (local ? EXANET_SILENT : 0), sizeof *d, carried);
   const bool transfers = is_group(to) && !eager; /* a descriptor in the place of an envelope */
   exn_charge(
-      ni, ni->region->send_cpu_ps +
-              (transfers ? ni->region->rdma_cpu_ps : store_cost(ni, ni->region->envelope_bytes + (eager ? len : 0))));
+      ni, ni->slot->costs.send_cpu_ps + (transfers ? ni->slot->costs.rdma_cpu_ps
+                                                   : store_cost(ni, ni->region->envelope_bytes + (eager ? len : 0))));
   d->peer = to;
   d->cookie = cookie;
   d->tag = tag;
@@ -191,7 +191,7 @@ int exanet_put(struct exanet_ni *ni, uint16_t ep, exanet_addr to, const void *bu
   if ((flags & EXANET_INJECT) && len > EXANET_INJECT_MAX) return -EMSGSIZE;
   const uint32_t carried = flags & EXANET_INJECT ? (uint32_t)len : 0;
   struct exn_put_descriptor *d = begin(ni, EXN_OP_PUT, ep, flags, sizeof *d, carried);
-  exn_charge(ni, ni->region->rdma_cpu_ps);
+  exn_charge(ni, ni->slot->costs.rdma_cpu_ps);
   d->peer = to;
   d->cookie = cookie;
   d->buffer = address_of(buf);
@@ -208,7 +208,7 @@ int exanet_get(struct exanet_ni *ni, uint16_t ep, exanet_addr to, void *buf, siz
                uint32_t flags, uint64_t cookie) {
   if (no_such_rank(ni, to)) return -EHOSTUNREACH;
   struct exn_get_descriptor *d = begin(ni, EXN_OP_GET, ep, flags, sizeof *d, 0);
-  exn_charge(ni, ni->region->rdma_cpu_ps);
+  exn_charge(ni, ni->slot->costs.rdma_cpu_ps);
   d->peer = to;
   d->cookie = cookie;
   d->buffer = address_of(buf);
@@ -238,7 +238,7 @@ int exanet_atomic(struct exanet_ni *ni, uint16_t ep, enum exanet_atomic_kind kin
   const bool reads = op == exanet_op_read, compares = kind == EXANET_ATOMIC_COMPARE;
   const uint32_t carried = reads ? 0 : (uint32_t)(bytes * (compares ? 2 : 1));
   struct exn_atomic_descriptor *d = begin(ni, EXN_OP_ATOMIC, ep, flags, sizeof *d, carried);
-  exn_charge(ni, ni->region->rdma_cpu_ps);
+  exn_charge(ni, ni->slot->costs.rdma_cpu_ps);
   d->peer = to;
   d->cookie = cookie;
   d->result = address_of(result);
@@ -258,7 +258,7 @@ int exanet_packet_send(struct exanet_ni *ni, uint16_t ep, exanet_addr to, const 
   if (no_such_rank(ni, to)) return -EHOSTUNREACH;
   if (len > ni->region->packet_max) return -EMSGSIZE;
   struct exn_packet_descriptor *d = begin(ni, EXN_OP_PACKET, ep, 0, sizeof *d, (uint32_t)len);
-  exn_charge(ni, ni->region->packet_cpu_ps + store_cost(ni, len > 0 ? len : 1));
+  exn_charge(ni, ni->slot->costs.packet_cpu_ps + store_cost(ni, len > 0 ? len : 1));
   d->peer = to;
   if (len) memcpy(d + 1, buf, len);
   end(ni, &d->header);
@@ -330,7 +330,7 @@ int exanet_reduce(struct exanet_ni *ni, uint32_t tree, int op, int type, size_t 
   const uint32_t bytes = (uint32_t)(count * exanet_type_bytes(type));
   struct exn_reduction_descriptor *d = begin(ni, EXN_OP_REDUCTION, 0, 0, sizeof *d, bytes);
   /* The part, and a word that says what is to be done with it. */
-  exn_charge(ni, ni->region->send_cpu_ps + store_cost(ni, bytes) + ni->region->store_word_ps);
+  exn_charge(ni, ni->slot->costs.send_cpu_ps + store_cost(ni, bytes) + ni->slot->costs.store_word_ps);
   d->cookie = cookie;
   d->buffer = address_of(result);
   d->tree = tree;

@@ -34,8 +34,9 @@ def everything() -> dict[str, Any]:
     graph = {"names": ["a", "b"], "hosts": [1, 2], "links": [[0, 1]], "kinds": [1]}
     resolved["topology"] |= {
         "order": [0, 1, 2], "routing": "valiant", "failed": ["links:1:1"], "graph": graph, "link_kinds": ["host"],
-        "rails": 2, "arrangement": "palmtree",
+        "rails": 2, "arrangement": "palmtree", "network_names": ["first", "second"], "gateways": [[0, 1]],
     }  # fmt: skip
+    resolved["ni"]["gateway"] = {}
     resolved["router"]["switch"] = {}
     resolved["links"][0] |= {"sleep_after_ps": 1, "wake_time_ps": 1}
     event = {"what": "links:1:1", "at_ps": 0, "up": False, "kind": "lossy", "lost_packets": 0.5, "bit_errors": 0.25, "seed": 1}
@@ -51,6 +52,7 @@ def everything() -> dict[str, Any]:
             at(resolved, tuple(section)).setdefault(name, described["default"])
         elif section[0] == "storage":
             resolved["storage"][0].setdefault(name, described["default"])
+    resolved["networks"] = [copy.deepcopy({key: resolved[key] for key in ("router", "links")})]
     return resolved
 
 
@@ -142,7 +144,8 @@ def test_the_machines_here_have_every_key_that_there_is() -> None:
 def test_the_configuration_is_a_description_of_itself(name: str) -> None:
     configuration = _core.configuration(MACHINES[name])
     assert _core.configuration(configuration) == configuration
-    empty = {"faults.events", "faults.drawn", "storage"}  # lists of mappings, where there is nothing
+    # lists of mappings, where there is nothing
+    empty = {"faults.events", "faults.drawn", "storage", "networks", "networks.*.networks", "topology.networks", "ni.networks"}
     assert {listed(path) for path in leaves(configuration)} - empty <= set(KEYS)
 
 
@@ -165,7 +168,7 @@ def test_a_missing_key_is_refused_or_has_its_default(name: str) -> None:
             continue
         problems = refused(fewer)
         if path[-1] == "name":  # then its number names the link or storage
-            assert [text for _, text in problems] == [f"'{path[0]}.{path[1]}.name' is missing"]
+            assert [text for _, text in problems] == [f"'{'.'.join(map(str, path))}' is missing"]
         else:
             assert problems == [(named(resolved, path), f"'{named(resolved, path)}' is missing")]
 
@@ -213,6 +216,10 @@ def test_every_key_leads_back_to_a_key_of_the_file() -> None:
             assert described_path(key) == (), "it comes from a file of faults, or from --background"
         elif key in ("links.*.name", "storage.*.name"):
             assert described_path(key) == (key.partition(".")[0], "*")
+        elif key.startswith("networks."):
+            assert described_path(key) == ("gateway", "network"), "it comes from the other machine's file"
+        elif key.startswith(("topology.network_names", "topology.gateways", "ni.gateway.")):
+            assert described_path(key)[0] == "gateway" and len(described_path(key)) == 2
         elif key.rpartition(".")[2] in _DERIVED:
             assert described_path(key) == ("router",)
         else:
@@ -220,6 +227,8 @@ def test_every_key_leads_back_to_a_key_of_the_file() -> None:
     assert described_path("links.link.word_time_ps") == ("links", "link", "rate")
     assert described_path("router.switch.pause_words") == ("router", "switch", "pause")
     assert described_path("ni.clock_ps") == ("ni", "clock")
+    assert described_path("ni.gateway.rate_bit_per_s") == ("gateway", "rate")
+    assert described_path("topology.gateways") == ("gateway", "nodes")
 
 
 @pytest.mark.parametrize(

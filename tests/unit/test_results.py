@@ -19,7 +19,7 @@ from exanet import results
 from exanet.directory import result_directory
 from exanet.errors import InputError
 from exanet.quantity import bytes_text, count_text, time_text
-from exanet.results import critical_path, report, summary
+from exanet.results import critical_path, gateways, report, summary
 from exanet.trace import timed
 
 DOCS = Path(__file__).parents[2] / "docs" / "results.md"
@@ -225,7 +225,7 @@ def test_every_file_that_a_command_publishes_is_known() -> None:
 
     names = {*results.TABLES, *sim.TABLES, "points", "queues", "link_use", "jobs", "messages", "links", "energy", "runs"}
     names |= {"faults", "fault_costs", "intervals", "programs", "throughput", "compared", "settings", "differences"}
-    names |= {"reproduced", "curves", "calls", "critical_path"}
+    names |= {"reproduced", "curves", "calls", "critical_path", "gateways"}
     assert {f"{name}.parquet" for name in names} | {"report.html", "timeline.html", "run.json", "summary.json"} == results.FILES
 
 
@@ -310,6 +310,29 @@ def test_damaged_folder_is_refused(tmp_path: Path, name: str, content: bytes) ->
         results.load(tmp_path / "run")
 
 
+GATEWAYS = {
+    "first_node": [0], "second_node": [1], "messages_from_first": [3], "messages_from_second": [1], "bytes_from_first": [96],
+    "bytes_from_second": [32], "busy_ps": [5], "waited_ps": [8], "longest_wait_ps": [7], "most_queue": [2], "most_queue_bytes": [64],
+}  # fmt: skip
+
+
+def test_gateways_are_in_the_summary_on_the_terminal_and_on_the_page(tmp_path: Path) -> None:
+    given = synthetic_run() | {"gateways": GATEWAYS}
+    results.write(tmp_path / "run", given, synthetic_meta())
+    run = results.load(tmp_path / "run")
+    assert run.gateways is not None and run.summary["gateways"] == run.gateways.to_dicts()
+    [row] = run.summary["gateways"]
+    assert row["gateway"] == 0 and row["first_node_name"] == run.nodes["name"][0] and row["second_node_name"] == run.nodes["name"][1]
+    assert row["use_percent"] == pytest.approx(100 * 5 / run.summary["virtual_ps"])
+    console = Console(width=120, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    summary.show(given, synthetic_meta(), console)
+    text = console.export_text()
+    [line] = [line for line in text.splitlines() if line.startswith("0 at ")]
+    assert line.split()[-6:] == ["ps", "7.00", "ps", "2,", "64", "B"]  # 8 ps waited, by 4 messages
+    assert report.page_data(run)["gateways"][0][2:] == [4, 128, 0.0, 2, 7, 2, 64]
+    assert "gatewaysSection" in report.render(run)
+
+
 def documented() -> dict[str, list[str]]:
     """{file: columns} of docs/results.md."""
     sections = re.split(r"^## ", DOCS.read_text(), flags=re.MULTILINE)[1:]
@@ -328,7 +351,8 @@ def test_every_column_and_key_is_documented(tmp_path: Path) -> None:
     assert sorted(docs["queues.parquet"]) == sorted(queues.columns)
     assert docs["calls.parquet"] == list(timed.SCHEMA)
     assert docs["critical_path.parquet"] == list(critical_path.SCHEMA)
-    others = ("summary.json", "run.json", "queues.parquet", "calls.parquet", "critical_path.parquet")
+    assert sorted(docs["gateways.parquet"]) == sorted(gateways.table(GATEWAYS, ["a", "b"], 10).columns)
+    others = ("summary.json", "run.json", "queues.parquet", "calls.parquet", "critical_path.parquet", "gateways.parquet")
     assert set(docs) == {*others, *(f"{name}.parquet" for name in results.TABLES)}
 
 

@@ -62,6 +62,7 @@ class SharedMemoryNic final : public Nic {
   PageStatistics pages() const override { return inner_->pages(); }
   ReliabilityStatistics reliability() const override { return inner_->reliability(); }
   void is_known_dead(NodeId node, NodeId by) override { inner_->is_known_dead(node, by); }
+  std::vector<GatewayUse> gateways() const override { return inner_->gateways(); }
   std::uint64_t active() const override { return inner_->active() + active_; }
 
  private:

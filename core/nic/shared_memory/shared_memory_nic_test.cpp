@@ -53,6 +53,13 @@ TEST_CASE("shared memory: a rendezvous is an envelope, a request and a copy") {
                                      ni.dma_completion + acknowledges);
 }
 
+TEST_CASE("shared memory: interfaces that retransmit count it beside") {
+  NiConfig ni = through_memory();
+  ni.reliability = NiConfig::Reliability::kEndToEnd;
+  const Ranks ranks(kLine, {0, 2}, testing::steady_fabric(), ni);
+  CHECK(ranks.engine.nic().reliability().retransmits);
+}
+
 TEST_CASE("shared memory: nothing changes between nodes") {
   for (const std::uint64_t bytes : {0u, 32u, 5000u}) {
     Ranks without(kLine, {0, 2}), with(kLine, {0, 2}, testing::steady_fabric(), through_memory());

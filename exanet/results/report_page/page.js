@@ -36,7 +36,7 @@ function showPage() {
   const pair = (...sections) => element("div", { class: "pair" }, ...sections);
   document.querySelector("h1").textContent = data.title;
   const incomplete = data.summary.complete ? null : element("section", { class: "incomplete", role: "alert" }, `Incomplete: ${data.summary.reason || "the run was stopped"}. The page shows what was measured until then.`);
-  document.querySelector("main").append(...[incomplete, headline(data), data.programs ? programsSection(data.programs) : null, timelineSection(data), machineSection(data), pair(matrixSection(data), linksSection(data)),
+  document.querySelector("main").append(...[incomplete, headline(data), data.programs ? programsSection(data.programs) : null, timelineSection(data), machineSection(data), data.gateways ? gatewaysSection(data.gateways) : null, pair(matrixSection(data), linksSection(data)),
     pair(sizesSection(data), latencySection(data)), callsSection(data), data.queues ? queuesSection(data.queues) : null, energySection(data.energy, false)].filter((part) => part !== null));
   followTheme();
 }

@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define EXN_MAGIC 0x3154454e41584531ull
-#define EXN_VERSION 20u
+#define EXN_VERSION 21u
 #define EXN_RING_SLOTS 1024u          /* 64 KiB a ring, two rings a rank; touched only as far as they are used */
 #define EXN_RING_MASK (EXN_RING_SLOTS - 1u)
 #define EXN_MPI_CALLS 192u
@@ -128,6 +128,16 @@ struct exn_storage_profile {
   uint64_t time_ps;
 };
 
+/* That libexanet charges to a rank's clock, ps; from the machine file, of the rank's network. */
+struct exn_costs {
+  uint64_t send_cpu_ps; /* MPI + library, before the first store */
+  uint64_t store_word_ps; /* one word of store_word_bytes stored to the interface */
+  uint64_t rdma_cpu_ps; /* starting an RDMA transfer */
+  uint64_t packet_cpu_ps; /* library, bare packet */
+  uint64_t test_step_ps; /* an empty poll inside MPI_Test */
+  uint64_t store_word_bytes; /* the width of the router's words */
+};
+
 struct exn_rank {
   /* futex: EXN_TURN more each time that the rank, asleep, is let run; whoever's turn it is to say so. The lowest bit
      changes when a packed rank returns to its own process, which is no turn */
@@ -167,6 +177,7 @@ struct exn_rank {
   uint64_t segments, segment_bytes; /* rank: of streams, that it has sent, and their payload */
   struct exn_storage_call storage_call; /* rank, asleep: that it is in; simulator: action EXN_STORAGE_NONE, taken */
   struct exn_storage_profile storage; /* rank: sums for the profile */
+  struct exn_costs costs; /* simulator */
   struct exn_mpi_profile mpi[EXN_MPI_CALLS];
   struct exn_ring work;
   struct exn_ring cq;
@@ -198,20 +209,13 @@ struct exn_region {
   char reason[EXN_STOP_BYTES];
   uint32_t failures; /* simulator: operations that have failed on the network */
   char failure[EXN_STOP_BYTES]; /* simulator, before the first of them is counted: that one */
-  /* costs that libexanet charges to the rank's clock, ps; from the machine file */
-  uint64_t send_cpu_ps; /* MPI + library, before the first store */
-  uint64_t store_word_ps; /* one word of store_word_bytes stored to the interface */
-  uint64_t rdma_cpu_ps; /* starting an RDMA transfer */
-  uint64_t packet_cpu_ps; /* library, bare packet */
-  uint64_t test_step_ps; /* an empty poll inside MPI_Test */
-  uint32_t envelope_bytes;
+  uint32_t envelope_bytes; /* from the machine file, as what follows */
   uint32_t eager_max;
   uint32_t packet_max;
   uint32_t segment_bytes; /* of a stream's longest segment */
   uint32_t window_bytes; /* of a stream */
   uint32_t servers_end; /* simulator: 1 only servers are left */
   uint64_t segment_cpu_ps; /* the host's kernel, to send a segment */
-  uint32_t store_word_bytes; /* the width of the router's words */
   double compute_factor; /* 0: computing takes no virtual time */
   uint64_t before_ps; /* ranks: how far the furthest of their programs' clocks was when virtual time began */
   /* scheduling */
