@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# `make run`, `make test`, `make wheel`, `make bench`, `make lint`, `make format`, `make man`, `make gateware`,
+# `make run`, `make test`, `make docs`, `make wheel`, `make bench`, `make lint`, `make format`, `make man`, `make gateware`,
 # `make formal`: each sets up what is missing first.
 SHELL := /bin/bash
 BIN := .venv/bin
 RANKS ?= 16
 MACHINE ?= exanest
 
-.PHONY: run run-long test test-long test-long-core test-long-python test-long-mpi test-long-campaign test-long-gateware test-long-proofs test-long-timing test-cpp test-python gateware faults formal budget synth timing record record-gateware wheel bench lint format man clean setup-%
+.PHONY: run run-long docs test test-long test-long-core test-long-python test-long-mpi test-long-campaign test-long-gateware test-long-proofs test-long-timing test-cpp test-python gateware faults formal budget synth timing record record-gateware wheel bench lint format man clean setup-%
 
 setup-%:
 	@tools/setup.sh $*
@@ -119,6 +119,11 @@ lint: setup-lint
 man: setup-package
 	@$(BIN)/python docs/generate_cli.py docs/reference
 	@$(BIN)/python docs/generate_man.py docs/man
+
+# The documentation as a site in build/site; a link that leads nowhere is an error.
+docs: setup-docs
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "Open this page in a browser: $(CURDIR)/build/site/index.html"
 
 format: setup-lint
 	@$(BIN)/ruff format .

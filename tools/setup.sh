@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Brings a Debian 12 machine to where ExaNet runs: Debian packages that are missing, a virtual environment, the package
 # itself.
-# usage: tools/setup.sh run|test|bench|lint|gateware|formal|synth|package|wheel
+# usage: tools/setup.sh run|test|bench|lint|gateware|formal|synth|docs|package|wheel
 # `test` leaves the package itself to `package`, which is a part of the tests (tools/parts.py). `bench` and `wheel`
 # build it with link-time optimisation, as it is released, in twice the time.
 # Does nothing, in well under a second, when everything is there and no source is newer than the installed package.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-purpose=${1:?usage: tools/setup.sh run|test|bench|lint|gateware|formal|synth|package|wheel}
+purpose=${1:?usage: tools/setup.sh run|test|bench|lint|gateware|formal|synth|docs|package|wheel}
 venv=.venv
 # Caches of pip and uv are used where the user has them, and none is made outside this folder.
 [ -d "${XDG_CACHE_HOME:-$HOME/.cache}/pip" ] || export PIP_CACHE_DIR=$PWD/build/cache/pip
@@ -92,10 +92,11 @@ pip_install() {
 groups() {
   case $purpose in
     run | bench) echo mpi ;;
-    test) echo mpi test otf2 plots gateware jobqueue formal synth place lint ;;
+    test) echo mpi test otf2 plots gateware jobqueue formal synth place docs lint ;;
     lint) echo gateware lint ;;
     gateware) echo gateware ;;
     formal) echo formal ;;
+    docs) echo docs ;;
     synth) echo gateware synth place ;;
     wheel) echo wheel ;;
   esac
