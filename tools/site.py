@@ -2,8 +2,8 @@
 """Hooks of MkDocs (mkdocs.yml): the order of the pages, pages of the root beside those of docs/, and links that lead
 out of docs/.
 
-The site's sections are those of docs/README.md; folders of docs/ are sections behind them. Links to pages of the root lead to their pages, links to other files of the sources to copies on the site, and links to
-folders are texts.
+The site's sections are those of docs/README.md; folders of docs/ are sections behind them. Links to pages of the root
+lead to their pages, links to other files of the sources to copies on the site, and links to folders are texts.
 """
 
 from __future__ import annotations
