@@ -68,6 +68,9 @@ def run(
     background: str | None = None,
     timeline: bool = False,
     storage: Sequence[str] = (),
+    faults: Name | None = None,
+    mpi_calls: str = "library",
+    cpu: str | None = None,
 ) -> Run:
     """Runs a program, `command` with its arguments, on a simulated machine: `exanet run`.
 
@@ -75,7 +78,8 @@ def run(
     (`--map`), `compute` "off", "measured", or a factor on the processor time that was measured. `record` is a folder
     for the trace of the program's calls, `output` one for the results. `background` is what others send
     (`--background`), `storage` the folders whose files are on a storage of the machine (`--storage`), each as
-    "FOLDER=NAME". With `timeline` there is the table `calls`, and in `output` the page.
+    "FOLDER=NAME". `faults` is a file of what fails, `mpi_calls` "library" or "simulated", `cpu` the processor that the
+    program is built for (`--cpu`). With `timeline` there is the table `calls`, and in `output` the page.
     The program's exit status is `run["exit_code"]` of what is returned, times are integers of
     picoseconds in columns that end in `_ps`, sizes of bytes in `_bytes`. Raises InputError, also where the program
     never calls MPI_Init.
@@ -106,6 +110,9 @@ def run(
             background=background,
             timeline=timeline,
             storage=tuple(storage),
+            faults=None if faults is None else str(faults),
+            mpi_calls=mpi_calls,
+            cpu=cpu,
         )
         status = program.run(options)
         if not (place / "summary.json").exists():

@@ -92,7 +92,7 @@ pip_install() {
 groups() {
   case $purpose in
     run | bench) echo mpi ;;
-    test) echo mpi test otf2 plots gateware jobqueue formal synth place docs lint ;;
+    test) echo mpi test otf2 plots gateware jobqueue formal synth place docs notebooks lint ;;
     lint) echo gateware lint ;;
     gateware) echo gateware ;;
     formal) echo formal ;;

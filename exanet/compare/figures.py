@@ -26,7 +26,7 @@ from exanet.compare.sides import NAMES, Side, listed
 from exanet.compare.sweeps import SEARCHED
 from exanet.errors import InputError
 from exanet.quantity import counted
-from exanet.results import Run, loaded
+from exanet.results import Run, loaded, notebook
 from exanet.results.loaded import Results
 
 VIEWS = ("total", "load", "job", "point", "part", "call", "rank", "link", "size")
@@ -64,6 +64,10 @@ class Comparison:
     differences: pl.DataFrame
     notes: list[str]
     results: tuple[Run | Results, ...] = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        tables = {"runs": self.runs, "settings": self.settings, "differences": self.differences}
+        return notebook.shown(f"{len(self.runs)} results compared", {}, tables, ("runs", "settings"))
 
 
 _READ: dict[str, Callable[[Sequence[str], Sequence[Any]], list[Side]]] = {

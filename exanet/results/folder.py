@@ -28,8 +28,8 @@ import polars as pl
 from exanet.directory import MARKS, commands
 from exanet.errors import InputError
 from exanet.files import json_bytes, parquet, plain, why
-from exanet.quantity import counted, time_text
-from exanet.results import energy, gateways, host, processors, storage
+from exanet.quantity import count_text, counted, time_text
+from exanet.results import energy, gateways, host, notebook, processors, storage
 
 FORMAT = 1
 """Raised when a file or column changes its meaning or goes away."""
@@ -114,10 +114,24 @@ class Run:
     def __repr__(self) -> str:
         return f"<Run: {self.title()}, {time_text(self.summary['virtual_ps'])}>"
 
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Those that there are, by their names."""
+        return {name: frame for name in Run.__dataclass_fields__ if isinstance(frame := getattr(self, name), pl.DataFrame)}
+
+    def _repr_html_(self) -> str:
+        waits, virtual_ps = int(self.ranks["wait_ps"].sum()), int(self.ranks["virtual_ps"].sum())
+        facts = {
+            "virtual time": time_text(self.summary["virtual_ps"]),
+            "waiting": f"{100 * waits / virtual_ps if virtual_ps else 0:.1f} % of all ranks' time",
+            "messages": count_text(int(self.summary["messages"])),
+        }
+        return notebook.shown(self.title(), facts, self.tables(), ("ranks", "mpi_calls"))
+
     def title(self) -> str:
         """Program, ranks and machine."""
         asked = self.summary["run"]
-        program = Path(str((asked.get("program") or ["a program"])[0])).name
+        words = [Path(str(word)).name for word in asked.get("program") or ["a program"]]
+        program = next((word for word in words[:2] if word.endswith(".py")), words[0])
         return f"{program}, {counted(len(self.ranks), 'rank')} on {asked.get('machine_name', 'a simulated machine')}"
 
 

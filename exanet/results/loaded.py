@@ -14,7 +14,7 @@ import polars as pl
 from exanet.directory import commands
 from exanet.encoding import check_name
 from exanet.errors import InputError
-from exanet.results import folder
+from exanet.results import folder, notebook
 from exanet.results.folder import Run
 
 
@@ -34,6 +34,9 @@ class Results:
 
     def __repr__(self) -> str:
         return f"<Results of exanet {self.command}: {', '.join(sorted(self.tables))}>"
+
+    def _repr_html_(self) -> str:
+        return notebook.shown(f"Results of exanet {self.command}", {}, self.tables, ("points", "jobs", "runs"))
 
     def __getattr__(self, name: str) -> pl.DataFrame:
         if not name.startswith("_") and name in self.tables:
