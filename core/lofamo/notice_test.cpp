@@ -33,7 +33,8 @@ struct Noticed {
 
 TEST_CASE("notice: without LO|FA|MO constants say who knows when") {
   FaultSchedule schedule;
-  schedule.events = {{.what = "(0,0,0) X+", .at = kAt}, {.what = "(1,0,0)", .at = kAt, .kind = FaultKind::kHost}};
+  schedule.events = {{.what = "(0,0,0) X+", .at = kAt},
+                     {.what = "(1,0,0)", .at = kAt, .kind = exanet::FaultKind::kHost}};
   schedule.reaction = Time::us(7);
   const Noticed found(schedule);
   REQUIRE(found.noticed.routes.size() == 2);
@@ -46,7 +47,7 @@ TEST_CASE("notice: without LO|FA|MO constants say who knows when") {
 
 TEST_CASE("notice: of a host that dies the watchdog knows within a period, then a neighbour, then all") {
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
-    FaultSchedule schedule = schedule_of({{.what = "(1,0,0)", .at = kAt, .kind = FaultKind::kHost}});
+    FaultSchedule schedule = schedule_of({{.what = "(1,0,0)", .at = kAt, .kind = exanet::FaultKind::kHost}});
     schedule.lofamo->seed = seed;
     const Noticed found(schedule);
     REQUIRE(found.noticed.awareness.size() == 1);
@@ -67,12 +68,12 @@ TEST_CASE("notice: of a host that dies the watchdog knows within a period, then 
 }
 
 TEST_CASE("notice: the policy exclude takes the node of a dead host from routes, report none") {
-  const std::vector<FaultEvent> events = {{.what = "(1,0,0)", .at = kAt, .kind = FaultKind::kHost},
+  const std::vector<FaultEvent> events = {{.what = "(1,0,0)", .at = kAt, .kind = exanet::FaultKind::kHost},
                                           {.what = "(2,2,2) Y+", .at = kAt}};
   const Noticed excluded(schedule_of(events, Lofamo::Policy::kExclude));
   std::size_t nodes = 0, links = 0;
   for (const FaultChange& change : excluded.noticed.routes) {
-    CHECK(change.kind == FaultKind::kState);
+    CHECK(change.kind == exanet::FaultKind::kState);
     CHECK_FALSE(change.up);
     (change.port == LinkStates::kNode ? nodes : links) += 1;
   }
@@ -118,7 +119,7 @@ TEST_CASE("notice: a node that goes down is known by its links, and what happens
 
 TEST_CASE("notice: an interface that stops and works again is known both times") {
   const Noticed found(
-      schedule_of({{.what = "(1,1,1)", .at = kAt, .kind = FaultKind::kInterface, .lasts = Time::us(500)}},
+      schedule_of({{.what = "(1,1,1)", .at = kAt, .kind = exanet::FaultKind::kInterface, .lasts = Time::us(500)}},
                   Lofamo::Policy::kExclude));
   REQUIRE(found.noticed.routes.size() == 2);
   for (const FaultAwareness& change : found.noticed.awareness) CHECK((change.aware == 63 && change.unaware == 0));
@@ -139,7 +140,7 @@ TEST_CASE("notice: a master outside hears of each node's own findings after the 
 }
 
 TEST_CASE("notice: losses and slow links are noticed by nobody") {
-  FaultEvent slow{.what = "(0,0,0) X+", .at = kAt, .kind = FaultKind::kRate};
+  FaultEvent slow{.what = "(0,0,0) X+", .at = kAt, .kind = exanet::FaultKind::kRate};
   slow.rate = 0.5;
   const Noticed found(schedule_of({slow}));
   CHECK(found.noticed.routes.empty());

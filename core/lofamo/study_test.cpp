@@ -81,7 +81,8 @@ TEST_CASE("lofamo: nobody joined to a witness stays unaware, and nobody misjudge
        {TopologySpec{"torus", {4, 4, 4}}, TopologySpec{"torus", {5, 3}}, TopologySpec{"mesh", {6}},
         TopologySpec{"mesh", {3, 3}}, TopologySpec{"qfdb-torus", {2, 2, 1}}}) {
     const auto topology = make_topology(spec);
-    for (const FaultKind kind : {FaultKind::kHost, FaultKind::kNi, FaultKind::kNode, FaultKind::kLink})
+    for (const lofamo::FaultKind kind :
+         {lofamo::FaultKind::kHost, lofamo::FaultKind::kNi, lofamo::FaultKind::kNode, lofamo::FaultKind::kLink})
       for (const std::uint32_t faults : {1u, 2u, 4u}) {
         const Study made = study(*topology, {quick(), kind, faults, 10, faults});
         CAPTURE(spec.kind);
@@ -91,7 +92,7 @@ TEST_CASE("lofamo: nobody joined to a witness stays unaware, and nobody misjudge
         CHECK(made.misjudged == 0);
         CHECK(made.global.count > 0);
         // A link may be drawn at both its ends, and a node whose links are all cut is found by nobody.
-        const bool watched = kind == FaultKind::kHost || kind == FaultKind::kNi;
+        const bool watched = kind == lofamo::FaultKind::kHost || kind == lofamo::FaultKind::kNi;
         CHECK(made.local.count <= 10 * faults);
         CHECK((!watched || made.local.count == 10 * faults));
       }
@@ -100,7 +101,7 @@ TEST_CASE("lofamo: nobody joined to a witness stays unaware, and nobody misjudge
 
 TEST_CASE("lofamo: local awareness comes between a period less a beat and a period, plus the gateware's cycles") {
   const auto topology = make_topology({"torus", {4, 4, 4}});
-  const Study made = study(*topology, {quick(), FaultKind::kHost, 1, 100, 3});
+  const Study made = study(*topology, {quick(), lofamo::FaultKind::kHost, 1, 100, 3});
   CHECK(made.local.least >= 2000 - 1000);
   CHECK(made.local.least < 2000 - 1000 + 60);
   CHECK(made.local.most <= 2000 + 4);
@@ -111,7 +112,7 @@ TEST_CASE("lofamo: local awareness comes between a period less a beat and a peri
 
 TEST_CASE("lofamo: a node all of whose neighbours are faulty is cut off, and everybody else knows it") {
   const auto topology = make_topology({"torus", {4, 4, 4}});
-  for (const FaultKind kind : {FaultKind::kHost, FaultKind::kNi, FaultKind::kNode}) {
+  for (const lofamo::FaultKind kind : {lofamo::FaultKind::kHost, lofamo::FaultKind::kNi, lofamo::FaultKind::kNode}) {
     std::vector<Fault> faults;
     for (const NodeId n : around(*topology, 21)) faults.push_back({kind, n, 0, 5000});
     const Study made = judged(*topology, faults);
@@ -125,8 +126,8 @@ TEST_CASE("lofamo: a node all of whose neighbours are faulty is cut off, and eve
 
 TEST_CASE("lofamo: a node that dies amid faulty ones is seen by nobody, and held for cut off") {
   const auto topology = make_topology({"torus", {4, 4, 4}});
-  std::vector<Fault> faults{{FaultKind::kNode, 21, 0, 9000}};
-  for (const NodeId n : around(*topology, 21)) faults.push_back({FaultKind::kHost, n, 0, 5000});
+  std::vector<Fault> faults{{lofamo::FaultKind::kNode, 21, 0, 9000}};
+  for (const NodeId n : around(*topology, 21)) faults.push_back({lofamo::FaultKind::kHost, n, 0, 5000});
   const Study made = judged(*topology, faults);
   CHECK(made.unseen == 1);
   CHECK(made.cut_off == 0);
@@ -136,7 +137,7 @@ TEST_CASE("lofamo: a node that dies amid faulty ones is seen by nobody, and held
 
 TEST_CASE("lofamo: a network that falls into two halves is known as such in both") {
   const auto topology = make_topology({"mesh", {6}});
-  const Study made = judged(*topology, {{FaultKind::kLink, 2, 0, 5000}});
+  const Study made = judged(*topology, {{lofamo::FaultKind::kLink, 2, 0, 5000}});
   CHECK(made.cut_off == 3);
   CHECK(made.unaware == 0);
   CHECK(made.misjudged == 0);
@@ -144,7 +145,7 @@ TEST_CASE("lofamo: a network that falls into two halves is known as such in both
 
 TEST_CASE("lofamo: a daemon that has no facts yet misjudges, so the judgement can fail") {
   const auto topology = make_topology({"torus", {4, 4}});
-  const std::vector<Fault> faults{{FaultKind::kHost, 5, 0, 5000}};
+  const std::vector<Fault> faults{{lofamo::FaultKind::kHost, 5, 0, 5000}};
   EventQueue events;
   Awareness run(events, *topology, quick(), phases_of(*topology, quick().beat), faults);
   run.run(5500);  // before the watchdog's period is over
@@ -156,10 +157,10 @@ TEST_CASE("lofamo: a daemon that has no facts yet misjudges, so the judgement ca
 
 TEST_CASE("lofamo: facts are the same to the cycle, in the same order, beside other events of the queue, too") {
   const auto topology = make_topology({"torus", {4, 3, 2}});
-  const std::vector<Fault> faults{{FaultKind::kHost, 5, 0, 5000},
-                                  {FaultKind::kLink, 9, 2, 5003},
-                                  {FaultKind::kNode, 14, 0, 7777},
-                                  {FaultKind::kNi, 21, 0, 9001}};
+  const std::vector<Fault> faults{{lofamo::FaultKind::kHost, 5, 0, 5000},
+                                  {lofamo::FaultKind::kLink, 9, 2, 5003},
+                                  {lofamo::FaultKind::kNode, 14, 0, 7777},
+                                  {lofamo::FaultKind::kNi, 21, 0, 9001}};
   EventQueue events;
   Ticks ticks{events};
   ticks.start();
@@ -183,7 +184,7 @@ TEST_CASE("lofamo: a fault of a host that has stopped already changes nothing") 
     CHECK(run.detected().front() == run.detected().back());
     return run.facts();
   };
-  const Fault first{FaultKind::kHost, 4, 0, 5000}, again{FaultKind::kHost, 4, 0, 9000};
+  const Fault first{lofamo::FaultKind::kHost, 4, 0, 5000}, again{lofamo::FaultKind::kHost, 4, 0, 9000};
   CHECK(facts({first}).size() > 9);
   CHECK(facts({first}) == facts({first, again}));
 }
@@ -191,7 +192,7 @@ TEST_CASE("lofamo: a fault of a host that has stopped already changes nothing") 
 TEST_CASE("lofamo: periods that no register holds, or that call live hosts and links faulty, are refused") {
   const auto topology = make_topology({"mesh", {3, 3}});
   const auto refused = [&](Cycle AwarenessConfig::* key, Cycle good, Cycle bad) {
-    StudyConfig config{quick(), FaultKind::kHost, 1, 1, 1};
+    StudyConfig config{quick(), lofamo::FaultKind::kHost, 1, 1, 1};
     config.network.*key = good;
     CHECK_NOTHROW(study(*topology, config));
     config.network.*key = bad;
@@ -208,10 +209,10 @@ TEST_CASE("lofamo: periods that no register holds, or that call live hosts and l
 
 TEST_CASE("lofamo: the same seed gives the same times; a fault of no kind is refused") {
   const auto topology = make_topology({"torus", {3, 3, 3}});
-  const StudyConfig config{quick(), FaultKind::kNode, 2, 5, 7};
+  const StudyConfig config{quick(), lofamo::FaultKind::kNode, 2, 5, 7};
   const Study a = study(*topology, config), b = study(*topology, config);
   CHECK(a.global.sum == b.global.sum);
   CHECK(a.packets == b.packets);
-  CHECK(fault_kind_of("ni") == FaultKind::kNi);
+  CHECK(fault_kind_of("ni") == lofamo::FaultKind::kNi);
   CHECK_THROWS_AS(fault_kind_of("cosmic"), ConfigError);
 }
