@@ -38,18 +38,22 @@ def emulated(name: str, command: Sequence[str], mpi: str, plugin: Path) -> Emula
     of = processor.load(name)
     program = find_program(command[0])
     executable = _executable(program, of)
+    assert executable.interpreter is not None
     qemu = shutil.which(f"qemu-{of.architecture}")
     if qemu is None:
         raise InputError(f"--cpu {name}: qemu-{of.architecture} is missing; apt-get install qemu-user")
     library = guest.libraries(of.architecture) / "libexanet-fi.so"
     prefix = os.environ.get(_PREFIX) or f"/usr/{of.architecture}-linux-gnu"
-    if executable.interpreter and not Path(prefix + executable.interpreter).exists():
+    if not Path(prefix + executable.interpreter).exists():
         raise InputError(
             f"{prefix}{executable.interpreter} is missing: the C library for {of.architecture}; "
             f"apt-get install libc6-dev-{_DEBIAN[of.architecture]}-cross, or say where it is in {_PREFIX}"
         )
     words = (qemu, "-plugin", f"{plugin},{of.plugin()}", "-0", command[0], str(program), *command[1:])
-    return Emulated(of, words, {"EXANET_EMULATED": "1", _PREFIX: prefix}, library, _mpi_of(executable, mpi))
+    # The C library beside the loader, where the system has another one for that processor, too: they must fit.
+    search = ":".join(part for part in (os.environ.get("LD_LIBRARY_PATH", ""), str(Path(prefix + executable.interpreter).parent)) if part)
+    environment = {"EXANET_EMULATED": "1", _PREFIX: prefix, "LD_LIBRARY_PATH": search}
+    return Emulated(of, words, environment, library, _mpi_of(executable, mpi))
 
 
 _DEBIAN = {"aarch64": "arm64", "riscv64": "riscv64"}

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,6 +20,8 @@ _RANK = ("lib", "provider", "clock", "collectives", "record", "simulated")
 _BESIDE = ("sessions", "lists", "persistent")
 """Folders of runtime/: libexanet-fi.so, and the libraries that some MPI libraries need beside it (CMakeLists.txt)."""
 _COMPILE = ("-std=gnu11", "-O2", "-DNDEBUG", "-D_GNU_SOURCE", "-fPIC", "-shared", "-fvisibility=hidden", "-ftls-model=initial-exec")
+_UNFINISHED_S = 600
+"""A build that is older has been killed."""
 _LIBFABRIC = Path("/usr/include/rdma/fabric.h")
 
 
@@ -45,9 +48,10 @@ def libraries(architecture: str) -> Path:
     found = cache() / f"cpu-{architecture}-{_key(root, compiler)}"
     if found.is_dir():
         return found
-    print(f"exanet: building the libraries for {architecture} (once; some seconds)", file=sys.stderr, flush=True)
+    print(f"exanet: building the libraries for {architecture} (once; about 15 s)", file=sys.stderr, flush=True)
     found.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f"cpu-{architecture}-", dir=found.parent) as scratch:
+    _remove_unfinished(architecture)
+    with tempfile.TemporaryDirectory(prefix=f"building-{architecture}-", dir=found.parent) as scratch:
         built = Path(scratch) / "built"
         built.mkdir()
         # The headers of libfabric alone: the host's others are for the host's processor.
@@ -65,6 +69,13 @@ def libraries(architecture: str) -> Path:
             if not found.is_dir():
                 raise
     return found
+
+
+def _remove_unfinished(architecture: str) -> None:
+    """Folders that builds have left which were killed."""
+    for folder in cache().glob(f"building-{architecture}-*"):
+        if time.time() - folder.stat().st_mtime > _UNFINISHED_S:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _files(root: Path, folders: Sequence[str]) -> list[str]:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, StringConstraints, model_validator
+from pydantic import BaseModel, Field, StringConstraints, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from exanet import _core, renamed
 from exanet.machine import graph_file
@@ -628,6 +629,20 @@ class Gateway(Strict):
         description="Fragments that a node has on their way to a gateway and waiting in it; further ones wait at the node until the "
         "gateway has passed one on. Default: no limit.",
     )
+
+    @field_validator("names")
+    @classmethod
+    def _differ(cls, names: list[str] | None) -> list[str] | None:
+        if names is not None and (names[0] == names[1] or not all(NAME.match(name) for name in names)):
+            raise PydanticCustomError("exanet", "give two different names of lower-case letters, digits, dots, dashes and underscores")
+        return names
+
+    @field_validator("window")
+    @classmethod
+    def _some(cls, window: Count | None) -> Count | None:
+        if window is not None and window.value < 1:
+            raise PydanticCustomError("exanet", "give at least 1, or leave the key out for any number")
+        return window
 
 
 NAME = re.compile(r"^[a-z0-9][a-z0-9._-]{0,62}\Z")

@@ -10,7 +10,7 @@ import polars as pl
 from exanet.quantity import count_text
 
 _COUNTS = ("cycles", "instructions", "mispredicted", "first_level_misses", "second_level_misses")
-"""As exanet-exec reports them: of a rank's whole process, MPI_Init included."""
+"""As exanet-exec reports them: from the beginning of virtual time to its end."""
 
 
 def columns(counts: Mapping[int, Sequence[int]], ranks: int) -> dict[str, list[int]]:

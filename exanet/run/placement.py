@@ -67,11 +67,11 @@ def _halved(ranks: int, networks: Sequence[Sequence[int]] | None, cores_per_node
     if networks is None or len(networks) < 2:
         raise InputError("--map networks: this machine is one network; give another placement, e.g. --map round-robin")
     placed: list[int] = []
-    for own, count in zip(networks, (ranks - ranks // 2, ranks // 2), strict=True):
+    for which, own, count in zip(("first", "second"), networks, (ranks - ranks // 2, ranks // 2), strict=True):
         if count > len(own) * cores_per_node:
             raise InputError(
-                f"--map networks: a network has {counted(len(own) * cores_per_node, 'core')}, and {counted(count, 'rank')} "
-                "of the run are to be there; ask for fewer ranks, or give another placement"
+                f"--map networks: the {which} network has {counted(len(own) * cores_per_node, 'core')} on nodes that are no gateway's, "
+                f"and {counted(count, 'rank')} of the run are to be there; ask for fewer ranks, or give another placement"
             )
         placed += [own[rank % len(own)] for rank in range(count)]
     return placed

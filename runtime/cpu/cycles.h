@@ -22,8 +22,12 @@ struct exn_cpu {
 
 /* Issues the block's instructions in their order: each when its operands are there, `width` a cycle at most, one of
    them a load or store, one on floating-point or vector registers, one multiplication or division, and one branch.
-   Dividers are not pipelined. What a block leaves unfinished is not waited for. */
-uint32_t exn_cpu_block_cycles(const struct exn_cpu *cpu, const struct exn_decoded *instructions, uint32_t count);
+   Dividers are not pipelined. What a block leaves unfinished is not waited for, except by the same block in a loop. */
+struct exn_cpu_cycles {
+  uint32_t first, again; /* behind another block, and behind itself */
+};
+struct exn_cpu_cycles exn_cpu_block_cycles(const struct exn_cpu *cpu, const struct exn_decoded *instructions,
+                                           uint32_t count);
 
 /* Tags of one thread's caches: least recently used of each set goes. */
 struct exn_cpu_tags {

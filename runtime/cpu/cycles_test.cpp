@@ -41,10 +41,14 @@ exn_cpu cpu() {
   return some;
 }
 
-std::uint32_t cycles(const std::vector<std::uint32_t>& words, const exn_cpu& some = cpu()) {
+exn_cpu_cycles both(const std::vector<std::uint32_t>& words, const exn_cpu& some = cpu()) {
   std::vector<exn_decoded> decoded;
   for (const std::uint32_t word : words) decoded.push_back(exn_decode_aarch64(word));
   return exn_cpu_block_cycles(&some, decoded.data(), static_cast<std::uint32_t>(decoded.size()));
+}
+
+std::uint32_t cycles(const std::vector<std::uint32_t>& words, const exn_cpu& some = cpu()) {
+  return both(words, some).first;
 }
 
 std::vector<std::uint32_t> times(std::uint32_t word, std::size_t count) { return std::vector(count, word); }
@@ -142,6 +146,19 @@ TEST_CASE("a block of an in-order processor takes the cycles of a closed form") 
   exn_cpu one = cpu();
   one.width = 1;
   CHECK(cycles(times(0x91001483, 10), one) == 10);
+}
+
+TEST_CASE("a block in a loop waits for what it has left unfinished itself") {
+  const std::uint32_t add = 0x1e612800, decrement = 0xf1000442,
+                      branch = 0x54ffffc1;  // fadd d0, d0, d1; subs x2, x2, #1; b.ne
+  CHECK(both({add, decrement, branch}).again == 4);                // the chain of additions
+  CHECK(both({add, add, decrement, branch}).again == 8);
+  CHECK(both({0x1f420020, decrement, branch}).again == 4);         // fmadd d0, d1, d2, d0: the addend forwarded
+  CHECK(both({0x1f420800, decrement, branch}).again == 8);         // fmadd d0, d0, d2, d2
+  CHECK(both({0xf9400000, branch}).again == 3);                    // ldr x0, [x0]: a list
+  CHECK(both({0x91001483, decrement, branch}).again == 2);         // nothing to wait for: two a cycle
+  CHECK(both({0x1e621820, branch}).again == 33);                   // fdiv: not pipelined
+  CHECK(both({}).again == 0);
 }
 
 TEST_CASE("data caches: the least recently used line goes, levels add up, and stores wait for nothing") {

@@ -29,12 +29,14 @@ EXPORTED int qemu_plugin_version = 1;
 EXPORTED int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv);
 
 struct block {
-  uint32_t cycles, instructions;
-  const struct block *next; /* the last time */
-  struct block *newer;
+  struct exn_cpu_cycles cycles;
+  uint32_t instructions;
+  const struct block *next; /* the last time, since virtual time began for `since` times */
+  uint32_t since;
 };
 
 static struct exn_cpu cpu;
+static uint32_t begins; /* of virtual time */
 static struct exn_cpu_counts *counts;
 static int is_riscv;
 static struct {
@@ -61,18 +63,32 @@ static void ended(qemu_plugin_id_t id, unsigned vcpu) {
   exn_cpu_free_tags(&threads[vcpu].tags);
 }
 
+static void begin_anew(unsigned vcpu, struct exn_cpu_thread *thread) {
+  thread->fresh = 0;
+  begins++;
+  threads[vcpu].last = NULL;
+  exn_cpu_free_tags(&threads[vcpu].tags);
+  threads[vcpu].tags = exn_cpu_new_tags(&cpu);
+}
+
 static void executed(unsigned vcpu, void *data) {
   if (vcpu >= EXN_CPU_THREADS) return;
   struct block *block = data, *last = threads[vcpu].last;
   struct exn_cpu_thread *thread = begun(vcpu);
-  thread->cycles += block->cycles;
+  if (thread->stopped) return;
+  if (thread->fresh) {
+    begin_anew(vcpu, thread);
+    last = NULL;
+  }
+  thread->cycles += last == block ? block->cycles.again : block->cycles.first;
   thread->instructions += block->instructions;
-  if (last && last->next != block) {
-    if (last->next) {
+  if (last && (last->next != block || last->since != begins)) {
+    if (last->next && last->since == begins) {
       thread->cycles += cpu.mispredicted;
       thread->mispredicted++;
     }
     last->next = block;
+    last->since = begins;
   }
   threads[vcpu].last = block;
 }
@@ -81,6 +97,7 @@ static void accessed(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address
   (void)data;
   if (vcpu >= EXN_CPU_THREADS) return;
   struct exn_cpu_thread *thread = begun(vcpu);
+  if (thread->stopped) return;
   thread->cycles += exn_cpu_access(&cpu, &threads[vcpu].tags, address, qemu_plugin_mem_is_store(info), thread->misses);
 }
 

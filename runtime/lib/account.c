@@ -83,7 +83,13 @@ void exn_account_enter(struct exanet_ni *ni) {
   stay_if_dead(ni);
 }
 
+void exn_account_stop(struct exanet_ni *ni) {
+  exn_account_enter(ni);
+  exn_cycles_stop(true);
+}
+
 void exn_account_leave(struct exanet_ni *ni) {
+  exn_cycles_stop(false);
   if (ni->region->compute_factor <= 0) return;
   counted_cpu = thread_cpu(ni);
   exn_own_ps = exanet_clock_peek(ni);

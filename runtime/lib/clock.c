@@ -7,16 +7,18 @@
 
 int exanet_start(struct exanet_ni *ni) {
   if (ni->region->phase != EXN_FREE) return 0;
+  exn_cycles_stop(true);
   exn_sleep(ni, EXN_AT_START, 0, false);
   exn_polls.fresh = true;
   exn_polls.window_ps = ni->first_window_ps;
+  exn_cycles_begin();
   exn_account_leave(ni);
   return 0;
 }
 
 int exanet_finish(struct exanet_ni *ni) {
   if (!exn_virtual(ni)) return 0;
-  exn_account_enter(ni);
+  exn_account_stop(ni);
   exn_sleep(ni, EXN_AT_FINISH, 0, false);
   return 0;
 }

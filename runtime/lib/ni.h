@@ -149,6 +149,7 @@ int exn_local_grow(struct exanet_ni *ni);
 
 /* account.c */
 void exn_account_enter(struct exanet_ni *ni); /* CPU time used by the program becomes virtual time */
+void exn_account_stop(struct exanet_ni *ni); /* the same, and an emulated processor counts nothing until: */
 void exn_account_leave(struct exanet_ni *ni);
 void exn_count(const struct exanet_ni *ni); /* the same becomes time of the calling thread; computing counts */
 void exn_take_from_waiting(void); /* the calling thread learns the times of those that it has created and that wait */

@@ -221,7 +221,7 @@ static int poll_virtual(struct exanet_ni *ni, struct exanet_completion *out, int
 
 int exanet_poll(struct exanet_ni *ni, struct exanet_completion *out, int max) {
   if (!exn_polls.nonblocking)
-    exn_account_enter(ni); /* what a non-blocking poll has taken counts once it is known to have been work */
+    exn_account_stop(ni); /* what a non-blocking poll has taken counts once it is known to have been work */
   exn_dealt_with();
   int n = take(ni, out, max);
   if (n == 0) {
@@ -237,7 +237,7 @@ int exanet_poll(struct exanet_ni *ni, struct exanet_completion *out, int max) {
 }
 
 int exanet_wait_once(struct exanet_ni *ni, struct exanet_completion *out, int max, uint64_t until_ps, bool serves) {
-  exn_account_enter(ni);
+  exn_account_stop(ni);
   exn_dealt_with();
   const uint64_t arrived = exn_streams_arrived;
   int n = take(ni, out, max);
@@ -263,7 +263,7 @@ int exanet_wait_once(struct exanet_ni *ni, struct exanet_completion *out, int ma
 }
 
 int exanet_wait(struct exanet_ni *ni, struct exanet_completion *out, int max, uint64_t timeout_ps) {
-  exn_account_enter(ni);
+  exn_account_stop(ni);
   const uint64_t end = timeout_ps > UINT64_MAX / 2 - ni->clock_ps ? UINT64_MAX / 2 : ni->clock_ps + timeout_ps;
   int n, tries_left = 20;
   while ((n = take(ni, out, max)) == 0) {

@@ -33,7 +33,7 @@ void exanet_storage_call(struct exanet_ni *ni, const struct exn_storage_call *ca
     exanet_end_run(
         ni,
         "--storage: two threads of a rank use files of a storage at once, which is not simulated yet: let one do both");
-  exn_account_enter(ni);
+  exn_account_stop(ni);
   const uint64_t began_ps = ni->clock_ps;
   slot->storage_call = *call;
   slot->horizon_ps = 0;

@@ -76,6 +76,8 @@ bool exn_counts_cycles(void);
 uint64_t exn_cycles(pid_t tid);
 uint64_t exn_own_cycles(void);
 uint64_t exn_cycles_to_ps(uint64_t cycles);
+void exn_cycles_stop(bool stop); /* whether the calling thread's count; without an emulated processor nothing */
+void exn_cycles_begin(void); /* anew, for the calling thread */
 uint64_t exn_host_coarse_ns(void); /* to some milliseconds, for less */
 
 /* -- table.c ------------------------------------------------------------------------------------------------------- */

@@ -223,7 +223,7 @@ void exanet_sleep(struct exanet_ni *ni, uint64_t ps) {
 void exanet_sleep_with_others(struct exanet_ni *ni, uint64_t ps) {
   exanet_sleep(ni, ps);
   if (exanet_program_threads() || !exn_virtual(ni)) return;
-  exn_account_enter(ni);
+  exn_account_stop(ni);
   exn_sleep(ni, EXN_SLEEPING, ni->clock_ps, false);
   exn_account_leave(ni);
 }

@@ -29,7 +29,7 @@ static void warn_of(struct exanet_ni *ni, enum exn_sooner what) {
  * processor, which then counts on nothing being posted before the rank's clock and that cost. */
 static void *begin(struct exanet_ni *ni, enum exanet_descriptor_kind kind, uint16_t ep, uint32_t flags,
                    uint32_t fixed_bytes, uint32_t payload_bytes) {
-  exn_account_enter(ni);
+  exn_account_stop(ni);
   struct exn_ring *ring = &ni->slot->work;
   const uint32_t slots = (fixed_bytes + payload_bytes + EXANET_SLOT_BYTES - 1) / EXANET_SLOT_BYTES;
   for (;;) {

@@ -91,8 +91,8 @@ long exanet_simulated_access(struct exanet_simulated *s, uint8_t code) {
   const struct exanet_communicator *comm = w != NULL ? exanet_communicator_of(w->comm) : NULL;
   const int member = (int)a[at->peer];
   const bool nobody = member == exanet_mpi.process_null;
-  if (comm == NULL || (!nobody && (member < 0 || member >= comm->size)) || (at->requests && a[at->window + 1] == 0))
-    return exanet_simulated_real(s);
+  const bool somewhere = nobody || (member >= 0 && comm != NULL && member < comm->size && a[at->peer + 1] >= 0);
+  if (comm == NULL || !somewhere || (at->requests && a[at->window + 1] == 0)) return exanet_simulated_real(s);
   struct exanet_live_access access = {.window = w->number, .peer = EXANET_LIVE_NOBODY};
   if (!nobody) {
     const struct exanet_window_member *there = &w->members[member];

@@ -31,9 +31,10 @@ needed = pytest.mark.skipif(
 def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Programs for AArch64 with MPICH."""
     folder, words = tmp_path_factory.mktemp("aarch64"), (f"-I{MPICH}/include", f"-L{MPICH}/lib", "-lmpi", "-Wl,--allow-shlib-undefined")
-    for name in ("cpu", "messages"):
+    names = ("cpu", "cpu_threads", "messages")
+    for name in names:
         subprocess.run([COMPILER, "-O2", PROGRAMS / f"{name}.c", "-o", folder / name, *words], check=True)
-    return {name: folder / name for name in ("cpu", "messages")}
+    return {name: folder / name for name in names}
 
 
 @pytest.fixture(autouse=True)
@@ -70,6 +71,17 @@ def test_a_program_takes_the_cycles_of_its_processor(exanet_run: Runner, built: 
 
 
 @needed
+def test_threads_and_children(exanet_run: Runner, built: dict[str, Path]) -> None:
+    """Threads side by side take the time of one; each addition waits 4 cycles for the last one of the loop. What the
+    program starts on the host has nothing preloaded."""
+    done = exanet_run(None, 2, [built["cpu_threads"]], options=A53)
+    took = {line.split()[0]: float(line.split()[1]) for line in done.output.splitlines()}
+    assert took["threads"] == pytest.approx(4e6 / HERTZ, rel=0.02)
+    assert (took["sums"], took["child"], took["system"]) == (3e6, 3, 4)
+    assert "preload" not in done.errors, done.errors
+
+
+@needed
 def test_counted_runs_give_the_same_bytes(exanet_run: Runner, built: dict[str, Path]) -> None:
     first, second = (exanet_run(None, 2, [built["messages"]], options=A53) for _ in range(2))
     tables = sorted(path.name for path in first.folder.glob("*.parquet"))
@@ -78,7 +90,7 @@ def test_counted_runs_give_the_same_bytes(exanet_run: Runner, built: dict[str, P
     assert float(first.output.split()[2]) == pytest.approx(float(figure), rel=0.01), "docs/cpu.md has another figure"
     for name in tables:
         own = [pl.read_parquet(done.folder / name) for done in (first, second)]
-        # of the whole process: what waits in MPI_Init spins as long as it takes
+        # these count what the library does between two looks at what has come, too
         own = [frame.drop([column for column in frame.columns if column.startswith("cpu_")]) for frame in own]
         assert own[0].equals(own[1]), name
 

@@ -61,7 +61,7 @@ def test_no_rank_is_on_a_gateway() -> None:
 def test_placements_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     both = machine.load(EXAMPLE)
     where = {"nodes": both.nodes, "cores_per_node": 4, "networks": both.halves()}
-    with pytest.raises(InputError, match="a network has 56 cores, and 57 ranks"):
+    with pytest.raises(InputError, match="the first network has 56 cores on nodes that are no gateway's, and 57 ranks"):
         place("networks", ranks=114, **where)
     with pytest.raises(InputError, match=r"1072 cores \(268 nodes of 4\)"):
         place("linear", ranks=1073, **where)
@@ -86,6 +86,9 @@ def test_placements_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         ("network: exanest-qfdb, nodes: [[0, 0]], message: 1 us, rate: 8 Gb/s", "'fragment'"),
         (f"network: torus-512, nodes: [[0, 0]], choice: nearest, {COSTS}", "least-busy"),
         (f"network: bxi-256-portals, nodes: [[0, 0]], {COSTS}", "its 'ni' differs in packet_max, eager_max, on which both ends"),
+        (f"network: torus-512, nodes: [[0, 0]], names: [a, a], {COSTS}", "give two different names"),
+        (f"network: torus-512, nodes: [[0, 0]], names: [a, 'b c'], {COSTS}", "give two different names"),
+        (f"network: torus-512, nodes: [[0, 0]], window: 0, {COSTS}", "give at least 1, or leave the key out"),
         (f"network: {EXAMPLE}, nodes: [[0, 0]], {COSTS}", "this machine has gateways itself; name one of a single network"),
     ],
 )  # fmt: skip

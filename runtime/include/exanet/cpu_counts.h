@@ -6,7 +6,8 @@
  *
  * Model: a memory file that exanet-exec makes for each rank (its descriptor is in EXANET_CPU_COUNTS). A plugin of QEMU
  * (runtime/cpu) adds each thread's cycles to the thread's entry; runtime/lib reads its own thread's, in the same
- * process and thread.
+ * process and thread. It stops the count while a rank waits, which takes the host's time, and begins it anew with
+ * virtual time: what is counted does not depend on the host.
  *
  * Limit: EXN_CPU_THREADS threads at most; cycles of any further one count nothing. */
 #ifndef EXANET_CPU_COUNTS_H
@@ -18,8 +19,9 @@
 #define EXN_CPU_COUNTS_FD "EXANET_CPU_COUNTS"
 
 struct exn_cpu_thread {
-  uint32_t tid; /* of the host; 0: not begun */
-  uint32_t unused;
+  uint32_t tid;    /* of the host; 0: not begun */
+  uint16_t stopped; /* the program's: what the thread executes counts nothing, and leaves caches as they were */
+  uint16_t fresh;   /* the program's, taken back by the plugin: caches are empty, and no branch is known */
   uint64_t cycles;
   uint64_t instructions;
   uint64_t mispredicted; /* branches */
