@@ -22,10 +22,10 @@ def program(mpich: Stack, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_classes_of_errors_are_the_librarys(exanet_run: Runner, mpich: Stack, program: Path) -> None:
     """Of a wait for all of which one fails, of operations that a type does not have, of requests that cannot
-    be started, of tags that are too large."""
+    be started, of tags that are too large, of memory before a window."""
     library, simulated = (exanet_run(mpich, 2, [program, "classes"], options=options(calls)) for calls in CALLS)
     answers = [sorted(line for line in done.output.splitlines() if line[:2] in ("0 ", "1 ")) for done in (library, simulated)]
-    assert len(answers[0]) == 2 * 15 + 6
+    assert len(answers[0]) == 2 * 16 + 6
     assert answers[1] == answers[0]
 
 

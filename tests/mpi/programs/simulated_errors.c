@@ -69,6 +69,13 @@ static void classes(void) {
   print("tag", MPI_Recv(data, 1, MPI_INT, MPI_ANY_SOURCE, *most + 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   print("good", MPI_Sendrecv(data, 1, MPI_INT, (rank + 1) % size, *most, data + 1, 1, MPI_INT, MPI_ANY_SOURCE, *most,
                              MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  MPI_Win window;
+  MPI_Win_create(data, sizeof data, sizeof *data, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
+  MPI_Win_fence(0, window);
+  print("before a window", MPI_Put(data, 1, MPI_INT, (rank + 1) % size, -1, 1, MPI_INT, window));
+  MPI_Win_fence(0, window);
+  MPI_Win_free(&window);
 }
 
 /* One that is known to no other rank, or to rank 1 alone. */
