@@ -58,7 +58,7 @@ def test_the_path_of_a_newcomer(shell: Callable[[str], str], tmp_path: Path) -> 
     assert again == command("-o ring "), "one run does for both"
     assert shell(command("-o ring ").replace("-o ring", "-o ring --record ring-trace")) == printed("The program prints\n")
     (tmp_path / "linear").symlink_to("ring")
-    assert "<title>python, 16 ranks on exanest</title>" in (tmp_path / "ring/report.html").read_text(encoding="utf-8")
+    assert "<title>ring.py, 16 ranks on exanest</title>" in (tmp_path / "ring/report.html").read_text(encoding="utf-8")
     (tmp_path / "tables.py").write_text(TABLES, encoding="utf-8")
     assert "payload_bytes" in shell("python tables.py")
 
