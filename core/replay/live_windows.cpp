@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include "core/collectives/rules.hpp"
+#include "core/collectives/selection.hpp"
 #include "core/replay/live_operations.hpp"
 
 namespace exanet {
@@ -137,6 +139,7 @@ std::string LiveWindows::make(const exanet_live_call& call) {
   Communicator* comm = communicators_.find(rank_, call.comm);
   if (comm == nullptr) return "a communicator that has not been made";
   std::vector<RankId> members;
+  members.reserve(comm->ranks);
   for (std::uint32_t member = 0; member < comm->ranks; ++member) members.push_back(comm->world(member));
   const std::uint64_t window = std::uint64_t{comm->context} << 32 | comm->windows++;
   windows_.add(call.access->window, window, call.comm, std::move(members));
