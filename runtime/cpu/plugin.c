@@ -80,7 +80,7 @@ static void executed(unsigned vcpu, void *data) {
     begin_anew(vcpu, thread);
     last = NULL;
   }
-  thread->cycles += last == block ? block->cycles.again : block->cycles.first;
+  thread->cycles += last && last == block ? block->cycles.again : block->cycles.first;
   thread->instructions += block->instructions;
   if (last && (last->next != block || last->since != begins)) {
     if (last->next && last->since == begins) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A rank's virtual clock: when it starts and stops, and what reading it costs. */
 #include "runtime/lib/ni.h"
+#include "runtime/lib/threads.h"
 
 #define READ_STEP_PS UINT64_C(100000)
 #define READS_A_TURN 256

@@ -210,7 +210,7 @@ def test_a_gateway_that_is_full(exanet_run: Runner, mpich: Stack, tmp_path: Path
     """Three pairs: more than it carries. Its queue is in all tables; a window bounds it, and takes no time."""
     monkeypatch.setenv("WINDOWS_MESSAGES", "8")
     monkeypatch.setenv("WINDOWS_ROUNDS", "2")
-    gateway = f"nodes: [[0, 0]], choice: least-busy, window: {window}"
+    gateway = f"nodes: [[0, 0]], choice: least-busy{f', window: {window}' if window else ''}"
     (tmp_path / "one.yaml").write_text(f"extends: {MACHINE}\nname: one\ngateway: {{{gateway}}}\n")
     words = [mpich.python, PROGRAMS / "windows.py", str(2 * FRAGMENT)]
     done = exanet_run(mpich, 6, words, machine=str(tmp_path / "one.yaml"), options=ACROSS)
