@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
 import sys
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from exanet.encoding import check_name
@@ -25,10 +28,33 @@ MARKS = {
 """By which of its files the results of each command are known."""
 
 
-def cache() -> Path:
-    """Where what is built on first use is kept."""
+_UNFINISHED_S = 3600
+"""A build that is older has been killed."""
+
+
+def built(name: str, what: str, build: Callable[[Path, Path], None]) -> Path:
+    """The folder NAME of the cache, whole. Where there is none yet, it is said that `what` is built, and build(scratch,
+    folder) fills the folder, with another one for what is in between."""
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "exanet"
+    cache = (Path(base) if base else Path.home() / ".cache") / "exanet"
+    found = cache / name
+    if found.is_dir():
+        return found
+    print(f"exanet: building {what}", file=sys.stderr, flush=True)
+    cache.mkdir(parents=True, exist_ok=True)
+    for left in cache.glob("building-*"):
+        if time.time() - left.stat().st_mtime > _UNFINISHED_S:
+            shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=f"building-{name}-", dir=cache) as scratch:
+        folder = Path(scratch) / "built"
+        folder.mkdir()
+        build(Path(scratch), folder)
+        try:
+            folder.rename(found)
+        except OSError:  # somebody else was faster
+            if not found.is_dir():
+                raise
+    return found
 
 
 def commands(directory: Path) -> list[str]:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,11 +12,10 @@ from pathlib import Path
 from exanet.cpu import guest, processor
 from exanet.errors import InputError
 from exanet.mpi import elf
-from exanet.mpi.detect import Mpi, find_program
+from exanet.mpi.detect import Mpi, find_program, kind_of, read_executable
 
-_MPICH = re.compile(r"libmpi(ch)?\.so\.12|libmpi_abi\.so\.\d+")
-_OPEN_MPI = re.compile(r"libmpi\.so\.(?!12)\d+")
 _PREFIX = "QEMU_LD_PREFIX"
+_DEBIAN = {"aarch64": "arm64", "riscv64": "riscv64"}
 
 
 @dataclass(frozen=True)
@@ -56,16 +54,10 @@ def emulated(name: str, command: Sequence[str], mpi: str, plugin: Path) -> Emula
     return Emulated(of, words, environment, library, _mpi_of(executable, mpi))
 
 
-_DEBIAN = {"aarch64": "arm64", "riscv64": "riscv64"}
-
-
 def _executable(program: Path, of: processor.Processor) -> elf.Executable:
     if not elf.is_elf(program):
         raise InputError(f"--cpu {of.name}: program {str(program)!r} is no executable for {of.architecture}; scripts cannot run under QEMU")
-    try:
-        executable = elf.read(program)
-    except (OSError, ValueError) as error:
-        raise InputError(f"program {str(program)!r} is a damaged executable: {error}; build or copy it again") from None
+    executable = read_executable(program)
     if executable.machine != of.architecture:
         raise InputError(
             f"--cpu {of.name}: program {str(program)!r} is built for {executable.machine}, and this processor is {of.architecture}; "
@@ -78,13 +70,13 @@ def _executable(program: Path, of: processor.Processor) -> elf.Executable:
 
 def _mpi_of(executable: elf.Executable, choice: str) -> Mpi:
     """By the libraries that the program names itself; those that they load in turn are the guest's business."""
-    if choice in ("mpich", "none", "libfabric"):
-        return Mpi(choice)
-    openmpi = choice == "openmpi" or any(_OPEN_MPI.fullmatch(soname) for soname in executable.needed)
-    if openmpi or choice == "openshmem":
-        raise InputError(f"--cpu: programs with MPICH run on other processors, and {'Open MPI' if openmpi else 'OpenSHMEM'} does not yet")
-    if any(_MPICH.fullmatch(soname) for soname in executable.needed):
-        return Mpi("mpich")
+    used = kind_of(executable.needed) if choice == "auto" else choice
+    if used in ("openmpi", "openshmem"):
+        raise InputError(
+            f"--cpu: programs with MPICH run on other processors, and {'Open MPI' if used == 'openmpi' else 'OpenSHMEM'} does not yet"
+        )
+    if used is not None:
+        return Mpi(used)
     raise InputError(
         f"program {str(executable.path)!r} names no MPI library itself; say --mpi mpich where one of its libraries does, or --mpi none"
     )

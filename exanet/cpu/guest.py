@@ -7,21 +7,16 @@ from __future__ import annotations
 import hashlib
 import shutil
 import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from exanet.directory import cache
+from exanet.directory import built
 from exanet.errors import InputError
 
 _RANK = ("lib", "provider", "clock", "collectives", "record", "simulated")
 _BESIDE = ("sessions", "lists", "persistent")
 """Folders of runtime/: libexanet-fi.so, and the libraries that some MPI libraries need beside it (CMakeLists.txt)."""
 _COMPILE = ("-std=gnu11", "-O2", "-DNDEBUG", "-D_GNU_SOURCE", "-fPIC", "-shared", "-fvisibility=hidden", "-ftls-model=initial-exec")
-_UNFINISHED_S = 600
-"""A build that is older has been killed."""
 _LIBFABRIC = Path("/usr/include/rdma/fabric.h")
 
 
@@ -45,37 +40,20 @@ def libraries(architecture: str) -> Path:
     if not _LIBFABRIC.is_file():
         raise InputError(f"{_LIBFABRIC} is missing: apt-get install libfabric-dev")
     root = sources()
-    found = cache() / f"cpu-{architecture}-{_key(root, compiler)}"
-    if found.is_dir():
-        return found
-    print(f"exanet: building the libraries for {architecture} (once; about 15 s)", file=sys.stderr, flush=True)
-    found.parent.mkdir(parents=True, exist_ok=True)
-    _remove_unfinished(architecture)
-    with tempfile.TemporaryDirectory(prefix=f"building-{architecture}-", dir=found.parent) as scratch:
-        built = Path(scratch) / "built"
-        built.mkdir()
+
+    def build(scratch: Path, folder: Path) -> None:
         # The headers of libfabric alone: the host's others are for the host's processor.
-        headers = Path(scratch) / "headers"
+        headers = scratch / "headers"
         headers.mkdir()
         (headers / "rdma").symlink_to(_LIBFABRIC.parent)
         common = [compiler, *_COMPILE, f"-I{root}", f"-I{root / 'runtime/include'}", f"-I{headers}"]
-        _compile([*common, *_files(root, _RANK), "-o", str(built / "libexanet-fi.so"), "-ldl", "-lpthread", "-Wl,--as-needed", "-latomic"])
+        rank = str(folder / "libexanet-fi.so")
+        _compile([*common, *_files(root, _RANK), "-o", rank, "-ldl", "-lpthread", "-Wl,--as-needed", "-latomic"])
         for name in _BESIDE:
-            beside = str(built / f"libexanet-{name}.so")
-            _compile([*common, *_files(root, (name,)), "-o", beside, f"-L{built}", "-lexanet-fi", "-Wl,-rpath,$ORIGIN"])
-        try:
-            built.rename(found)
-        except OSError:  # somebody else was faster
-            if not found.is_dir():
-                raise
-    return found
+            beside = str(folder / f"libexanet-{name}.so")
+            _compile([*common, *_files(root, (name,)), "-o", beside, f"-L{folder}", "-lexanet-fi", "-Wl,-rpath,$ORIGIN"])
 
-
-def _remove_unfinished(architecture: str) -> None:
-    """Folders that builds have left which were killed."""
-    for folder in cache().glob(f"building-{architecture}-*"):
-        if time.time() - folder.stat().st_mtime > _UNFINISHED_S:
-            shutil.rmtree(folder, ignore_errors=True)
+    return built(f"cpu-{architecture}-{_key(root, compiler)}", f"the libraries for {architecture} (once; about 15 s)", build)
 
 
 def _files(root: Path, folders: Sequence[str]) -> list[str]:

@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
-from exanet import lightly, units
+from exanet import lightly
 from exanet.errors import InputError
 from exanet.machine import located
-from exanet.machine.constant import Bytes, Count, Cycles, Frequency, Strict, Text
-from exanet.machine.located import Located
+from exanet.machine.constant import Bytes, Constant, Count, Cycles, Frequency, Strict, Text
 from exanet.near import nearest
 
-ARCHITECTURES = ("aarch64", "riscv64")
 CLASSES = (
     "integer",
     "multiply",
@@ -39,7 +38,7 @@ _FEMTOSECONDS = 10**15
 def _most(most: int) -> AfterValidator:
     def check(constant: Any) -> Any:
         if not 1 <= constant.value <= most:
-            raise ValueError(f"give a number from 1 to {most}")
+            raise PydanticCustomError("exanet", "{text}", {"text": f"give a number from 1 to {most}"})
         return constant
 
     return AfterValidator(check)
@@ -124,23 +123,19 @@ def load(name: str) -> Processor:
     try:
         processor = Processor.model_validate(tree.plain(), strict=False)
     except ValidationError as error:
-        raise InputError(sorted({_problem(tree, detail) for detail in error.errors(include_url=False)})) from None
+        whole = "a processor is a mapping of keys to values, as in docs/cpu.md"
+        details = error.errors(include_url=False)
+        found = {located.problem(tree, detail, _owner(tuple(detail["loc"])), whole) for detail in details}
+        raise InputError([mark.error(text) for mark, text in sorted(found)]) from None
     for number, cache in enumerate(processor.caches):
         if cache.size.value % (cache.line.value * cache.ways.value):
             raise InputError(tree.find(("caches", number)).error("the size is no multiple of lines times ways; give one that is"))
     return processor
 
 
-def _problem(tree: Located, detail: Any) -> str:
-    path, last = tuple(detail["loc"]), str(detail["loc"][-1]) if detail["loc"] else ""
-    if detail["type"] == "extra_forbidden":
-        return tree.find(path, key=True).error(f"unknown key '{last}'")
-    if detail["type"] == "missing":
-        return tree.find(path[:-1]).error(f"'{last}' is missing")
-    text = str(detail["msg"]).removeprefix("Value error, ")
-    return tree.find(path).error(f"'{last}': {text[:1].lower()}{text[1:]}")
-
-
-def line(processor: Processor) -> str:
-    """It in one line, for tables."""
-    return f"{processor.name} ({processor.architecture}, {units.format_frequency(processor.frequency.value)})"
+def _owner(path: tuple[str | int, ...]) -> Any:
+    """The model whose key it is."""
+    sections: dict[str | int, Any] = {"latency": Latencies, "caches": Cache}
+    models = [Processor, *([sections[path[0]]] if path and path[0] in sections else [])]
+    depth = len([part for part in path if isinstance(part, str)])
+    return models[depth - 1] if 0 < depth <= len(models) else Constant if path else Processor

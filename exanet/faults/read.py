@@ -17,7 +17,6 @@ from exanet.machine import Machine, located
 from exanet.machine.check import MOST_CHANNELS
 from exanet.machine.located import Located, Mark
 from exanet.machine.schema import topology_needs
-from exanet.near import nearest
 
 _LISTS: dict[str, Any] = {"events": Event, "drawn": Drawn}
 
@@ -106,23 +105,7 @@ def _placed(tree: Located, error: _core.ConfigError, sources: list[int]) -> list
 
 
 def _problem(tree: Located, detail: Any) -> tuple[Mark, str]:
-    path, kind = tuple(detail["loc"]), detail["type"]
-    last = str(path[-1]) if path else ""
+    path = tuple(detail["loc"])
     inner = path and path[0] == "lofamo" and len(path) > 1
     owner = Lofamo if inner else _LISTS[str(path[0])] if len(path) > 2 else FaultsFile
-    known = [field.alias or name for name, field in owner.model_fields.items()]
-    if kind == "extra_forbidden":
-        meant = nearest(last, known)
-        advice = f"did you mean '{meant}'?" if meant else f"known keys: {', '.join(known)}"
-        return tree.find(path, key=True), f"unknown key '{last}'; {advice}"
-    if kind == "missing":
-        return tree.find(path[:-1]), f"'{last}' is missing; {_help(owner, last)}"
-    text = str(detail["msg"])
-    if kind in ("model_type", "model_attributes_type"):
-        text = "expected a mapping" if path else "a file of faults is a mapping of keys to values, e.g. 'events:' with a list"
-    return tree.find(path), f"'{last}': {text[0].lower()}{text[1:]}" if last and not isinstance(path[-1], int) else text
-
-
-def _help(owner: Any, key: str) -> str:
-    field = next(field for name, field in owner.model_fields.items() if (field.alias or name) == key)
-    return str(field.description)
+    return located.problem(tree, detail, owner, "a file of faults is a mapping of keys to values, e.g. 'events:' with a list")

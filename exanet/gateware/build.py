@@ -14,15 +14,13 @@ import importlib.util
 import os
 import shutil
 import subprocess
-import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from exanet import optional
-from exanet.directory import cache
+from exanet.directory import built
 from exanet.errors import InputError
 
 # Assertions are evaluated in the tests of the gateware, not under programs.
@@ -69,22 +67,12 @@ def library(name: str, recipe: Recipe) -> Path:
     """
     root, verilator_root = sources(), _verilator_root()
     key = _key(root, verilator_root, recipe)
-    found = cache() / f"{name}-{key}" / f"lib{name}.so"
-    if found.is_file():
-        return found
-    print(f"exanet: building the gateware's model {name} (once; a minute or two)", file=sys.stderr, flush=True)
-    found.parent.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=found.parent.parent) as scratch:
-        built = _build(Path(scratch), root, verilator_root, name, recipe)
-        final = Path(scratch) / "final"
-        final.mkdir()
-        built.rename(final / built.name)
-        try:
-            final.rename(found.parent)
-        except OSError:  # somebody else was faster
-            if not found.is_file():
-                raise
-    return found
+
+    def build(scratch: Path, folder: Path) -> None:
+        made = _build(scratch, root, verilator_root, name, recipe)
+        made.rename(folder / made.name)
+
+    return built(f"{name}-{key}", f"the gateware's model {name} (once; a minute or two)", build) / f"lib{name}.so"
 
 
 @functools.cache

@@ -19,6 +19,7 @@ from ruamel.yaml.error import YAMLError
 from ruamel.yaml.resolver import implicit_resolvers
 
 from exanet.errors import InputError
+from exanet.near import nearest
 
 _MAX_BYTES = 1 << 20
 _MAX_NODES = 50_000  # aliases can make a small file describe an enormous tree
@@ -72,6 +73,24 @@ class Located:
             else:
                 break
         return mark
+
+
+def problem(tree: Located, detail: Any, owner: Any, whole: str) -> tuple[Mark, str]:
+    """An error of pydantic: where, and what is wrong. `owner` is the model of the key, `whole` says what a file is."""
+    path, kind = tuple(detail["loc"]), detail["type"]
+    last = str(path[-1]) if path else ""
+    keys = {field.alias or name: field for name, field in owner.model_fields.items()}
+    if kind == "extra_forbidden":
+        meant = nearest(last, list(keys))
+        advice = f"did you mean '{meant}'?" if meant else f"known keys: {', '.join(keys)}"
+        return tree.find(path, key=True), f"unknown key '{last}'; {advice}"
+    if kind == "missing":
+        meaning = f"; {keys[last].description}" if keys[last].description else ""
+        return tree.find(path[:-1]), f"'{last}' is missing{meaning}"
+    text = str(detail["msg"])
+    if kind in ("model_type", "model_attributes_type"):
+        text = "expected a mapping" if path else whole
+    return tree.find(path), f"'{last}': {text[0].lower()}{text[1:]}" if last and not isinstance(path[-1], int) else text
 
 
 def values(plain: Mapping[str, Any], origin: str) -> dict[str, Located]:

@@ -21,7 +21,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -141,11 +141,26 @@ def _check_script(command: Sequence[str]) -> None:
             return
 
 
-def _check_machine(program: Path) -> elf.Executable:
+def read_executable(program: Path) -> elf.Executable:
+    """Its headers. Raises InputError where they are damaged."""
     try:
-        executable = elf.read(program)
+        return elf.read(program)
     except (OSError, ValueError) as error:
         raise InputError(f"program {str(program)!r} is a damaged executable: {error}; build or copy it again") from None
+
+
+def kind_of(sonames: Iterable[str]) -> str | None:
+    """The MPI, "mpich" or "openmpi", among these libraries."""
+    for soname in sonames:
+        if _MPICH_SONAME.fullmatch(soname):
+            return "mpich"
+        if _OPENMPI_SONAME.fullmatch(soname):
+            return "openmpi"
+    return None
+
+
+def _check_machine(program: Path) -> elf.Executable:
+    executable = read_executable(program)
     if not elf.runs_here(executable):
         raise InputError(
             f"program {str(program)!r} is built for {executable.machine}, this machine is {os.uname().machine}; "
@@ -160,7 +175,7 @@ def _check_choice(executable: elf.Executable, choice: str) -> Mpi:
     libraries = elf.libraries(executable)
     shmem = _check_shmem(executable, libraries)
     for soname, path in libraries.items():
-        linked = "mpich" if _MPICH_SONAME.fullmatch(soname) else "openmpi" if _OPENMPI_SONAME.fullmatch(soname) else choice
+        linked = kind_of([soname]) or choice
         if linked == choice and _SHMEM_SONAME.fullmatch(soname) and choice in ("libfabric", "none"):
             linked = "openshmem"
         if linked != choice:

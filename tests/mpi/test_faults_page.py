@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of docs/faults.md on what a broken link costs a program, as they stand there: do they print what the
-page says?"""
+"""The commands of docs/broken-links.md on what a broken link costs a program: do they print what the page says?"""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from pathlib import Path
 from .conftest import Stack
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/faults.md").read_text(encoding="utf-8")
+PAGE = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("faults.md", "broken-links.md"))
 
 
 def indented(after: str) -> str:
@@ -24,7 +23,7 @@ def indented(after: str) -> str:
 def test_what_a_broken_link_costs_a_program(mpich: Stack, tmp_path: Path) -> None:
     (tmp_path / "tests").symlink_to(ROOT / "tests")
     (tmp_path / "exanest-end-to-end.yaml").write_text(indented("`-m exanest-end-to-end.yaml`:"))
-    (tmp_path / "broken.yaml").write_text(indented("save the file of faults as `broken.yaml`:"))
+    (tmp_path / "broken.yaml").write_text(indented("Save the file of faults as `broken.yaml`:"))
     environment = {**os.environ, "PATH": f"{Path(mpich.python).parent}:{Path(sys.executable).parent}:{os.environ['PATH']}"}
     said = ""
     for line in indented("Then run both:").splitlines():
