@@ -135,11 +135,14 @@ def environment() -> dict[str, str]:
         "XDG_CONFIG_HOME": BUILD / "home/.config",
         "XDG_DATA_HOME": BUILD / "home/.local/share",
         "CCACHE_DIR": BUILD / "ccache",
+        "PYTHONPYCACHEPREFIX": BUILD / "cache/python",
     }
     shutil.rmtree(places["TMPDIR"], ignore_errors=True)
     for folder in places.values():
         folder.mkdir(parents=True, exist_ok=True)
     own = {**os.environ, **{name: str(folder) for name, folder in places.items()}}
+    # Each start of Python would compile the modules that it reads, which takes longer than most tests.
+    own.pop("PYTHONDONTWRITEBYTECODE", None)
     own["PATH"] = f"{ROOT / '.venv/bin'}:{os.environ['PATH']}"
     if shutil.which("ccache"):
         own |= {

@@ -71,7 +71,8 @@ PY
   for list in "${missing[@]}"; do touch "$venv/.exanet-$list"; done
 }
 
-# uv installs in a tenth of pip's time. It looks for packages where pip is configured to.
+# uv installs in a tenth of pip's time. It looks for packages where pip is configured to. What a run imports is compiled
+# here, as pip does it: where PYTHONDONTWRITEBYTECODE is set, each command would compile it again, which takes 2 s.
 install() {
   [ -x $venv/bin/uv ] || pip_install uv==0.13.9
   local places
@@ -81,7 +82,9 @@ options = {"extra-index-url": "--index", "index-url": "--default-index", "find-l
 for key, value in (line.rstrip().split("=", 1) for line in sys.stdin):
     for place in ast.literal_eval(value).split() if (name := key.rsplit(".", 1)[-1]) in options else ():
         print(options[name], place, sep="\n")')
-  $venv/bin/uv pip install -q --python $venv/bin/python "${places[@]}" "$@" ||
+  local compile=()
+  [ "$purpose" = test ] || compile=(--compile-bytecode)
+  $venv/bin/uv pip install -q "${compile[@]}" --python $venv/bin/python "${places[@]}" "$@" ||
     { echo "setup: uv could not install them: pip does it, which takes longer"; pip_install "$@"; }
 }
 
