@@ -2,7 +2,7 @@
 // Which calls the simulator carries out, which are the library's, and which are refused.
 //
 // Problem: a program calls whatever MPI has, and a call that is half simulated would hang. Model: each call that the
-// clock stands in front of is in one of three classes. What makes communicators, and files, stay with the library, over
+// clock stands in front of is in one of four classes. What makes communicators, and files, stay with the library, over
 // its own messages on the simulated network; what is in no class is refused by its name, and ends the run. Limits:
 // MPICH; one thread calls; what the library calls inside, and what callbacks of the program call, is the library's.
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "runtime/simulated/engine.h"
 #include "runtime/simulated/simulated.h"
 
-enum class_of_call { REFUSED, SIMULATED, CREATES, FREES };
+enum class_of_call { REFUSED, SIMULATED, LIBRARY, CREATES, FREES };
 
 struct known {
   uint8_t class, code, made; /* made: the argument that is the address of the communicator */
@@ -18,6 +18,7 @@ struct known {
 };
 #define KNOWN(name, function) [EXANET_MPI_##name] = {SIMULATED, EXANET_TRACE_##name, 0, exanet_simulated_##function}
 #define COLLECTIVE(name) KNOWN(name, collective)
+#define OF_LIBRARY(name) [EXANET_MPI_##name] = {LIBRARY, 0, 0, NULL}
 #define MADE(name, at) [EXANET_MPI_##name] = {CREATES, EXANET_TRACE_##name, at, NULL}
 /* The code of a persistent collective is that of what its start begins. */
 #define PERSISTENT(name, begins, form) \
@@ -148,6 +149,18 @@ static const struct known known[EXANET_MPI_CALL_COUNT] = {
     MADE(Graph_create, 5),
     MADE(Dist_graph_create, 8),
     MADE(Dist_graph_create_adjacent, 9),
+    OF_LIBRARY(File_open),
+    OF_LIBRARY(File_close),
+    OF_LIBRARY(File_set_view),
+    OF_LIBRARY(File_read),
+    OF_LIBRARY(File_read_all),
+    OF_LIBRARY(File_read_at),
+    OF_LIBRARY(File_read_at_all),
+    OF_LIBRARY(File_write),
+    OF_LIBRARY(File_write_all),
+    OF_LIBRARY(File_write_at),
+    OF_LIBRARY(File_write_at_all),
+    OF_LIBRARY(File_sync),
     [EXANET_MPI_Comm_free] = {FREES, 0, 0, NULL},
     [EXANET_MPI_Comm_disconnect] = {FREES, 0, 0, NULL},
 };
@@ -201,6 +214,7 @@ long exanet_simulated_call(struct exanet_ni *ni, uint32_t call, exanet_mpi_funct
   check_thread(&s);
   switch ((enum class_of_call)is->class) {
     case SIMULATED: return is->carry_out(&s, is->code);
+    case LIBRARY: return exanet_simulated_real(&s);
     case CREATES: {
       const long result = exanet_simulated_real(&s);
       if ((int)result == 0) exanet_simulated_made(&s, exanet_handle_at(a[is->made], 0));

@@ -4,6 +4,8 @@
 // Model: each member brings its bytes, packed, and says how many it expects, so that the simulator plans the library's
 // own algorithm. Once the algorithm has come to its end at this rank, what it needs of the others' lies in the
 // simulator's memory, and it takes it from there: a blocking one at once, one with a request when that is over.
+// Blocking ones on intercommunicators are the library's: when one returns, all that the rank has sent is with its
+// interface, so nobody needs the library's progress. That is not so for one with a request, which is refused.
 #include "runtime/record/collectives.h"
 
 #include <stdlib.h>
@@ -58,8 +60,9 @@ long exanet_operation_begin(struct exanet_operation *o, const struct exanet_simu
   o->code = blocking(code);
   o->keeps = keeps;
   o->at = is_neighbours(code) ? NULL : exanet_collective_of(code);
-  o->comm = exanet_simulated_intracomm(&o->s, o->a[exanet_operation_request_at(code) - 1]);
-  if (o->comm == NULL) return -1;
+  const long handle = o->a[exanet_operation_request_at(code) - 1];
+  o->comm = keeps ? exanet_simulated_intracomm(&o->s, handle) : exanet_simulated_comm(&o->s, handle);
+  if (o->comm == NULL || o->comm->remote != NULL) return -1;
   const bool rooted = o->at != NULL && o->at->root >= 0;
   o->root = rooted ? (int)o->a[o->at->root] : 0;
   if (o->root < 0 || o->root >= o->comm->size) return -1;

@@ -30,7 +30,7 @@ PARTS = [
 @pytest.fixture(scope="module")
 def programs(mpich: Stack, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("more")
-    names = ("simulated_messages", "simulated_collectives", "persistent")
+    names = ("simulated_messages", "simulated_collectives", "simulated_library", "persistent")
     for name in names:
         subprocess.run([mpich.compiler, "-O2", "-Wall", "-o", folder / name, PROGRAMS / f"{name}.c"], check=True)
     return {name: folder / name for name in names}
@@ -73,6 +73,24 @@ def test_persistent_collectives(exanet_run: Runner, mpich: Stack, programs: dict
     """The program checks what arrives."""
     done = exanet_run(mpich, 4, [programs["persistent"]], options=options("simulated"))
     assert done.output == exanet_run(mpich, 4, [programs["persistent"]]).output
+
+
+@pytest.mark.parametrize("ranks", [3, 8])
+def test_files_and_blocking_collectives_of_two_groups_are_the_librarys(
+    exanet_run: Runner, mpich: Stack, programs: dict[str, Path], tmp_path: Path, ranks: int
+) -> None:
+    """The program checks what arrives."""
+    command = [programs["simulated_library"], tmp_path / "data"]
+    library, simulated = (exanet_run(mpich, ranks, command, options=options(calls)) for calls in CALLS)
+    assert simulated.output == library.output == "all as it should be\n"
+    assert (tmp_path / "data").stat().st_size == ranks * 120_000
+    again = exanet_run(mpich, ranks, command, options=options("simulated"))
+    assert again.summary["virtual_ps"] == simulated.summary["virtual_ps"]
+
+
+def test_nonblocking_collectives_of_two_groups_are_refused(exanet_run: Runner, mpich: Stack, programs: dict[str, Path]) -> None:
+    done = exanet_run(mpich, 3, [programs["simulated_library"], "refused"], options=options("simulated"), code=2)
+    assert "calls MPI_Ibarrier on an intercommunicator, which is not simulated; run with --mpi-calls library" in done.errors
 
 
 def test_a_probe_for_what_nobody_sends_is_a_deadlock(exanet_run: Runner, mpich: Stack, programs: dict[str, Path]) -> None:

@@ -5,8 +5,9 @@
 namespace exanet {
 
 // A new rate control is one line here: the function at the end of its file that describes it.
-#define EXANET_PACINGS(entry) \
-  entry(none) entry(dcqcn) entry(timely) entry(swift) entry(hpcc) entry(acc) entry(nscc) entry(rccc) entry(nscc_rccc)
+#define EXANET_PACINGS(entry)                                                                                         \
+  entry(none) entry(dcqcn) entry(timely) entry(swift) entry(hpcc) entry(acc) entry(nscc) entry(rccc) entry(nscc_rccc) \
+      entry(ndp)
 
 namespace pacings {
 #define EXANET_DECLARE(name) PacingKind name();

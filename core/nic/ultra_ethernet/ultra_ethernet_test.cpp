@@ -102,7 +102,7 @@ double ue_bottleneck_ns(std::uint64_t flows) { return (490 * kUePacketNs + 864 *
 }  // namespace
 
 TEST_CASE("ultra-ethernet: a flow alone runs at its link's rate, and nothing is repeated") {
-  for (const char* control : {"none", "nscc", "rccc", "nscc-rccc"}) {
+  for (const char* control : {"none", "nscc", "rccc", "nscc-rccc", "ndp"}) {
     CAPTURE(std::string(control));
     UeBench bench(control);
     bench.send(0, 101);
@@ -116,7 +116,7 @@ TEST_CASE("ultra-ethernet: a flow alone runs at its link's rate, and nothing is 
 }
 
 TEST_CASE("ultra-ethernet: an incast keeps the last link busy, whatever is trimmed") {
-  for (const char* control : {"nscc", "rccc", "nscc-rccc"}) {
+  for (const char* control : {"nscc", "rccc", "nscc-rccc", "ndp"}) {
     CAPTURE(std::string(control));
     UeBench bench(control);
     for (NodeId src = 0; src < 15; ++src) bench.send(src * 8 + 1, 0);
