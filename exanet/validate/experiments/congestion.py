@@ -33,9 +33,11 @@ def _matrix() -> str:
 
 
 @functools.cache
-def _victim(runner: Runner, control: str, load: float) -> dict[str, float]:
-    """Mean and 99th percentile of the time of the victim's packets in the network, in ns."""
-    machine = runner.machine(_MACHINE, located.values(_CONTROLS[control], "exanet validate"))
+def _victim(runner: Runner, control: str, load: float, buffer_words: int | None = None) -> dict[str, float]:
+    """Mean and 99th percentile of the time of the victim's packets in the network, in ns; with all inputs of routers of
+    that size, or as the machine has them."""
+    buffers = {} if buffer_words is None else {key: f"{buffer_words} words" for key in ("router.inter_fifo", "router.intra_fifo")}
+    machine = runner.machine(_MACHINE, located.values({**_CONTROLS[control], **buffers}, "exanet validate"))
     with tempfile.TemporaryDirectory(prefix="exanet-validate-") as folder:
         file = Path(folder) / "incast.csv"
         file.write_text(_matrix(), encoding="utf-8")
@@ -160,6 +162,29 @@ def program(runner: Runner) -> Measured:
         f"{controlled:.1f} by ACC with Wait-for-feedback, {alone:.1f} on an idle network; all other nodes keep a message of 64 KiB to "
         "one node under way. The gain follows from that traffic, and theirs was not published. LAMMPS itself is in "
         "docs/congestion-control.md",
+    )
+
+
+_BUFFERS_KB, _WORD_BYTES = (4, 64), 16
+
+
+@experiment("R31", kind="beside")
+def buffers(runner: Runner) -> Measured:
+    """The latencies of R28 and R29 with inputs of either size."""
+
+    def ratio(figure: str, load: float, words: int) -> str:
+        plain, controlled = (_victim(runner, control, load, words)[figure] for control in _CONTROLS)
+        return f"{plain / controlled:.1f} ({plain / 1000:.1f} us by credits alone, {controlled / 1000:.2f} by ACC)"
+
+    sizes = {size: size * 1024 // _WORD_BYTES for size in _BUFFERS_KB}
+    each = [
+        f"{size} KiB: tail at low load {ratio('fabric_p99_ns', _LOW, words)}, mean at medium load {ratio('fabric_ns', _MEDIUM, words)}"
+        for size, words in sizes.items()
+    ]
+    return Measured(
+        tuple(map(float, _BUFFERS_KB)),
+        "times that latencies of R28 and R29 are shorter with inputs of routers of these sizes; ExaNet's routers have no buffers of "
+        f"outputs. {'; '.join(each)}",
     )
 
 
