@@ -170,6 +170,7 @@ static bool open_library(void *(*find)(const char *name)) {
                                          {"PMPI_Unpack", &exanet_own.unpack},
                                          {"PMPI_Type_dup", &exanet_own.type_dup},
                                          {"PMPI_Type_free", &exanet_own.type_free},
+                                         {"PMPI_Type_get_true_extent", &exanet_own.type_true_extent},
                                          {"PMPI_Reduce_local", &exanet_own.reduce_local},
                                          {"PMPI_Comm_call_errhandler", &exanet_own.call_errhandler},
                                          {"PMPI_Comm_get_errhandler", &exanet_own.get_errhandler},

@@ -35,6 +35,7 @@ struct exanet_simulated_library {
   int (*unpack)(const void *from, int size, int *at, void *to, int count, long type, long comm);
   int (*type_dup)(long type, void *copy);
   int (*type_free)(void *type);
+  int (*type_true_extent)(long type, long *lower, long *extent);
   int (*reduce_local)(const void *in, void *inout, int count, long type, long op);
   int (*call_errhandler)(long comm, int code);
   int (*get_errhandler)(long comm, void *handler);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives that reduce: what a member brings, and its result, which it computes itself (reductions.c). One that is
-// alike for all members is computed by the first that needs it. Limit: types without gaps.
+// alike for all members is computed by the first that needs it. Elements with gaps are packed, and laid out again for
+// the operation. Limit: no elements that reach beyond their extent.
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/simulated/lists.h"
@@ -16,8 +18,42 @@ static bool is_exact(long type, long op) {
          (number >= 0x37 && number <= 0x3e);
 }
 
+static void lay_out(const struct exanet_reduction *r, const void *packed, long count, void *elements, long comm) {
+  int at = 0;
+  exanet_own.unpack(packed, (int)((uint64_t)count * exanet_element_bytes(r->type)), &at, elements, (int)count, r->type,
+                    comm);
+}
+
+/* Of elements with gaps: parts and result are packed. */
+static bool compute_laid_out(const struct exanet_operation *o, const struct exanet_reduction *packed) {
+  struct exanet_reduction r = *packed;
+  long lower = 0, extent = 0;
+  exanet_mpi.type_extent(r.type, &lower, &extent);
+  r.element_bytes = (uint64_t)extent;
+  const uint64_t vector = (uint64_t)r.count * r.element_bytes;
+  char *vectors = exanet_simulated_memory(calloc(r.n + (size_t)1, vector + 1));
+  char *result = exanet_simulated_memory(calloc((size_t)r.taken + 1, r.element_bytes));
+  struct exanet_live_part *parts = exanet_simulated_memory(calloc(r.n + (size_t)1, sizeof *parts));
+  for (uint32_t i = 0; i < r.n; i++) {
+    /* Not there, or of another size. */
+    if (packed->parts[i].bytes != (uint64_t)r.count * packed->element_bytes) continue;
+    parts[i] = packed->parts[i];
+    parts[i].data = vectors + i * vector;
+    parts[i].bytes = vector;
+    lay_out(&r, packed->parts[i].data, r.count, vectors + i * vector, o->s.comm);
+  }
+  r.parts = parts;
+  const bool known = exanet_reduction_of(&r, result);
+  int at = 0;
+  if (known) exanet_own.pack(result, (int)r.taken, r.type, o->received.data, (int)o->received.bytes, &at, o->s.comm);
+  free(parts);
+  free(result);
+  free(vectors);
+  return known;
+}
+
 static void compute(const struct exanet_operation *o, const struct exanet_reduction *r) {
-  if (!exanet_reduction_of(r, o->received.data))
+  if (!(o->received.copied ? compute_laid_out(o, r) : exanet_reduction_of(r, o->received.data)))
     exanet_simulated_refuse(&o->s, "by this algorithm, or of parts of several sizes");
 }
 
@@ -87,13 +123,15 @@ static int end_reduction(struct exanet_operation *o, bool over) {
                                        .count = e.count,
                                        .first = e.first,
                                        .taken = e.taken,
-                                       .type = a[3],
+                                       .type = o->received.copied ? o->received.type : a[3],
                                        .op = a[4],
                                        .element_bytes = o->call.element_bytes,
                                        .commutes = (o->call.flags & EXANET_TRACE_COMMUTATIVE) != 0,
                                        .exact = is_exact(a[3], a[4])};
     reduce(o, &r);
   }
+  exanet_bytes_end(&o->sent, false);
+  exanet_bytes_end(&o->received, over);
   exanet_lists_free(o);
   return 0;
 }
@@ -110,19 +148,41 @@ static bool is_valid(const struct exanet_operation *o, const struct extent *e) {
   return exanet_element_bytes(a[3]) != 0 && !aliases;
 }
 
+static bool has_gaps(const struct exanet_operation *o, long type) {
+  if ((uint32_t)type >> 30 == BUILT_IN) return false;
+  long lower = 0, extent = 0, first = 0, reach = 0;
+  exanet_mpi.type_extent(type, &lower, &extent);
+  exanet_own.type_true_extent(type, &first, &reach);
+  if (lower != 0 || first < 0 || first + reach > extent)
+    exanet_simulated_refuse(&o->s, "of a datatype whose elements reach beyond their extent");
+  return (uint64_t)extent != exanet_element_bytes(type);
+}
+
+/* What is sent, and the space for the result, packed. An error, which the library has reported; 0 for none. */
+static int begin_packed(struct exanet_operation *o, const struct extent *e) {
+  const long *a = o->a;
+  int error = exanet_bytes_begin(&o->s, &o->sent, exanet_is_in_place(a[0]) ? a[1] : a[0], e->count, a[3]);
+  if (error == 0 && takes(o)) error = exanet_bytes_begin(&o->s, &o->received, a[1], e->taken, a[3]);
+  if (error != 0) return exanet_bytes_end(&o->sent, false), error;
+  if (o->keeps) exanet_bytes_keep(&o->received);
+  return 0;
+}
+
 /* (sent, received, count or counts, type, op, [root,] comm) */
 long exanet_begin_reduction(struct exanet_operation *o) {
   const long *a = o->a;
   struct extent e;
   if (!find_extent(o, &e) || !is_valid(o, &e)) return -1;
   const uint64_t bytes = exanet_element_bytes(a[3]);
-  long lower = 0, extent = 0;
-  if ((uint32_t)a[3] >> 30 != BUILT_IN &&
-      (exanet_mpi.type_extent(a[3], &lower, &extent) != 0 || lower != 0 || (uint64_t)extent != bytes))
-    exanet_simulated_refuse(&o->s, "of a datatype with gaps");
-  const bool in_place = exanet_is_in_place(a[0]);
-  o->sent = (struct exanet_bytes){.data = (void *)(in_place ? a[1] : a[0]), .bytes = (uint64_t)e.count * bytes};
-  o->received = (struct exanet_bytes){.data = (void *)a[1], .bytes = (uint64_t)e.taken * bytes};
+  if (has_gaps(o, a[3])) {
+    const int error = begin_packed(o, &e);
+    if (error != 0) return error;
+  } else {
+    o->sent = (struct exanet_bytes){.data = (void *)(exanet_is_in_place(a[0]) ? a[1] : a[0])};
+    o->received = (struct exanet_bytes){.data = (void *)a[1]};
+  }
+  o->sent.bytes = (uint64_t)e.count * bytes;
+  o->received.bytes = (uint64_t)e.taken * bytes;
   int commutes = 1;
   exanet_mpi.op_commutative(a[4], &commutes);
   o->call.flags =

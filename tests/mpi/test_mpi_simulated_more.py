@@ -40,7 +40,7 @@ def answers(output: str) -> list[str]:
     return sorted(line for line in output.splitlines() if not line.startswith("time"))
 
 
-@pytest.mark.parametrize(("name", "ranks", "lines"), [("simulated_messages", 3, 5 * 3), ("simulated_collectives", 2, 153 * 2)])
+@pytest.mark.parametrize(("name", "ranks", "lines"), [("simulated_messages", 3, 5 * 3), ("simulated_collectives", 2, 177 * 2)])
 @pytest.mark.parametrize("more", [0, 5])
 def test_answers_are_the_librarys(
     exanet_run: Runner, mpich: Stack, programs: dict[str, Path], name: str, ranks: int, lines: int, more: int
