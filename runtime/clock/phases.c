@@ -33,8 +33,10 @@ static void enter_virtual_phase(int provided, bool has_world) {
     exanet_shared_windows_open(ni);
   }
   exanet_users_start(ni);
+  exanet_uncounted_begin(ni);
   exanet_record_open(ni, exanet_mpi_real);
   if (exanet_simulated_open(ni, exanet_mpi_real, has_world)) exanet_mpi_instead = exanet_simulated_call;
+  exanet_uncounted_end(ni);
   exanet_users_done();
 }
 
@@ -43,7 +45,9 @@ static void leave_virtual_phase(void) {
   struct exanet_ni *ni = exanet_users_remove();
   if (ni == NULL) return;
   exanet_mpi_enter(ni, EXANET_MPI_Finalize, EXANET_CALL_PLAIN);
+  exanet_uncounted_begin(ni);
   exanet_record_close(ni);
+  exanet_uncounted_end(ni);
   exanet_finish(ni);
   if (!exanet_ranks_have_died(ni)) {
     exanet_bcast_close();

@@ -100,11 +100,13 @@ void exanet_uncount(struct exanet_ni *ni) { exn_account_leave(ni); }
 uint64_t exanet_computed_ps(const struct exanet_ni *ni) { return ni->slot->compute_ps - ni->swallowed_ps; }
 
 void exanet_uncounted_begin(struct exanet_ni *ni) {
+  exn_cycles_stop(true); /* its caches stay the program's, too */
   if (ni->region->compute_factor > 0) uncounted_from = thread_cpu(ni);
 }
 
 void exanet_uncounted_end(struct exanet_ni *ni) {
   if (ni->region->compute_factor > 0 && counted_cpu != 0) counted_cpu += thread_cpu(ni) - uncounted_from;
+  exn_cycles_stop(false);
 }
 
 void exanet_advance(struct exanet_ni *ni, uint64_t ps) {

@@ -87,12 +87,24 @@ def test_counted_runs_give_the_same_bytes(exanet_run: Runner, built: dict[str, P
     tables = sorted(path.name for path in first.folder.glob("*.parquet"))
     assert tables and first.output == second.output
     (figure,) = re.findall(r"prints ([0-9.]+) µs for a message", PAGE)
-    assert float(first.output.split()[2]) == pytest.approx(float(figure), rel=0.01), "docs/cpu.md has another figure"
+    # The loader and the size of the environment move the stack, so hosts differ: by 1.2 % so far.
+    assert float(first.output.split()[2]) == pytest.approx(float(figure), rel=0.03), "docs/cpu.md has another figure"
     for name in tables:
         own = [pl.read_parquet(done.folder / name) for done in (first, second)]
         # these count what the library does between two looks at what has come, too
         own = [frame.drop([column for column in frame.columns if column.startswith("cpu_")]) for frame in own]
         assert own[0].equals(own[1]), name
+
+
+@needed
+def test_a_recording_costs_few_cycles(exanet_run: Runner, built: dict[str, Path]) -> None:
+    """What is written down is neither counted nor in the caches; about 120 cycles of each call remain."""
+    plain, recorded = (exanet_run(None, 2, [built["messages"]], options=(*A53, *more)) for more in ((), ("--timeline",)))
+    cycles = [json.loads((done.folder / "summary.json").read_text())["processor"]["cycles"] for done in (plain, recorded)]
+    calls = len(pl.read_parquet(recorded.folder / "calls.parquet"))
+    assert calls > 400 and 0 <= cycles[1] - cycles[0] < 400 * calls
+    took_us = [float(done.output.split()[2]) for done in (plain, recorded)]
+    assert took_us[1] - took_us[0] < 2 * 250 / HERTZ * 1e6
 
 
 @needed
