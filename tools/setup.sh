@@ -121,7 +121,8 @@ build_package() {
   echo "setup: building ExaNet"
   rm -f build/package/*.whl
   CMAKE_BUILD_PARALLEL_LEVEL=${JOBS:-$(nproc)} PATH=$PWD/$venv/bin:$PATH \
-    $venv/bin/python -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps -Ccmake.define.EXANET_LTO=$lto -w build/package .
+    $venv/bin/python -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps \
+    --config-settings=cmake.define.EXANET_LTO=$lto -w build/package .
   echo "setup: built ExaNet in $((SECONDS - begin)) s"
 }
 
