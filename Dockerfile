@@ -7,7 +7,7 @@
 # (.devcontainer) is this stage.
 FROM debian:12 AS tools
 RUN apt-get update -qq \
- && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends g++ make libfabric-dev python3-venv \
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends g++ make libfabric-dev python3-dev python3-venv \
  && rm -rf /var/lib/apt/lists/*
 
 FROM tools AS build

@@ -15,7 +15,7 @@ venv=.venv
 [ -d "${XDG_CACHE_HOME:-$HOME/.cache}/uv" ] || export UV_CACHE_DIR=$PWD/build/cache/uv
 
 debian_packages() {
-  echo libfabric-dev python3-venv
+  echo libfabric-dev python3-dev python3-venv
   case $purpose in
     test) echo openmpi-bin libopenmpi-dev lammps hpcc iperf3 doctest-dev chromium patch perl tcl g++ ccache \
       qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross ;;
