@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # An image with ExaNet's wheel, MPICH and mpi4py, without a compiler:
 #   docker build -t exanet .
-#   docker run --rm -v "$PWD:/work" exanet run -m exanest -n 16 -- python my_program.py
+#   docker run --rm --user "$(id -u)" -v "$PWD:/work" exanet run -m exanest -n 16 -- python my_program.py
 
 # What tools/setup.sh installs for a wheel, and the compiler and make that it expects; the development container
 # (.devcontainer) is this stage.
