@@ -15,7 +15,7 @@ venv=.venv
 [ -d "${XDG_CACHE_HOME:-$HOME/.cache}/uv" ] || export UV_CACHE_DIR=$PWD/build/cache/uv
 
 debian_packages() {
-  echo libfabric-dev python3-venv
+  echo libfabric-dev python3-dev python3-venv
   case $purpose in
     test) echo openmpi-bin libopenmpi-dev lammps hpcc iperf3 doctest-dev chromium patch perl tcl g++ ccache \
       qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross ;;
@@ -121,7 +121,8 @@ build_package() {
   echo "setup: building ExaNet"
   rm -f build/package/*.whl
   CMAKE_BUILD_PARALLEL_LEVEL=${JOBS:-$(nproc)} PATH=$PWD/$venv/bin:$PATH \
-    $venv/bin/python -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps -Ccmake.define.EXANET_LTO=$lto -w build/package .
+    $venv/bin/python -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps \
+    --config-settings=cmake.define.EXANET_LTO=$lto -w build/package .
   echo "setup: built ExaNet in $((SECONDS - begin)) s"
 }
 

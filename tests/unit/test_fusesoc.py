@@ -63,10 +63,10 @@ def test_the_script_for_yosys_reads_what_fusesoc_lists(tmp_path: Path) -> None:
     set_up("synth", tmp_path, flags=("--flag", "link"))
     (procedures,) = tmp_path.glob("out/**/edalize_yosys_procs.tcl")
     folder = procedures.parent
-    assert "tcl src/exanet_ip_exanet_0.1.0/synth.tcl" in (folder / "Makefile").read_text()
+    assert "tcl src/exanet_ip_exanet_0.2.0/synth.tcl" in (folder / "Makefile").read_text()
     names = "read_slang scratchpad synth_xilinx write_json stat"
     script = f'proc yosys args {{}}\nforeach c {{{names}}} {{ proc $c args "puts \\[concat $c \\$args\\]" }}\n'
-    script += "source src/exanet_ip_exanet_0.1.0/synth.tcl\n"
+    script += "source src/exanet_ip_exanet_0.2.0/synth.tcl\n"
     run = subprocess.run(["tclsh"], input=script, cwd=folder, capture_output=True, text=True, timeout=60)
     commands = run.stdout.splitlines()
     assert run.returncode == 0 and run.stderr == "" and [line.split()[0] for line in commands] == names.split()
