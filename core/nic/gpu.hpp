@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPUs of a node, as the machine file describes them: what their memory costs interfaces and processors.
 //
-// Problem: a message's buffer may be in a GPU's memory, and there are two paths to it. By GPUDirect RDMA (peer to peer)
-// the interface reads and writes it over PCIe; reads are bounded by what the GPU answers. By staging, the GPU's copy
-// engine moves it from or to a bounce buffer in host memory, block by block.
+// Problem: a message's buffer may be in a GPU's memory, and there are two paths to it. By GPUDirect RDMA (peer to
+// peer) the interface reads and writes it over PCIe; reads are bounded by what the GPU answers. By staging, the GPU's
+// copy engine moves it from or to a bounce buffer in host memory, block by block.
 //
-// Model: an access by peer to peer has a latency, and the bytes of all accesses to a GPU go one after another at a rate,
-// for each direction its own. A copy likewise. Messages that a processor stores itself (eager ones) make it wait for the
-// access or the copy. The path is the machine's choice, for all messages or by their size.
+// Model: an access by peer to peer has a latency, and the bytes of all accesses to a GPU go one after another at a
+// rate, for each direction its own. A copy likewise. Messages that a processor stores itself (eager ones) make it wait
+// for the access or the copy. The path is the machine's choice, for all messages or by their size.
 // Sources: Ammendola et al., "GPU peer-to-peer techniques applied to a cluster interconnect", arXiv:1307.8276;
 // Potluri et al., ICPP 2013 (pipelined staging, and GPUDirect RDMA below a size).
 #pragma once

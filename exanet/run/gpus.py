@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs on machines whose nodes have GPUs: what their ranks are told of them, and options that device memory does not go
-with (docs/gpu.md)."""
+"""Runs on machines whose nodes have GPUs: what their ranks get to know of them, and options that do not go with device
+memory (docs/gpu.md)."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ GPU = Callable[..., Finished]
 def on_gpus(exanet_run: Runner, stack: Stack, compiled: Callable[..., Path], tmp_path: Path) -> GPU:
     """Runs programs/gpu.c on quong with this path of messages."""
     folder = library_folder()
-    program = compiled("gpu", f"-I{ROOT}/runtime/include", str(folder / "libexanet-gpu.so"), f"-Wl,-rpath,{folder}")
+    program = compiled("gpu", f"-I{ROOT}/runtime/include", "-Wl,--no-as-needed", str(folder / "libexanet-gpu.so"), f"-Wl,-rpath,{folder}")
 
     def run(*words: str, path: str = "auto", ranks: int = 2, more: tuple[str, ...] = (), code: int = 0) -> Finished:
         machine = tmp_path / f"{path}.yaml"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Messages whose buffers are in memory of simulated GPUs, and the time of copies and kernels. Arguments: what to do, and
- * for `pingpong` bytes and where each rank's buffer is (host or device). Each line that rank 0 prints is a name and
+ * Messages whose buffers are in memory of simulated GPUs, and the time of copies and kernels. Arguments: what to do,
+ * and for `pingpong` bytes and where each rank's buffer is (host or device). Each line that rank 0 prints is a name and
  * figures; `wrong` says that data are not what was sent. */
 #include <exanet/gpu.h>
 #include <mpi.h>
