@@ -175,7 +175,7 @@ Time Activities::cost(const Schedule& schedule) const {
   Time all;
   bool waits = false;
   for (const ScheduledMessage& m : schedule.messages()) {
-    if (m.sends) all += library_.send_cost(rank_, m.peer, m.bytes, 0);
+    if (m.sends) all += library_.send_cost(rank_, m.peer, m.bytes);
     waits = waits || !m.sends || !library_.is_eager(m.bytes);
     if (m.ends_stage && waits) break;
   }

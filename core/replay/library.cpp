@@ -128,17 +128,16 @@ bool Library::send_active(RankId rank, RankId to, std::uint64_t bytes, std::uint
   return send_as(0, rank, to, 0, bytes, data, cookie, 0);
 }
 
-Time Library::send_cost(RankId rank, RankId to, std::uint64_t bytes, std::uint64_t address) const {
+Time Library::send_cost(RankId rank, RankId to, std::uint64_t bytes) const {
   const ProcessorCosts& costs = engine_.costs(rank);
   if (to >= kGroup && !is_eager(bytes)) return costs.send_cpu() + costs.rdma_cpu();
-  const Time reads = is_eager(bytes) ? costs.device_read(address, bytes) : Time();
-  return costs.send_cpu() + costs.store(costs.ni.envelope_bytes + (is_eager(bytes) ? bytes : 0)) + reads;
+  return costs.send_cpu() + costs.store(costs.ni.envelope_bytes + (is_eager(bytes) ? bytes : 0));
 }
 
 bool Library::send_as(std::uint16_t flags, RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes,
                       std::uint64_t data, std::uint64_t cookie, std::uint64_t address) {
   const bool eager = is_eager(bytes);
-  charge(rank, send_cost(rank, to, bytes, address));
+  charge(rank, send_cost(rank, to, bytes));
   SendDescriptor d;
   d.flags = static_cast<std::uint16_t>(flags | kHasData | (eager ? kSilent : 0));
   d.time = ranks_[rank].clock;

@@ -109,7 +109,7 @@ class Library final : private Host {
   void reduce(RankId rank, std::uint32_t tree, std::uint64_t bytes, std::uint64_t cookie);
 
   // What a send costs the rank, and whether it is then over at once.
-  Time send_cost(RankId rank, RankId to, std::uint64_t bytes, std::uint64_t address) const;
+  Time send_cost(RankId rank, RankId to, std::uint64_t bytes) const;
   bool is_eager(std::uint64_t bytes) const { return bytes <= config_.eager_max_bytes; }
   // True: it is over for the sender at once, and no arrival reports it. `address`: of its contents, if it has any.
   bool send(RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes, std::uint64_t data, std::uint64_t cookie,

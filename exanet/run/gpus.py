@@ -22,6 +22,11 @@ def environment(options: Options, described: Machine) -> dict[str, str]:
         ("--fabric gateware", options.fabric == "gateware", "the gateware's interfaces have host memory alone"),
         ("--record", options.record is not None, "a trace does not say which buffers are in device memory"),
         ("--timeline", options.timeline, "the critical path that it looks for knows host memory alone"),
+        (
+            "--mpi-calls simulated",
+            options.mpi_calls == "simulated",
+            "messages of calls that the simulator carries out have host memory alone",
+        ),
         ("--offload", bool(options.offload), "units that reduce have host memory alone"),
         ("--collective bcast=hardware", options.bcast == "hardware", "what routers copy goes to host memory alone"),
         ("--cpu", options.cpu is not None, "programs for other processors have no library for GPUs"),

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/nic/targets/device_range.h"
-#include "runtime/lib/gpu.h"
 #include "runtime/record/neighbours.h"
 #include "runtime/simulated/operation.h"
 #include "runtime/simulated/requests.h"
@@ -43,17 +41,6 @@ static struct exanet_live_part *parts_for(uint32_t count) {
   return parts;
 }
 
-/* Contents go through the simulator's memory, whose copies a GPU's own path would not see. */
-static void refuse_device_memory(const struct exanet_operation *o) {
-  if (exanet_gpu_of_node() == NULL || o->code == EXANET_TRACE_Barrier) return;
-  int received = o->at == NULL    ? exanet_neighbour_call_of(o->code)->receive_count - 1
-                 : o->at->op >= 0 ? 1
-                                  : o->at->receive_count - 1;
-  if (received < 0) received = 0; /* MPI_Bcast */
-  if (exanet_is_device((uint64_t)o->a[0]) || exanet_is_device((uint64_t)o->a[received]))
-    exanet_simulated_refuse(&o->s, "with a buffer in a GPU's memory");
-}
-
 static long begin_by_kind(struct exanet_operation *o) {
   if (o->at == NULL) return exanet_begin_neighbours(o);
   if (o->at->op >= 0) return exanet_begin_reduction(o);
@@ -77,7 +64,6 @@ long exanet_operation_begin(struct exanet_operation *o, const struct exanet_simu
   o->root = rooted ? (int)o->a[o->at->root] : 0;
   if (o->root < 0 || o->root >= o->comm->size) return -1;
   o->is_root = rooted && o->root == o->comm->rank;
-  refuse_device_memory(o);
   const long wrong = begin_by_kind(o);
   if (wrong != 0) return wrong;
   o->call.code = code;

@@ -101,18 +101,6 @@ def test_kernels_of_a_program_are_refused_by_name(on_gpus: GPU) -> None:
     assert "the program has CUDA kernels, which the simulated GPUs cannot run" in str(refused.summary["reason"])
 
 
-def test_calls_that_the_simulator_carries_out(on_gpus: GPU, stack: Stack) -> None:
-    if stack.name != "mpich":
-        pytest.skip("calls of MPICH are simulated")
-    more = ("--mpi-calls", "simulated")
-    for size in (8, 200_000):
-        library, simulated = (one_way(on_gpus, size, ("device", "device"), more=one) for one in ((), more))
-        assert simulated == pytest.approx(library, rel=0.02)
-    on_gpus("windows", "device", more=more)
-    refused = on_gpus("collectives", "device", more=more, code=1)
-    assert "calls MPI_Bcast with a buffer in a GPU's memory, which is not simulated" in str(refused.summary["reason"])
-
-
 def test_the_spin_glass_keeps_its_energy_on_any_number_of_ranks(exanet_run: Runner, mpich: Stack) -> None:
     options = ("--compute", "off", "--map", "round-robin")
     said = []

@@ -69,6 +69,7 @@ def test_what_no_machine_has_is_refused_by_key(tmp_path: Path, text: str, said: 
         ({"fabric": "gateware"}, "--fabric gateware"),
         ({"record": Path("trace")}, "--record"),
         ({"timeline": True}, "--timeline"),
+        ({"mpi_calls": "simulated"}, "--mpi-calls simulated"),
         ({"offload": ("allreduce",)}, "--offload"),
         ({"bcast": "hardware"}, "--collective bcast=hardware"),
         ({"cpu": "cortex-a53"}, "--cpu"),
