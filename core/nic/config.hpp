@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/config/visit.hpp"
+#include "core/nic/gpu.hpp"
 #include "core/nic/pacing/parameters.hpp"
 #include "core/units/time.hpp"
 
@@ -101,6 +102,7 @@ struct NiConfig {
   // Where gateways join two networks: the interfaces of each. All else here is the first one's.
   std::vector<NiConfig> networks = {};
   std::optional<GatewayConfig> gateway;
+  std::optional<GpuConfig> gpu;  // of each node
 };
 
 template <>
@@ -161,6 +163,7 @@ void visit(NiConfig& c, V&& v) {
   v("clock_ps", c.clock);
   v("networks", c.networks, kOptional);
   v("gateway", c.gateway, kOptional);
+  v("gpu", c.gpu, kOptional);
 }
 
 }  // namespace exanet

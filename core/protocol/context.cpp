@@ -3,6 +3,7 @@
 
 #include "core/nic/bridged/bridged_nic.hpp"
 #include "core/nic/shared_memory/shared_memory_nic.hpp"
+#include "core/nic/targets/memory_target.hpp"
 #include "core/topology/bridged.hpp"
 
 namespace exanet {
@@ -23,7 +24,9 @@ Context::Context(EventQueue& queue, const Topology& machine, const NetworkConfig
                              machine.node_count())),
       known_deaths(placement.size()),
       processors(queue, placement.size(), zero_cost, known_deaths),
-      matching(*this, placement.size()) {
+      matching(*this, placement.size()),
+      peer_memory_(memory_kind("gpu-peer")),
+      staged_memory_(memory_kind("gpu-staged")) {
   nic->set_zero_cost(zero_cost);
   const BridgedTopology* two = machine.bridged();
   if (two == nullptr) costs_.push_back({ni, fabric.router});

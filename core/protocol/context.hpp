@@ -14,6 +14,7 @@
 
 #include "core/engine/event_queue.hpp"
 #include "core/nic/nic.hpp"
+#include "core/nic/targets/device_range.h"
 #include "core/protocol/host.hpp"
 #include "core/protocol/matching.hpp"
 #include "core/protocol/memory_map.hpp"
@@ -76,6 +77,10 @@ class Context {
     bool notifies = false;
     std::uint64_t own = 0, target = 0;  // where its bytes are at each; 0: in the library's memory
   };
+  // The address if it is in a GPU's memory, otherwise 0.
+  std::uint64_t device(std::uint64_t address) const {
+    return config.gpu.has_value() && exanet_is_device(address) != 0 ? address : 0;
+  }
   void transfer(RankId from, RankId to, Transfer t, std::uint64_t user) {
     nic->post(RdmaTransfer{node(from),
                            node(to),
@@ -87,8 +92,8 @@ class Context {
                            t.part,
                            t.asks_for,
                            t.notifies,
-                           {from, t.own},
-                           {to, t.target}});
+                           {from, t.own, memory_of(t, t.own)},
+                           {to, t.target, memory_of(t, t.target)}});
   }
 
   // The number of a new tree of reductions, or why there is none: a negative errno value.
@@ -123,6 +128,13 @@ class Context {
   }
 
  private:
+  // Kind of the memory of a transfer's buffer. A request moves no data.
+  std::uint8_t memory_of(const Transfer& t, std::uint64_t address) const {
+    if (device(address) == 0 || t.part == RdmaTransfer::Part::kRequest) return 0;
+    return config.gpu->stages(t.bytes) ? staged_memory_ : peer_memory_;
+  }
+
+  const std::uint8_t peer_memory_, staged_memory_;
   std::vector<ProcessorCosts> costs_;
   std::vector<const ProcessorCosts*> costs_of_;  // by rank
   std::vector<std::byte> bounce_;

@@ -102,7 +102,8 @@ class Eager final : public OperationMachine<EagerMessage>, private MessageProtoc
   void matched(Message& m, Time at) override {
     const EagerMessage& op = (*this)[m.operation];
     const ProcessorCosts& costs = context_.costs(target(op));
-    const Time cpu = costs.consume_cpu(costs.ni.envelope_bytes + m.bytes()) + costs.ni.mpi_receive;
+    const Time cpu = costs.consume_cpu(costs.ni.envelope_bytes + m.bytes()) + costs.ni.mpi_receive +
+                     costs.device_write(m.buffer, m.bytes());
     const Payload payload = op.status == 0 ? Payload(op.payload).first(m.bytes()) : Payload{};
     context_.matching.deliver(m, at, op.status, cpu, Protocol::eager, payload);
     finish(m.operation);

@@ -64,7 +64,13 @@ class Get final : public OneSidedMachine<GetOperation> {
     op.state = State::answered;
     if (served) ++op.holds;
     if (served && found) remote_event(op, *found, d.length, kRemoteRead, now);
-    context_.transfer(target(op), op.rank, {served ? d.length : 0, served, served, RdmaTransfer::Part::kReply},
+    context_.transfer(target(op), op.rank,
+                      {.bytes = served ? d.length : 0,
+                       .acknowledged = served,
+                       .reads_memory = served,
+                       .part = RdmaTransfer::Part::kReply,
+                       .own = context_.device(addr),
+                       .target = context_.device(d.buffer)},
                       user(id));
   }
 

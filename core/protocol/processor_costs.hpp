@@ -7,6 +7,7 @@
 
 #include "core/network/config.hpp"
 #include "core/nic/config.hpp"
+#include "core/nic/targets/device_range.h"
 #include "core/units/time.hpp"
 
 namespace exanet {
@@ -27,8 +28,17 @@ struct ProcessorCosts {
     return ni.library_send + store(ni.transfers == NiConfig::Costs::kGateware ? kTransferBytes : kDescriptorBytes);
   }
   Time packet_cpu() const { return ni.library_send; }
+  // It takes or puts a short message's bytes itself: from or into a GPU's memory it waits for that.
+  Time device_read(std::uint64_t address, std::uint64_t bytes) const {
+    return is_device(address) && bytes > 0 ? ni.gpu->read(bytes) : Time();
+  }
+  Time device_write(std::uint64_t address, std::uint64_t bytes) const {
+    return is_device(address) && bytes > 0 ? ni.gpu->write(bytes) : Time();
+  }
 
  private:
+  bool is_device(std::uint64_t address) const { return ni.gpu.has_value() && exanet_is_device(address) != 0; }
+
   static constexpr std::uint64_t kDescriptorBytes = 64;  // of an RDMA descriptor
   static constexpr std::uint64_t kTransferBytes = 32;  // as gateware/ni takes it; the word of a fence is not counted
 };

@@ -112,7 +112,13 @@ class Rendezvous final : public OperationMachine<RendezvousMessage>, private Mes
     RendezvousMessage& op = (*this)[id];
     op.state = State::receiving;
     ++op.holds;
-    context_.transfer(op.rank, target(op), {op.message.bytes(), true, op.payload.empty(), RdmaTransfer::Part::kReply},
+    context_.transfer(op.rank, target(op),
+                      {.bytes = op.message.bytes(),
+                       .acknowledged = true,
+                       .reads_memory = op.payload.empty(),
+                       .part = RdmaTransfer::Part::kReply,
+                       .own = op.payload.empty() ? context_.device(op.d.buffer) : 0,
+                       .target = context_.device(op.message.buffer)},
                       user(id));
   }
 

@@ -12,6 +12,7 @@ from exanet.machine.constant import DIMENSIONS, Constant, OneOf, dimension_of
 from exanet.machine.schema import (
     LINK_KINDS,
     Gateway,
+    Gpu,
     Hardware,
     Link,
     LinkPower,
@@ -91,6 +92,7 @@ def text() -> str:
         ("links.KIND", Link),
         ("ni", NetworkInterface),
         ("gateway", Gateway),
+        ("gpu", Gpu),
         ("storage.NAME", Storage),
         ("power", Power),
         ("power.router, power.ni", PartPower),

@@ -50,6 +50,7 @@ def resolve(model: MachineFile) -> dict[str, Any]:
         router["virtual_channels"] = max(router["virtual_channels"], topology_needs(model).virtual_channels)
     kinds = link_kinds(model)
     power = {} if model.power is None else {"power": _power(model.power, kinds)}
+    gpu = {} if model.gpu is None else {"gpu": _section(model.gpu)}
     cores = {} if model.hardware is None else {"cores_per_node": model.hardware.cores_per_node.value}
     return {
         "name": model.name,
@@ -57,7 +58,7 @@ def resolve(model: MachineFile) -> dict[str, Any]:
         "topology": topology_of(model),
         "router": router,
         "links": [{"name": name, **_section(model.links[name])} for name in kinds],
-        **({} if model.ni is None else {"ni": _section(model.ni)}),
+        **({} if model.ni is None else {"ni": _section(model.ni) | gpu}),
         **power,
     }
 
@@ -129,6 +130,7 @@ def described_path(path: str) -> tuple[str, ...]:
     """
     if path == "topology.link_kinds":
         return ("links",)
+    path = path.removeprefix("ni.") if path.startswith("ni.gpu") else path
     if path.startswith(_OF_GATEWAYS):
         return _gateway_path(path)
     here: Any = MachineFile

@@ -602,6 +602,32 @@ class Storage(Strict):
     )
 
 
+class Gpu(Strict):
+    """GPUs of each node, for programs with buffers in device memory (docs/gpu.md). Without this section there are
+    none."""
+
+    per_node: Count = Field(description="GPUs of a node, up to 16.")
+    memory: Bytes = Field(description="Memory of a GPU.")
+    memory_rate: Rate = Field(description="Rate of a GPU's memory, reads and writes together.")
+    pcie_generation: Count = Field(description="Generation of the PCIe link to a GPU, 1 to 6. It bounds the rates below.")
+    pcie_lanes: Count = Field(description="Lanes of that link: 1, 2, 4, 8 or 16.")
+    peer_read_latency: Time = Field(description="Peer to peer (GPUDirect RDMA): time until an interface has what it reads from a GPU.")
+    peer_read_rate: Rate = Field(description="Rate at which a GPU answers such reads.")
+    peer_write_latency: Time = Field(description="Time until what an interface writes is in a GPU's memory.")
+    peer_write_rate: Rate = Field(description="Rate at which a GPU takes such writes.")
+    copy_latency: Time = Field(description="Time of a copy between host and GPU, without its bytes.")
+    copy_rate: Rate = Field(description="Rate of such a copy, in each direction.")
+    staging_block: Bytes = Field(
+        description="Longer messages are staged in blocks of this size, of which one is copied while another is sent."
+    )
+    launch_latency: Time = Field(description="Time that a processor takes to launch a kernel.")
+    path: Annotated[str, _choice("ni.gpu.path")] = Field(
+        description="How messages reach device memory. peer: the interface reads and writes it over PCIe. staged: through a buffer in host "
+        "memory, by copies. auto: staged if they are longer than `staged_above`, otherwise peer."
+    )
+    staged_above: Bytes | None = Field(default=None, description="With `path: auto`: longest message that goes peer to peer.")
+
+
 class Gateway(Strict):
     """Gateways between this machine's network and another machine's (docs/gateway.md). Both are one machine then, and a
     program has ranks on both networks. Without this section there is one network."""
@@ -669,6 +695,7 @@ class MachineFile(Strict):
     ni: NetworkInterface | None = Field(default=None)
     power: Power | None = Field(default=None)
     gateway: Gateway | None = Field(default=None)
+    gpu: Gpu | None = Field(default=None)
     storage: dict[Annotated[str, StringConstraints(pattern=NAME)], Storage] = Field(
         default_factory=dict, description="Storages of programs' files, by name. They change nothing unless a run says --storage."
     )

@@ -34,6 +34,9 @@ _SHMEM = "libexanet-shmem.so"
 _SOCKETS = "libexanet-sockets.so"
 """TCP sockets over the simulated network."""
 
+_GPU = "libexanet-gpu.so"
+"""Memory, copies and streams of the machine's GPUs."""
+
 _MPICH = {
     "MPIR_CVAR_CH4_NETMOD": "ofi",
     "MPIR_CVAR_NOLOCAL": "1",
@@ -90,7 +93,7 @@ _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 
 
 def environment(
-    mpi: Mpi, *, region: str, status: str, library: Path, base: Mapping[str, str] | None = None, sockets: bool = False
+    mpi: Mpi, *, region: str, status: str, library: Path, base: Mapping[str, str] | None = None, sockets: bool = False, gpus: bool = False
 ) -> dict[str, str]:
     """The environment of all ranks (and of mpirun): the user's own, plus what the simulated network and the MPI
     need."""
@@ -100,6 +103,7 @@ def environment(
     names = elf.read(mpi.library.resolve()).strings if mpi.library else b""
     beside = [_SHMEM] if mpi.shmem else []
     beside += [_SOCKETS] if sockets else []
+    beside += [_GPU] if gpus else []
     if beside := beside + [file for file, symbol in _BESIDE.items() if symbol in names]:
         env["EXANET_BESIDE"] = ":".join(beside)
     if mpi.kind == "libfabric":

@@ -56,6 +56,7 @@ def library_folder() -> Path:
         "libexanet-persistent.so",
         "libexanet-shmem.so",
         "libexanet-sockets.so",
+        "libexanet-gpu.so",
         "libexanet-cpu.so",
         "libexanet-record.so",
         "libexanet-record-lists.so",
@@ -134,6 +135,7 @@ class Session:
         packed: Packed | None = None,
         order: str = "",
         sockets: bool = False,
+        gpus: bool = False,
         environment: Mapping[str, str] | None = None,
         library: Path | None = None,
     ) -> None:
@@ -169,7 +171,7 @@ class Session:
             self._selector.register(self._output.ours, selectors.EVENT_READ, self._output)
         self._pmi = pmi1.Server(ranks, self._pmi_error, self._pmi_abort) if mpi.kind in ("mpich", "openshmem") else None
         self._environment = mpi_settings.environment(
-            mpi, region=region, status=f"@{name}", library=library or folder / "libexanet-fi.so", sockets=sockets
+            mpi, region=region, status=f"@{name}", library=library or folder / "libexanet-fi.so", sockets=sockets, gpus=gpus
         )
         self._environment |= environment or {}
         if record:

@@ -29,7 +29,7 @@ from exanet.errors import InputError
 from exanet.gateware import fabric
 from exanet.mpi import phases, python, settings
 from exanet.quantity import counted
-from exanet.run import launch, packed, placement, supervise
+from exanet.run import gpus, launch, packed, placement, supervise
 from exanet.run.options import NAMES, Options, compute_factor, emulated_of, mpi_of, ranks_as
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def run(options: Options) -> int:
         options.mapping, ranks=options.ranks, nodes=described.nodes, cores_per_node=cores, seed=options.seed, networks=described.halves()
     )
     stored, environment = _storages(options, described)
+    environment |= gpus.environment(options, described)
     config = described.resolve() | stored
     traffic = background_traffic.resolved(options.background, config)
     if options.fabric == "gateware":
@@ -249,6 +250,7 @@ def _simulate(
             packed=how,
             order=simulator.order_path,
             sockets=options.sockets == "fabric",
+            gpus="gpu" in config.get("ni", {}),
             environment=environment | (emulated.environment if emulated else {}),
             library=emulated.library if emulated else None,
         )

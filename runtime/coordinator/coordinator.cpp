@@ -82,6 +82,7 @@ Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std
   make_storages(machine.storage);
   set_nodes();
   set_costs();
+  set_gpus();
   region_->segment_bytes = machine.ni.ip_mtu_bytes - kSegmentHeaders;
   region_->window_bytes = machine.ni.ip_window_bytes;
   region_->segment_cpu_ps = static_cast<std::uint64_t>(machine.ni.ip_send.ps());
@@ -132,6 +133,19 @@ void Coordinator::set_costs() {
                              ps(max(costs.ni.test_step, Time::ps(1))),
                              static_cast<std::uint64_t>(costs.router.word_bits / 8)};
   }
+}
+
+void Coordinator::set_gpus() {
+  if (!ni_.gpu) return;
+  const GpuConfig& gpu = *ni_.gpu;
+  const auto ps = [](Time t) { return static_cast<std::uint64_t>(t.ps()); };
+  std::uint64_t staged_above = ~std::uint64_t{0};
+  if (gpu.path == GpuConfig::Path::kStaged) staged_above = 0;
+  if (gpu.path == GpuConfig::Path::kAuto) staged_above = gpu.staged_above_bytes;
+  region_->gpu = {
+      gpu.per_node,         gpu.memory_bytes,        gpu.memory_rate_bit_per_s, ps(gpu.launch_latency),
+      ps(gpu.copy_latency), gpu.copy_rate_bit_per_s, ps(gpu.peer_read_latency), gpu.peer_read_rate_bit_per_s,
+      staged_above};
 }
 
 void Coordinator::run() {

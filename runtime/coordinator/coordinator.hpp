@@ -184,6 +184,7 @@ class Coordinator final : private Host, private LiveHost, private StorageNetwork
   // trees.cpp
   void set_nodes();  // which rank is on which
   void set_costs();
+  void set_gpus();
   void choose_bcast(const std::string& name, const TopologySpec& topology);
   void answer_questions();
   void answer(RankId rank);

@@ -13,7 +13,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/nic/targets/device_range.h"
 #include "core/protocol/atomic_table.h"
+#include "runtime/lib/gpu.h"
 #include "runtime/lib/ni.h"
 
 /* The simulator has to know before somebody hands over what touches the network sooner than messages: it may have
@@ -124,6 +126,14 @@ static uint64_t store_cost(const struct exanet_ni *ni, uint64_t bytes) {
   return ni->slot->costs.store_word_ps * ((bytes + word - 1) / word);
 }
 
+/* Copies into the descriptor what it carries. Out of a GPU's memory the processor waits for that. */
+static void carry(struct exanet_ni *ni, void *to, const void *from, uint32_t bytes) {
+  if (bytes == 0) return;
+  if (exanet_is_device(address_of(from)) && ni->region->gpu.per_node > 0)
+    exn_charge(ni, exn_gpu_read_ps(&ni->region->gpu, bytes));
+  memcpy(to, from, bytes);
+}
+
 /* An eager send is over for the sender once it is stored: its completion needs no simulator. */
 static int complete_locally(struct exanet_ni *ni, uint16_t ep, uint64_t cookie, uint64_t len);
 
@@ -146,7 +156,7 @@ int exanet_send(struct exanet_ni *ni, uint16_t ep, exanet_addr to, uint64_t tag,
   d->buffer = address_of(buf);
   d->length = len;
   d->data = data;
-  if (carried) memcpy(d + 1, buf, carried);
+  carry(ni, d + 1, buf, carried);
   end(ni, &d->header);
   return local && !(flags & EXANET_SILENT) ? complete_locally(ni, ep, cookie, len) : 0;
 }
@@ -199,7 +209,7 @@ int exanet_put(struct exanet_ni *ni, uint16_t ep, exanet_addr to, const void *bu
   d->remote = remote;
   d->key = key;
   d->data = data;
-  if (carried) memcpy(d + 1, buf, carried);
+  carry(ni, d + 1, buf, carried);
   end(ni, &d->header);
   return 0;
 }
@@ -248,8 +258,8 @@ int exanet_atomic(struct exanet_ni *ni, uint16_t ep, enum exanet_atomic_kind kin
   d->atomic_kind = (uint8_t)kind;
   d->operation = (uint8_t)op;
   d->datatype = (uint8_t)type;
-  if (!reads) memcpy(d + 1, operand, bytes);
-  if (compares) memcpy((uint8_t *)(d + 1) + bytes, compare, bytes);
+  if (!reads) carry(ni, d + 1, operand, (uint32_t)bytes);
+  if (compares) carry(ni, (uint8_t *)(d + 1) + bytes, compare, (uint32_t)bytes);
   end(ni, &d->header);
   return 0;
 }
@@ -260,7 +270,7 @@ int exanet_packet_send(struct exanet_ni *ni, uint16_t ep, exanet_addr to, const 
   struct exn_packet_descriptor *d = begin(ni, EXN_OP_PACKET, ep, 0, sizeof *d, (uint32_t)len);
   exn_charge(ni, ni->slot->costs.packet_cpu_ps + store_cost(ni, len > 0 ? len : 1));
   d->peer = to;
-  if (len) memcpy(d + 1, buf, len);
+  carry(ni, d + 1, buf, (uint32_t)len);
   end(ni, &d->header);
   return 0;
 }
@@ -337,7 +347,7 @@ int exanet_reduce(struct exanet_ni *ni, uint32_t tree, int op, int type, size_t 
   d->count = (uint16_t)count;
   d->operation = (uint8_t)op;
   d->datatype = (uint8_t)type;
-  if (bytes) memcpy(d + 1, part, bytes);
+  carry(ni, d + 1, part, bytes);
   end(ni, &d->header);
   return 0;
 }

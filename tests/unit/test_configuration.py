@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from exanet import _core, background_traffic, machine
 from exanet.machine.resolve import described_path, resolved_key
-from exanet.machine.schema import Link, NetworkInterface, Router, Storage, Switch
+from exanet.machine.schema import Gpu, Link, NetworkInterface, Router, Storage, Switch
 
 SHIPPED = ("exanest", "torus-512", "exanest-tor", "bxi-256", "fat-tree-64")
 PYTHON_ALONE = ("name", "cores_per_node", "power")
@@ -36,7 +36,7 @@ def everything() -> dict[str, Any]:
         "order": [0, 1, 2], "routing": "valiant", "failed": ["links:1:1"], "graph": graph, "link_kinds": ["host"],
         "rails": 2, "arrangement": "palmtree", "network_names": ["first", "second"], "gateways": [[0, 1]],
     }  # fmt: skip
-    resolved["ni"]["gateway"] = {}
+    resolved["ni"] |= {"gateway": {}, "gpu": {}}
     resolved["router"]["switch"] = {}
     resolved["links"][0] |= {"sleep_after_ps": 1, "wake_time_ps": 1}
     event = {"what": "links:1:1", "at_ps": 0, "up": False, "kind": "lossy", "lost_packets": 0.5, "bit_errors": 0.25, "seed": 1}
@@ -198,7 +198,7 @@ _DERIVED = ("intra_header_fifo_words",)
 
 @pytest.mark.parametrize(
     ("section", "model"),
-    [("router", Router), ("router.switch", Switch), ("links.*", Link), ("ni", NetworkInterface), ("storage.*", Storage)],
+    [("router", Router), ("router.switch", Switch), ("links.*", Link), ("ni", NetworkInterface), ("ni.gpu", Gpu), ("storage.*", Storage)],
 )
 def test_files_and_configuration_have_the_same_keys(section: str, model: type[BaseModel]) -> None:
     here = {"kind", "switch"} if model is Router else set()
@@ -220,6 +220,8 @@ def test_every_key_leads_back_to_a_key_of_the_file() -> None:
             assert described_path(key) == ("gateway", "network"), "it comes from the other machine's file"
         elif key.startswith(("topology.network_names", "topology.gateways", "ni.gateway.")):
             assert described_path(key)[0] == "gateway" and len(described_path(key)) == 2
+        elif key.startswith("ni.gpu."):
+            assert described_path(key)[0] == "gpu" and len(described_path(key)) == 2
         elif key.rpartition(".")[2] in _DERIVED:
             assert described_path(key) == ("router",)
         else:
@@ -229,6 +231,7 @@ def test_every_key_leads_back_to_a_key_of_the_file() -> None:
     assert described_path("ni.clock_ps") == ("ni", "clock")
     assert described_path("ni.gateway.rate_bit_per_s") == ("gateway", "rate")
     assert described_path("topology.gateways") == ("gateway", "nodes")
+    assert described_path("ni.gpu.peer_read_rate_bit_per_s") == ("gpu", "peer_read_rate")
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ ORDER = (
         "memory",
         "files",
         "background",
+        "gpu",
     ),
     *("registries", "mpi", "optional"),
     *(

@@ -33,6 +33,7 @@ LINKED = {
     "exanet-fi": (*(f"runtime/{folder}/*.c" for folder in RANK), *RECORDER),
     "exanet-record": ("runtime/outside/*.c", "runtime/lib/host.c", "runtime/clock/calls.c", "runtime/clock/find.c", *RECORDER),
     "exanet-sockets": ("runtime/sockets/*.c",),
+    "exanet-gpu": ("runtime/gpu/*.c",),
     "exanet-cpu": ("runtime/cpu/*.c",),
     "exanet-exec": tuple(f"runtime/exec/{name}.c" for name in ("exanet_exec", "ask", "sweep")),
 }

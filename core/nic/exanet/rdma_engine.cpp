@@ -138,7 +138,8 @@ bool RdmaEngine::sendable(NodeId node, const Transfer& t, Time now) {
 // When the data of the next packet are out of memory.
 Time RdmaEngine::read_time(const Transfer& t) const {
   MemoryTarget& memory = memory_.of(t.own_memory);
-  return memory.read({t.src, t.own + t.sent, t.own_streams ? t.bytes : next_payload(t)}, t.read_begins);
+  return memory.read({t.src, t.own + t.sent, t.own_streams ? t.bytes : next_payload(t), t.user, t.sent, t.bytes},
+                     t.read_begins);
 }
 
 std::uint32_t RdmaEngine::next_payload(const Transfer& t) const {
@@ -233,8 +234,9 @@ void RdmaEngine::data_arrives(const Packet& packet, Time injected, Time tail) {
   Transfer& t = transfers_[id];
   if (is_multicast(t.dst)) return copy_arrives(t, id, packet, tail);
   if (!t.target_streams) [[unlikely]]
-    t.written =
-        max(t.written, memory_.of(t.target_memory).write({t.dst, t.target + t.received, packet.payload_bytes}, tail));
+    t.written = max(
+        t.written, memory_.of(t.target_memory)
+                       .write({t.dst, t.target + t.received, packet.payload_bytes, t.user, t.received, t.bytes}, tail));
   t.received += packet.payload_bytes;
   if (paced_ && !t.request) [[unlikely]]
     note(id, packet, injected, tail);

@@ -34,6 +34,8 @@ struct MemoryAccess {
   NodeId node;  // whose memory: the number of the interface that accesses it
   std::uint64_t address;  // 0 where it is not known
   std::uint64_t bytes;
+  // of a transfer, where it is one: which one, as its source knows it, what has gone before, and all of its bytes
+  std::uint64_t transfer = 0, offset = 0, total = 0;
 };
 
 class MemoryTarget {

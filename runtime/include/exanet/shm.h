@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define EXN_MAGIC 0x3154454e41584531ull
-#define EXN_VERSION 21u
+#define EXN_VERSION 22u
 #define EXN_RING_SLOTS 1024u          /* 64 KiB a ring, two rings a rank; touched only as far as they are used */
 #define EXN_RING_MASK (EXN_RING_SLOTS - 1u)
 #define EXN_MPI_CALLS 192u
@@ -126,6 +126,17 @@ struct exn_storage_profile {
   uint64_t reads, writes, syncs;
   uint64_t read_bytes, written_bytes;
   uint64_t time_ps;
+};
+
+/* GPUs of each node, from the machine file (core/nic/gpu.hpp). */
+struct exn_gpu {
+  uint32_t per_node; /* 0: there are none */
+  uint64_t memory_bytes; /* of each */
+  uint64_t memory_rate; /* rates in bits per second */
+  uint64_t launch_ps;
+  uint64_t copy_ps, copy_rate; /* between host and device */
+  uint64_t peer_read_ps, peer_read_rate;
+  uint64_t staged_above; /* bytes of a message above which it is copied; UINT64_MAX: never */
 };
 
 /* That libexanet charges to a rank's clock, ps; from the machine file, of the rank's network. */
@@ -233,6 +244,7 @@ struct exn_region {
   uint32_t workers_spinning; /* workers: that spin on worker_turn, and need not be woken */
   uint32_t most_looking; /* simulator: how many may at once */
   char no_workers[EXN_REASON_BYTES]; /* why */
+  struct exn_gpu gpu; /* simulator */
 };
 
 static inline struct exn_rank *exn_rank_slot(struct exn_region *r, uint32_t rank) {
