@@ -49,7 +49,7 @@ class _Ended:
     @property
     def died(self) -> bool:
         """Whether the program has ended because hosts died, and nobody has stopped the run."""
-        stopped = self.summary.get("reason") in supervise.STOP_SIGNALS.values()
+        stopped = str(self.summary.get("reason", "")).startswith(tuple(supervise.STOP_SIGNALS.values()))
         return bool(self.dead) and not self.summary["complete"] and not stopped
 
 
@@ -58,19 +58,19 @@ def run(options: Options) -> int:
     delay_ps = _checked(options)
     name = program.label(options.command) if options.command else ""
     folder = result_directory("run --restarts", options.directory, f"exanet-run-{name}", quiet=options.quiet)
-    for earlier in folder.glob("attempt-*"):
-        shutil.rmtree(earlier)
     done: list[_Ended] = []
     while True:
-        ended = _attempt(options, folder, done, delay_ps)
-        if ended is None:  # it has not come to the simulated machine
-            return done[-1].exit_code if done else 1
+        code, ended = _attempt(options, folder, done, delay_ps)
+        if ended is None:
+            return code
         done.append(ended)
         _write(folder, done)
         left = len(set(ended.nodes) - {dead["node"] for dead in ended.dead})
         if not ended.died or left == 0 or len(done) > options.restarts:
+            for earlier in set(folder.glob("attempt-*")) - {_place(folder, each.attempt.number) for each in done}:
+                shutil.rmtree(earlier)
             _say_end(done, left)
-            return ended.exit_code
+            return code
         dead = ", ".join(f"rank {each['rank']} on node {each['node']}" for each in ended.dead)
         _say(
             f"attempt {len(done)} ended at {units.format_time(ended.end_ps)} without {dead}; "
@@ -101,8 +101,21 @@ def _checked(options: Options) -> int:
     return delay_ps
 
 
-def _attempt(options: Options, folder: Path, done: list[_Ended], delay_ps: int) -> _Ended | None:
-    """Runs the next attempt; None where there are no results of it. Raises InputError."""
+def _place(folder: Path, number: int) -> Path:
+    return folder / f"attempt-{number}"
+
+
+def _written(summary: Path) -> int:
+    """When the file was written, in nanoseconds; 0 where there is none."""
+    try:
+        return summary.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _attempt(options: Options, folder: Path, done: list[_Ended], delay_ps: int) -> tuple[int, _Ended | None]:
+    """Runs the next attempt. Returns its exit code, and None where it has not come to the simulated machine. Raises
+    InputError."""
     nodes: tuple[int, ...] = ()
     began_ps = 0
     if done:
@@ -111,17 +124,17 @@ def _attempt(options: Options, folder: Path, done: list[_Ended], delay_ps: int) 
         nodes = tuple(node for node in before.nodes if node not in dead)
         began_ps = before.end_ps + delay_ps
     attempt = Attempt(len(done) + 1, began_ps, nodes)
-    place = folder / f"attempt-{attempt.number}"
+    place = _place(folder, attempt.number)
     ranks = len(nodes) or options.ranks
+    earlier = _written(place / "summary.json")
     code = program.run(replace(options, ranks=ranks, directory=place, attempt=attempt))
-    try:
-        summary = json.loads((place / "summary.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
+    if _written(place / "summary.json") == earlier:
+        return code, None
     import polars as pl
 
+    summary = json.loads((place / "summary.json").read_text(encoding="utf-8"))
     placed = pl.read_parquet(place / "ranks.parquet").sort("rank")["node"].to_list()
-    return _Ended(attempt, ranks, code, summary, tuple(placed))
+    return code, _Ended(attempt, ranks, code, summary, tuple(placed))
 
 
 def _write(folder: Path, done: list[_Ended]) -> None:
