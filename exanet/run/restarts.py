@@ -84,8 +84,6 @@ def _checked(options: Options) -> int:
         delay_ps = units.parse(options.restart_delay, units.TIME)
     except units.UnitError as error:
         raise InputError(f"--restart-delay {options.restart_delay}: {error}") from None
-    if delay_ps < 0:
-        raise InputError(f"--restart-delay {options.restart_delay}: give a time of 0 s or more")
     if options.restarts == 0:
         raise InputError("--restart-delay: nothing is started again without --restarts; add it, e.g. --restarts 1")
     if not 1 <= options.restarts <= MOST:
