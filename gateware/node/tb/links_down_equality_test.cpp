@@ -92,7 +92,7 @@ TEST_CASE("links down equality: rings, meshes and tori") {
 // EXANET_LINKS_DOWN_SEED on, for a campaign.
 TEST_CASE("links down equality: drawn cases") {
   begin_count();
-  const std::uint64_t packets = gateware::given("EXANET_LINKS_DOWN_PACKETS", gateware::in_full() ? 200'000 : 2'000);
+  const std::uint64_t packets = gateware::given("EXANET_LINKS_DOWN_PACKETS", gateware::in_full() ? 20'000 : 2'000);
   std::uint64_t seed = gateware::given("EXANET_LINKS_DOWN_SEED", 22'000'000), compared = 0;
   const std::vector<TopologySpec> topologies = {
       {"mesh", {2}},        {"torus", {6}},      {"torus", {3, 4}, {0, 1}}, {"mesh", {3, 3}},
