@@ -67,8 +67,9 @@ def run(options: Options) -> int:
         _write(folder, done)
         left = len(set(ended.nodes) - {dead["node"] for dead in ended.dead})
         if not ended.died or left == 0 or len(done) > options.restarts:
-            for earlier in set(folder.glob("attempt-*")) - {_place(folder, each.attempt.number) for each in done}:
-                shutil.rmtree(earlier)
+            for number in range(len(done) + 1, MOST + 2):  # of an earlier run
+                if (earlier := _place(folder, number)).is_dir():
+                    shutil.rmtree(earlier)
             _say_end(done, left)
             return code
         dead = ", ".join(f"rank {each['rank']} on node {each['node']}" for each in ended.dead)
