@@ -16,7 +16,7 @@ namespace exanet {
 enum class LineFault : std::uint8_t { kNone, kControl, kHeader, kPayload };
 
 // A line that goes down and comes up: packets and credits of which the first word goes out in these cycles are lost.
-// What is on the line before it goes down arrives; neither end is told.
+// What is on the line before it goes down arrives. Neither end learns of it.
 struct LineOutage {
   std::uint32_t node = 0, port = 0;  // where the line begins
   std::int64_t from = 0, until = 0;  // cycles of the router's clock, `until` not among them
