@@ -6,7 +6,7 @@ BIN := .venv/bin
 RANKS ?= 16
 MACHINE ?= exanest
 
-.PHONY: run run-long docs test test-long test-long-core test-long-python test-long-mpi test-long-campaign test-long-gateware test-long-proofs test-long-timing test-cpp test-python gateware faults formal budget synth timing record record-gateware wheel bench lint format man clean setup-%
+.PHONY: run run-long docs test test-long test-long-core test-long-python test-long-mpi test-long-campaign test-long-gateware test-long-proofs test-long-timing test-long-links-down test-cpp test-python gateware faults links-down formal budget synth timing record record-gateware wheel bench lint format man clean setup-%
 
 setup-%:
 	@tools/setup.sh $*
@@ -29,7 +29,7 @@ test: setup-test
 # All of them in full size: every MPI, the whole core under the sanitizers, the gateware's variants, all proofs and
 # breaks, all placed parts. `make test-long` runs all pieces; each takes less than an hour on two processors and has a
 # name, e.g. `make test-long-gateware`.
-test-long: test-long-core test-long-python test-long-mpi test-long-campaign test-long-gateware test-long-proofs test-long-timing
+test-long: test-long-core test-long-python test-long-mpi test-long-campaign test-long-gateware test-long-proofs test-long-timing test-long-links-down
 
 long-core = lint-format lint-python lint-gateware lint-tidy core-tests
 long-python = pytest-unit pytest-faults pytest-validation
@@ -43,6 +43,8 @@ test-long-core test-long-python test-long-mpi test-long-campaign test-long-gatew
 test-long-proofs: formal
 
 test-long-timing: timing
+
+test-long-links-down: links-down
 
 test-cpp: setup-test
 	@$(BIN)/python tools/parts.py core-tests
@@ -60,6 +62,16 @@ SEED ?= 1
 faults: setup-gateware
 	@EXANET_GATEWARE_TESTS=gateware/node/tb/fault_test.cpp $(BIN)/python tools/parts.py gateware-build
 	@EXANET_FAULT_PACKETS=$(COUNT) EXANET_FAULT_SEED=$(SEED) build/gateware/gateware/gateware_tests -tc="faults:*"
+
+# Gateware and model, cycle by cycle, while links go down and come up: make links-down PACKETS=200000 TRANSFERS=20000
+# FROM=22000000.
+PACKETS ?= 200000
+TRANSFERS ?= 20000
+FROM ?= 22000000
+links-down: setup-gateware
+	@EXANET_GATEWARE_TESTS=gateware/node/tb/links_down_equality_test.cpp,gateware/ni/tb/transfers_equality_test.cpp $(BIN)/python tools/parts.py gateware-build
+	@EXANET_LINKS_DOWN_PACKETS=$(PACKETS) EXANET_LINKS_DOWN_TRANSFERS=$(TRANSFERS) EXANET_LINKS_DOWN_SEED=$(FROM) \
+	  build/gateware/gateware/gateware_tests -tc="links down equality:*,transfers equality: links that go down*"
 
 # Invariants of the gateware, proved without bound, and what each proof says when the gateware is broken on purpose;
 # also those that `make test` leaves out.

@@ -20,6 +20,7 @@ _FREE_BYTES = 32 * 1024 * 1024
 
 MARKS = {
     "run": ("ranks.parquet",),
+    "run --restarts": ("attempts.parquet",),
     "sim": ("points.parquet", "jobs.parquet"),
     "sweep": ("runs.parquet", "journal.jsonl"),
     "compare": ("compared.parquet",),

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define EXANET_NODE_LIBRARY_VERSION 8u
+#define EXANET_NODE_LIBRARY_VERSION 9u
 #define EXANET_NODE_LIBRARY_SYMBOL "exanet_node_library"
 
 typedef struct exanet_nodes exanet_nodes;
@@ -107,6 +107,9 @@ typedef struct exanet_node_library_calls {
   /* Before the first step: one packet in so many, and credit, has a wrong bit on each line
      (core/network/line_faults.hpp). */
   void (*disturb)(exanet_nodes*, uint64_t seed, uint32_t one_in);
+  /* Before the first step: packets and credits that begin on this line in these cycles are lost. Contract: a step for
+     each cycle from the first one on. */
+  void (*take_down)(exanet_nodes*, uint32_t line, uint64_t from, uint64_t until);
   /* From the next step on, until it is let go, the interface behind a port gives back no slot; then one in each
      cycle. */
   void (*hold)(exanet_nodes*, uint32_t node, uint32_t port, int on);

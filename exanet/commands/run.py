@@ -99,6 +99,18 @@ Cpu = Annotated[
         help="The processor that the program is built for, a53, u740 or a file: it runs under QEMU, and cycles are counted.",
     ),
 ]
+Restarts = Annotated[
+    int,
+    typer.Option(
+        "--restarts",
+        metavar="N",
+        help="Start the program again, up to N times, on the nodes that are left, after hosts have died (docs/restarts.md).",
+    ),
+]
+RestartDelay = Annotated[
+    str,
+    typer.Option("--restart-delay", metavar="TIME", help="With --restarts: virtual time from the end of an attempt to the next one."),
+]
 TrapTsc = Annotated[
     bool,
     typer.Option(
@@ -140,6 +152,8 @@ def command(
     sockets: Sockets = "host",
     storage: Storage = None,
     cpu: Cpu = None,
+    restarts: Restarts = 0,
+    restart_delay: RestartDelay = "0 s",
 ) -> None:
     """Run a program on a simulated machine. Exits with the program's code."""
     with lightly.imports():
@@ -148,6 +162,7 @@ def command(
         from exanet.run import options as asked
         from exanet.run import packed
         from exanet.run import program as runs
+        from exanet.run import restarts as again
 
     if mpi not in detect.CHOICES:
         raise InputError(f"--mpi {mpi}: give one of {', '.join(detect.CHOICES)}")
@@ -181,8 +196,10 @@ def command(
         sockets=sockets,
         storage=tuple(storage or ()),
         cpu=cpu,
+        restarts=restarts,
+        restart_delay=restart_delay,
     )
-    raise typer.Exit(runs.run(options))
+    raise typer.Exit(again.run(options) if restarts or restart_delay != "0 s" else runs.run(options))
 
 
 # Everything behind the first word that is no option belongs to the program, its options too.

@@ -21,8 +21,9 @@ from exanet.machine.schema import topology_needs
 _LISTS: dict[str, Any] = {"events": Event, "drawn": Drawn}
 
 
-def add(described: Machine, file: str | Path | None, *, hosts: bool = True) -> Machine:
+def add(described: Machine, file: str | Path | None, *, hosts: bool = True, from_ps: int = 0) -> Machine:
     """The machine, on which what `file` says fails; itself without a file. `hosts`: that run ranks, and may die.
+    `from_ps`: the time of the file at which the run begins; what has not ended by then holds from the run's beginning.
 
     Raises InputError with each problem of the file at its line, also with what the machine does not have.
     """
@@ -34,6 +35,10 @@ def add(described: Machine, file: str | Path | None, *, hosts: bool = True) -> M
     events = [(number, change) for number, event in enumerate(model.events) for change in event.changes()]
     if not events and not model.drawn:
         raise InputError(tree.mark.error("the file lists no failures; add 'events' or 'drawn' (exanet faults new writes an example)"))
+    if from_ps:
+        events = _from(events, from_ps)
+        if not events:
+            return described
     schedule = {
         "events": [change for _, change in events],
         "drawn": [drawn.resolved() for drawn in model.drawn],
@@ -58,6 +63,32 @@ def add(described: Machine, file: str | Path | None, *, hosts: bool = True) -> M
     return replace(failing, faults_channels=_channels(described, needs["virtual_channels"]))
 
 
+def check_restarts(file: str | Path) -> None:
+    """Raises InputError where a program cannot be started again under this file."""
+    tree = located.read(Path(file).expanduser(), located.printable(str(file)))
+    model = _checked(tree)
+    if model.drawn:
+        what = "'drawn': failures by rate cannot go on in a program that is started again (--restarts); list them as events"
+        raise InputError(tree.find(("drawn",), key=True).error(what))
+    if not model.hosts:
+        raise InputError(tree.mark.error("no event has 'host', so --restarts has nothing to start again; add one, or leave it out"))
+
+
+def _from(events: list[tuple[int, dict[str, Any]]], from_ps: int) -> list[tuple[int, dict[str, Any]]]:
+    """The changes as a run has them that begins at that time: earlier ones at its beginning, in their order, but for
+    those that are over."""
+    left = []
+    for number, change in sorted(events, key=lambda event: int(event[1]["at_ps"])):
+        at, lasts = change["at_ps"] - from_ps, change.get("lasts_ps", 0)
+        if at >= 0:
+            left.append((number, change | {"at_ps": at}))
+        elif lasts == 0:
+            left.append((number, change | {"at_ps": 0}))
+        elif at + lasts > 0:
+            left.append((number, change | {"at_ps": 0, "lasts_ps": at + lasts}))
+    return left
+
+
 def _line_ps(described: Machine) -> int:
     """Latency of the machine's slowest kind of link."""
     return max((int(link["latency_ps"]) for link in described.resolve()["links"]), default=0)
@@ -80,6 +111,9 @@ def changes(failing: Machine) -> int:
 
 
 def _checked(tree: Located) -> FaultsFile:
+    if isinstance(tree.value, dict) and "lofamo" in tree.value and tree.value["lofamo"].value is None:
+        what = "'lofamo' has nothing below it; add 'period', and 'master' or 'service', indented, or take it out"
+        raise InputError(tree.keys["lofamo"].error(what))
     with lightly.imports():
         FaultsFile.model_rebuild()
     try:

@@ -27,6 +27,15 @@ NAMES = {"mpich": "MPICH", "openmpi": "Open MPI", "openshmem": "OpenSHMEM", "lib
 
 
 @dataclass(frozen=True)
+class Attempt:
+    """One start of a program that is started again after hosts have died (exanet.run.restarts)."""
+
+    number: int
+    began_ps: int  # in the virtual time of all attempts
+    nodes: tuple[int, ...]  # of each rank; none: as --map has them
+
+
+@dataclass(frozen=True)
 class Options:
     """Options of a run, as the command line has them."""
 
@@ -55,6 +64,9 @@ class Options:
     timeline: bool = False  # timeline.html is written, for which calls are recorded
     storage: tuple[str, ...] = ()  # folders whose files are on a storage of the machine (exanet.storage)
     cpu: str | None = None  # the processor that the program is built for, under QEMU (exanet.cpu)
+    restarts: int = 0  # how often it is started again after hosts have died
+    restart_delay: str = "0 s"  # virtual time from an attempt's end to the beginning of the next one
+    attempt: Attempt | None = None  # which one this is, of a run with restarts
 
 
 def mpi_of(options: Options, emulated: Emulated | None = None) -> detect.Mpi:

@@ -51,7 +51,8 @@ def run(options: Options) -> int:
     levels.check(options.level)
     described = _described(options)
     cores = described.cores_for_programs()
-    placed = placement.place(
+    placed = list(options.attempt.nodes) if options.attempt else []
+    placed = placed or placement.place(
         options.mapping, ranks=options.ranks, nodes=described.nodes, cores_per_node=cores, seed=options.seed, networks=described.halves()
     )
     stored, environment = _storages(options, described)
@@ -75,7 +76,7 @@ def run(options: Options) -> int:
         measured=factor > 0,
         pages=config["ni"].get("pages_bytes", 0) > 0,
     )
-    directory = result_directory("run", options.directory, f"exanet-run-{_program_label(options.command)}", quiet=options.quiet)
+    directory = result_directory("run", options.directory, f"exanet-run-{label(options.command)}", quiet=options.quiet)
     gateware = fabric.library(config) if options.fabric == "gateware" else None
     for each in replaced:
         print(f"exanet: {each}, so that all goes over the simulated network", file=sys.stderr)
@@ -138,7 +139,7 @@ def _described(options: Options) -> machine.Machine:
         return described
     from exanet.faults import add
 
-    return add(described, options.faults)
+    return add(described, options.faults, from_ps=options.attempt.began_ps if options.attempt else 0)
 
 
 def _not_offloaded(options: Options, placed: Sequence[int], results: Mapping[str, Any]) -> str:
@@ -296,6 +297,7 @@ def _meta(options: Options, described: machine.Machine, config: dict[str, Any], 
         "fabric": options.fabric,
         "level": options.level,
         **({"faults": options.faults} if options.faults else {}),
+        **({"attempt": options.attempt.number, "began_ps": options.attempt.began_ps} if options.attempt else {}),
         **({"background": options.background} if options.background else {}),
         **({"storage": list(options.storage)} if options.storage else {}),
         **({"collectives": {"bcast": options.bcast}} if options.bcast else {}),
@@ -314,7 +316,7 @@ def _meta(options: Options, described: machine.Machine, config: dict[str, Any], 
 # -- results -----------------------------------------------------------------------------------------------------------
 
 
-def _program_label(command: Sequence[str]) -> str:
+def label(command: Sequence[str]) -> str:
     """A short name for the program: the script's, when an interpreter runs one."""
     name = Path(command[0]).name
     if python.is_interpreter(name):

@@ -32,7 +32,7 @@ _MPIRUN_GRACE_S = 3.0  # mpirun itself gives its ranks a second
 _LOST_NETWORK = 75  # what a rank exits with when the simulator has stopped (runtime/lib/ni.h)
 _NO_RANK_GOES_ON = ("deadlock", "no rank can go on")  # how such a reason of the simulator begins
 _FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGTRAP)
-_STOP_SIGNALS = {
+STOP_SIGNALS = {
     signal.SIGINT: "interrupted by Ctrl-C",
     signal.SIGTERM: "asked to end by SIGTERM",
     signal.SIGHUP: "the terminal was closed (SIGHUP)",
@@ -109,7 +109,7 @@ class Supervisor:
         With one processor for all, `meanwhile` goes first: ranks are not disturbed then in what they measure.
         """
         beside = threading.Thread(target=meanwhile, name="meanwhile")
-        handlers = {number: signal.signal(number, self._on_signal) for number in _STOP_SIGNALS}
+        handlers = {number: signal.signal(number, self._on_signal) for number in STOP_SIGNALS}
         handlers[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda number, frame: None)
         before = signal.set_wakeup_fd(self._session.wake_fd, warn_on_full_buffer=False)
         try:
@@ -190,7 +190,7 @@ class Supervisor:
             self._interrupt(self._signal)
 
     def _interrupt(self, number: int) -> None:
-        self._fail(_STOP_SIGNALS[signal.Signals(number)], 128 + number)
+        self._fail(STOP_SIGNALS[signal.Signals(number)], 128 + number)
 
     def _fail(self, reason: str, exit_code: int) -> None:
         """The run has failed, for this reason: ends everything."""

@@ -49,6 +49,8 @@ WATCHED = "lofamo: {}\nevents:\n  - {{at: 5 us, down: 'links:1:1'}}\n"
     ("text", "line", "said"),
     [
         ("events:\n  - at: 5\n    down: links:1:1\n", 2, "5 has no unit"),
+        ("events:\n  - {at: 5 us, down: 'links:1:1'}\nlofamo:\n", 3, "'lofamo' has nothing below it"),
+        ("events:\n  - {at: 5 us, down: 'links:1:1'}\nlofamo: null\n", 3, "'lofamo' has nothing below it"),
         ("events:\n  - at: 5 us\n    dwn: links:1:1\n", 3, "did you mean 'down'?"),
         ("events:\n  - at: 5 us\n", 2, "one of 'down', 'up', 'lossy', 'slow', 'interface', 'host' or 'impaired'"),
         ("events:\n  - down: links:1:1\n", 2, "'at' is missing"),

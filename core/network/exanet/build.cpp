@@ -90,7 +90,7 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
       advertise_words_(static_cast<std::int32_t>(config.router.credit_threshold_words)),
       advertise_always_(words_each_ - 2 * static_cast<std::int32_t>(router_.most_payload_words) + 1) {
   check_pacing(config.router);
-  if (config.faults.one_in != 0 && (!paced_ || parts.size() > 1 || channels_ != 2))
+  if (config.faults.any() && (!paced_ || parts.size() > 1 || channels_ != 2))
     throw ConfigError("faults",
                       "faults need one thread, two virtual channels and repeated credits: set credit_interval_cycles");
   if (parts.size() > 1 && topology.routing() != nullptr && topology.routing()->needs_global_state())
@@ -234,7 +234,7 @@ void State::build_ports(const NetworkConfig& config) {
   wide_.resize(std::size_t{outputs} * wide_words_);
   discarded_.resize(nodes);
   faults_ = config.faults;
-  if (faults_.one_in != 0) far_ends_.resize(outputs);
+  if (faults_.any()) far_ends_.resize(outputs);
   const auto slots =
       require_in_range(config.router.interface_slots, 0, 1 << 16, "router.interface_slots", "interface_slots");
   if (slots != 0) slots_.assign(outputs, {std::vector<Time>(slots, kLongAgo), 0, Time(), Time(), false});

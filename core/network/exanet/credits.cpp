@@ -139,7 +139,8 @@ void Part::send_paced(Time now, Output& output) {
   }
 }
 
-void Part::send_next(Output& output, Time magic) {
+// Returns when its first word is on the line.
+Time Part::send_next(Output& output, Time magic) {
   const LinkTiming& link = links_[output.link_class];
   std::uint32_t phase = output.idle_phase * (magic < output.wire_free + link.word_time);
   const Time advertised = magic + link.to_control(phase);
@@ -147,6 +148,7 @@ void Part::send_next(Output& output, Time magic) {
   settle_control(output, link, advertised, end);
   output.wire_free = end;
   output.idle_phase = static_cast<std::uint8_t>(phase);
+  return advertised + link.to_line - link.word_time * (link.control_words - 1);
 }
 
 // The same on lines with faults, for both directions of a link in the order of time: a control word of the one may give
@@ -165,15 +167,16 @@ void Part::settle_both(Time now, Output& output) {
     }
     if (min(next[0], next[1]) == Time::never()) return;
     const int first = next[1] < next[0];
-    send_next(*ends[first], next[first]);
+    const Time first_word = send_next(*ends[first], next[first]);
     FarEnd& end = net_.far_ends_[static_cast<std::size_t>(ends[first] - outputs_)];
-    hear(*ends[first], fault_on(*ends[first], end.credits++, true));
+    hear(*ends[first], fault_on(*ends[first], end.credits++, true, first_word));
   }
 }
 
-LineFault Part::fault_on(const Output& output, std::uint64_t number, bool credit) const {
+LineFault Part::fault_on(const Output& output, std::uint64_t number, bool credit, Time first_word) const {
   const NodeId node = inputs_[output.first_input].node;
   const auto port = static_cast<std::uint32_t>(&output - outputs_) - net_.first_output_[node];
+  if (net_.faults_.is_down(node, port, first_word.ps() / router_.cycle.ps())) return LineFault::kControl;
   return net_.faults_.of(node, port, number, credit);
 }
 

@@ -469,7 +469,9 @@ void Part::cross_link(Time now, Output& output, std::uint32_t output_index, cons
   if (packet.stuffed != 0) [[unlikely]]
     packet.tail_in += link.behind_payload;
   packet.next = kNone;
-  if (faulty_ && is_lost(output, packet, input.front_words, vc)) return packets_.free(packet_index);
+  if (faulty_ && is_lost(output, packet, input.front_words, vc,
+                         advertised + link.to_line - link.word_time * (link.control_words - 1)))
+    return packets_.free(packet_index);
   const std::uint32_t far_input = output.far_input + vc + input.priority * priority_offset_;
   if (!output.border) return arrive(inputs_[far_input], packet_index);
   Mail& mail = mail_.to(far_part(output), packet.time);
@@ -481,9 +483,9 @@ void Part::cross_link(Time now, Output& output, std::uint32_t output_index, cons
 
 // Whether the packet, which has just been sent over the output's link, does not come out of it. Its space is given back
 // when reports name it.
-bool Part::is_lost(Output& output, PacketInFlight& packet, std::uint32_t words, std::uint8_t vc) {
+bool Part::is_lost(Output& output, PacketInFlight& packet, std::uint32_t words, std::uint8_t vc, Time first_word) {
   const auto index = static_cast<std::uint32_t>(&output - outputs_);
-  const LineFault fault = fault_on(output, stats_[index].packets - 1, false);
+  const LineFault fault = fault_on(output, stats_[index].packets - 1, false, first_word);
   hear(output, fault);
   packet.marked |= fault == LineFault::kPayload;
   if (fault != LineFault::kControl && fault != LineFault::kHeader) return false;

@@ -410,11 +410,11 @@ struct Part {
   void send_credits(Time now, Output& output);
   [[gnu::cold, gnu::noinline]] void send_paced(Time now, Output& output);
   [[gnu::cold, gnu::noinline]] bool is_lost(Output& output, PacketInFlight& packet, std::uint32_t words,
-                                            std::uint8_t vc);
-  void send_next(Output& output, Time magic);
+                                            std::uint8_t vc, Time first_word);
+  Time send_next(Output& output, Time magic);
   void settle_both(Time now, Output& output);
   void hear(Output& output, LineFault fault);
-  LineFault fault_on(const Output& output, std::uint64_t number, bool credit) const;
+  LineFault fault_on(const Output& output, std::uint64_t number, bool credit, Time first_word) const;
   bool heard(const Output& output) const {
     return !faulty_ || !net_.far_ends_[static_cast<std::size_t>(&output - outputs_)].unheard;
   }

@@ -191,9 +191,18 @@ VerilatedNetwork::VerilatedNetwork(const std::string& library, const TopologySpe
   nodes_ = calls_.open(nodes, registers_.data(), registers_.credit(), static_cast<std::uint32_t>(lines.size()),
                        lines.data(), threads);
   if (config.faults.one_in != 0) calls_.disturb(nodes_, config.faults.seed, config.faults.one_in);
-  faulty_ = config.faults.one_in != 0;
+  faulty_ = config.faults.any();
+  std::int64_t longest_outage = 0;
+  for (const LineOutage& outage : config.faults.outages) {
+    const std::uint32_t line = line_[std::size_t{outage.node} * ports_ + outage.port];
+    EXANET_CHECK(line != kNoLine && registers_.credit() != 0, "an outage of no line that repeats credits", 0,
+                 outage.node, outage.port);
+    calls_.take_down(nodes_, line, static_cast<std::uint64_t>(outage.from), static_cast<std::uint64_t>(outage.until));
+    longest_outage = std::max(longest_outage, outage.until - outage.from);
+  }
   if (const std::uint32_t interval = registers_.credit() >> 16; registers_.credit() != 0)
-    stall_limit_ = kThroughParts + longest_line + (faulty_ ? kReports * (interval + 4) : interval);
+    stall_limit_ = kThroughParts + longest_line + (faulty_ ? kReports * (interval + 4) : interval) +
+                   static_cast<std::uint64_t>(longest_outage);
   for (NodeId node = 0; node < nodes; ++node)
     for (std::uint32_t port = 0; port < intra_ports_; ++port)
       if ((sink_.gives_back >> port & 1) != 0) calls_.hold(nodes_, node, port, 1);

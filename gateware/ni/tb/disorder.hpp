@@ -19,14 +19,18 @@ struct DisorderConfig {
   unsigned lost_one_in = 0, damaged_one_in = 0, twice_one_in = 0, late_one_in = 0;  // packets; 0: none
   unsigned forged_one_in = 0;  // acknowledgements before which one comes that is the same but for its node; 0: none
   unsigned most_late = 500;  // cycles, of those that are late and of second copies
-  // Between these cycles nothing goes between this node and others.
+  // Between these cycles nothing goes between this node and others; again and again, where a period is given.
   std::size_t cut_node = 0;
-  std::uint64_t cut_from = 0, cut_until = 0;
+  std::uint64_t cut_from = 0, cut_until = 0, cut_period = 0;
   std::uint64_t seed = 1;
 
   bool any() const {
     return lost_one_in != 0 || damaged_one_in != 0 || twice_one_in != 0 || late_one_in != 0 || forged_one_in != 0 ||
            cut_until != 0;
+  }
+  bool is_cut(std::uint64_t cycle) const {
+    if (cycle < cut_from) return false;
+    return (cut_period == 0 ? cycle - cut_from : (cycle - cut_from) % cut_period) < cut_until - cut_from;
   }
 };
 
@@ -57,8 +61,7 @@ class Disorder {
   template <typename Forge>
   std::vector<std::uint64_t> came(What what, unsigned words, std::size_t from, std::uint64_t cycle, Forge forge) {
     const std::uint64_t number = counts.packets++;
-    const bool cut = cycle >= config_.cut_from && cycle < config_.cut_until &&
-                     (from == config_.cut_node) != (node_ == config_.cut_node);
+    const bool cut = config_.is_cut(cycle) && (from == config_.cut_node) != (node_ == config_.cut_node);
     counts.cut += cut;
     if (cut) return {};
     std::vector<std::uint64_t> from_cycles;

@@ -67,7 +67,7 @@ struct Case {
       s << ", lost " << disorder.lost_one_in << ", damaged " << disorder.damaged_one_in << ", twice "
         << disorder.twice_one_in << ", late " << disorder.late_one_in << " by " << disorder.most_late << ", forged "
         << disorder.forged_one_in << ", node " << disorder.cut_node << " cut off from " << disorder.cut_from << " to "
-        << disorder.cut_until;
+        << disorder.cut_until << ", again after " << disorder.cut_period;
     s << ", seed " << seed;
     return s.str();
   }

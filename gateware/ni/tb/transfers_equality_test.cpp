@@ -388,3 +388,29 @@ TEST_CASE("transfers equality: every transfer ends once, whole or reported, what
           << total_disorder.late << ", overtaken " << total_disorder.overtaken << ", cut off " << total_disorder.cut
           << "; nodes cut off for a millisecond " << cuts << ", for good " << dead << ", seeds up to " << seed - 1);
 }
+
+// All links of a node go down and come up again and again, amid transfers that wait, repeat and give up: drawn cases as
+// above, EXANET_LINKS_DOWN_TRANSFERS transfers and messages of them from EXANET_LINKS_DOWN_SEED on.
+TEST_CASE("transfers equality: links that go down and come up") {
+  constexpr std::uint64_t kFew = 300;
+  const std::uint64_t transfers = given("EXANET_LINKS_DOWN_TRANSFERS", in_full() ? 2000 : kFew);
+  std::uint64_t seed = given("EXANET_LINKS_DOWN_SEED", 22'000'000), compared = 0;
+  total_whole = total_reported = total_packets = total_repeated = 0;
+  total_disorder = {};
+  for (; compared < transfers; ++seed) {
+    Case c = disordered_case(seed, transfers <= kFew);
+    std::mt19937_64 random(~seed);
+    c.disorder.cut_from = kClearTransfers + random() % 5000;
+    const std::uint64_t down = 50 + random() % (random() % 3 == 0 ? 20'000 : 2000);
+    c.disorder.cut_until = c.disorder.cut_from + down;
+    c.disorder.cut_period = 2 * down + 500 + random() % 30'000;
+    compare_whole(c);
+    compared += c.transfers;
+  }
+  CHECK(total_disorder.cut > 0);
+  CHECK(total_repeated > 0);
+  MESSAGE("transfers and messages compared: " << compared << ", transfers whole " << total_whole
+                                              << ", reported as failed " << total_reported << ", blocks repeated "
+                                              << total_repeated << ", packets lost with links " << total_disorder.cut
+                                              << " of " << total_disorder.packets << ", seeds up to " << seed - 1);
+}

@@ -3,10 +3,14 @@
 // transmitter's pauses, and what went over it. Of faults those of core/network/line_faults.hpp; tests that want more
 // use gateware/link/tb/transceiver.hpp.
 //
+// A line that is down loses the words of what begins meanwhile. What is amid its words when the line comes up arrives
+// in part: words without a beginning, which the receiver drops.
+//
 // Its two ends may belong to two threads, the receiver's a cycle behind the transmitter's: put() of a cycle and take()
 // of the one before it meet in no member.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +30,7 @@ class Line {
   const exanet_line ends;
   exanet_line_counts counts{};
   LineFaults faults;
+  std::vector<LineOutage> outages;  // of this line alone
 
   // Whether the transmitter takes a word in this cycle.
   bool ready() const { return ends.pause_every == 0 || run_ < ends.pause_every; }
@@ -39,10 +44,12 @@ class Line {
   // A cycle: the word that is offered while ready goes in ...
   void put(std::uint64_t cycle, bool valid, const Word& word) {
     const bool taken = valid && ready();
+    const bool begins = !framing_.open() && !framing_.announced();
     run_ = taken ? run_ + 1 : 0;
     count(valid, taken, word);
     if (!taken) return;
     if (framing_.open()) last_ = cycle;
+    if (!outages.empty() && loses(cycle, begins)) return;
     delay_[(cycle + ends.latency_cycles) & (delay_.size() - 1)] = {faults.one_in == 0 ? word : disturbed(word), true};
     ++put_;
   }
@@ -62,6 +69,14 @@ class Line {
     Word word{};
     bool valid = false;
   };
+
+  // Whether the line, which may go down, loses the word of this cycle.
+  bool loses(std::uint64_t cycle, bool begins) {
+    const bool down = std::any_of(outages.begin(), outages.end(),
+                                  [&](const LineOutage& o) { return o.holds(static_cast<std::int64_t>(cycle)); });
+    if (begins) loses_ = down;
+    return loses_ && down;
+  }
 
   // A pause in front of a word that is offered is a part of what the word begins.
   void count(bool valid, bool taken, const Word& word) {
@@ -109,6 +124,7 @@ class Line {
   bool escaped_ = false;  // one of two words that stand for Magic in the payload
   LineFault fault_ = LineFault::kNone;  // yet to come in the packet that is on the line
   std::uint64_t credits_ = 0;
+  bool loses_ = false;  // packet or credit whose words go out
 };
 
 }  // namespace exanet::gateware

@@ -91,6 +91,10 @@ struct exanet_nodes {
   void disturb(const LineFaults& faults) {
     for (auto& line : lines_) line.faults = faults;
   }
+  void take_down(std::uint32_t line, std::uint64_t from, std::uint64_t until) {
+    lines_[line].outages.push_back({lines_[line].ends.from, lines_[line].ends.from_port,
+                                    static_cast<std::int64_t>(from), static_cast<std::int64_t>(until)});
+  }
   void hold(std::uint32_t node, std::uint32_t port, bool on) {
     nodes_[node].held = (nodes_[node].held & ~(1u << port)) | unsigned{on} << port;
   }
@@ -302,6 +306,9 @@ const exanet_node_library_calls kCalls = {
       nodes->send(node, port, *packet);
     },
     [](exanet_nodes* nodes, std::uint64_t seed, std::uint32_t one_in) { nodes->disturb({seed, one_in}); },
+    [](exanet_nodes* nodes, std::uint32_t line, std::uint64_t from, std::uint64_t until) {
+      nodes->take_down(line, from, until);
+    },
     [](exanet_nodes* nodes, std::uint32_t node, std::uint32_t port, int on) { nodes->hold(node, port, on != 0); },
     [](exanet_nodes* nodes, std::uint32_t node, std::uint32_t port) { nodes->give_back(node, port); },
     [](exanet_nodes* nodes) { nodes->step(); },

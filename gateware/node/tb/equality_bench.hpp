@@ -53,6 +53,7 @@ struct Case {
   unsigned stalls = 0;  // of network interfaces, some hundred cycles each
   unsigned fault_one_in = 0;  // packets and credits on each line
   unsigned threads = 1;  // that step the Verilated nodes
+  std::vector<LineOutage> outages = {};
 
   bool of_qfdbs() const { return topology.kind == "qfdb-torus"; }
   unsigned ports() const { return of_qfdbs() ? 3 : 2; }  // intra-tile, as each library is built
@@ -73,6 +74,8 @@ struct Case {
     if (magic_one_in != 0) s << ", Magic in one packet in " << magic_one_in;
     if (stalls != 0) s << ", " << stalls << " stalls";
     if (fault_one_in != 0) s << ", a wrong bit in one packet and credit in " << fault_one_in;
+    for (const LineOutage& o : outages)
+      s << ", line " << o.port << " of node " << o.node << " down from cycle " << o.from << " to " << o.until;
     for (const auto& [node, port] : topology.disabled) s << ", without port " << port << " of node " << node;
     return s.str();
   }
@@ -87,7 +90,7 @@ struct Case {
     config.router.credit_threshold_words = credit_threshold;
     config.router.credit_interval_cycles = credit_interval;
     config.router.interface_slots = 8;
-    config.faults = {seed, fault_one_in};
+    config.faults = {seed, fault_one_in, outages};
     config.priority = true;
     LinkConfig link;
     link.word_time = kCycle;
@@ -428,7 +431,7 @@ inline std::vector<Fate> compare(const Case& c, const std::vector<Offer>& offers
 }
 
 inline void compare_whole(Case c) {
-  c.topology.both_channels = c.fault_one_in != 0;  // reports name channels
+  c.topology.both_channels = c.fabric().faults.any();  // reports name channels
   compare(c, traffic(c));
 }
 
