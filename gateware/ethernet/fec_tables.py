@@ -98,8 +98,8 @@ def table(name: str, width: int, values: list[int]) -> str:
             count = (taken + 3) // 4
             parts.append(f"{taken}'h{digits[:count]}")
             digits, left = digits[count:], left - taken
-        rows.append(",\n    ".join(parts))
-    return f"  localparam logic [{len(values) - 1}:0][{width - 1}:0] {name} = {{\n    " + ",\n    ".join(rows) + "\n  };"
+        rows.append(parts[0] if len(parts) == 1 else "{" + ",\n    ".join(parts) + "}")
+    return f"  localparam logic [{len(values) - 1}:0][{width - 1}:0] {name} = '{{\n    " + ",\n    ".join(rows) + "\n  };"
 
 
 def package() -> str:

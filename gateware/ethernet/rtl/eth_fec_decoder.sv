@@ -183,7 +183,7 @@ module eth_fec_decoder
   assign corrected_at = behind(at, 7);
   assign symbols = corrected_q[559:40];
   always_comb begin
-    unique case (corrected_at)
+    case (corrected_at)
       4'd0: joined = 608'(symbols);
       4'd1: joined = 608'({symbols, rest_q[5:0]});
       4'd2: joined = 608'({symbols, rest_q[11:0]});

@@ -28,18 +28,18 @@ module eth_fec_encoder
   // Whole symbols, at the end of a row of 52.
   logic [2:0] phase;
   logic [7:0] rest_q;
-  logic [51:0][9:0] row, row_q;
+  logic [519:0] row, row_q;
   logic [7:0] rest;
   assign phase = 3'(at_q >= 4'd5 ? at_q - 4'd5 : at_q);
   always_comb begin
-    unique case (phase)
+    case (phase)
       3'd0: row = {chunk_i[509:0], 10'b0};
       3'd1: row = {chunk_i[505:0], rest_q[3:0], 10'b0};
       3'd2: row = {chunk_i[511:0], rest_q[7:0]};
       3'd3: row = {chunk_i[507:0], rest_q[1:0], 10'b0};
       default: row = {chunk_i[513:0], rest_q[5:0]};
     endcase
-    unique case (phase)
+    case (phase)
       3'd0: rest = 8'(chunk_i[513:510]);
       3'd1: rest = chunk_i[513:506];
       3'd2: rest = 8'(chunk_i[513:512]);
@@ -78,9 +78,14 @@ module eth_fec_encoder
   logic [1027:0] window;
   assign window_at = behind(at_q, Delay + 1);
   assign window = {chunks_q[Delay-1], chunks_q[Delay]};
-  always_ff @(posedge clk_i) if (step_i) chunks_q <= {chunks_q[Delay-1:0], chunk_i};
+  always_ff @(posedge clk_i) begin
+    if (step_i) begin
+      chunks_q[0] <= chunk_i;
+      for (int unsigned i = 0; i < Delay; i++) chunks_q[i+1] <= chunks_q[i];
+    end
+  end
   always_comb begin
-    unique case (window_at)
+    case (window_at)
       4'd0: symbols = window[0+:560];
       4'd1: symbols = window[6+:560];
       4'd2: symbols = window[12+:560];
@@ -108,7 +113,7 @@ module eth_fec_encoder
     end
     // A row has 130 bits of a lane, the fifth 140; but 132 leave: two of the next row's, four, six and eight.
     always_comb begin
-      unique case (lane_phase)
+      case (lane_phase)
         3'd0: lanes_o[l] = {next_of_lane[1:0], of_lane[129:0]};
         3'd1: lanes_o[l] = {next_of_lane[3:0], of_lane[129:2]};
         3'd2: lanes_o[l] = {next_of_lane[5:0], of_lane[129:4]};

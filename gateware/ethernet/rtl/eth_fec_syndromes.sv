@@ -31,7 +31,7 @@ module eth_fec_syndromes
     logic [7:0] rest_q;
     assign bits = lanes_i[l];
     always_comb begin
-      unique case (phase)
+      case (phase)
         3'd0: symbols = {bits[129:0], 10'b0};
         3'd1: symbols = {bits[127:0], rest_q[1:0], 10'b0};
         3'd2: symbols = {bits[125:0], rest_q[3:0], 10'b0};
@@ -41,7 +41,7 @@ module eth_fec_syndromes
     end
     always_ff @(posedge clk_i) begin
       if (step_i) begin
-        unique case (phase)
+        case (phase)
           3'd0: rest_q <= 8'(bits[131:130]);
           3'd1: rest_q <= 8'(bits[131:128]);
           3'd2: rest_q <= 8'(bits[131:126]);

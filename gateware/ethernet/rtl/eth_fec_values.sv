@@ -73,7 +73,7 @@ module eth_fec_values
   // The inverse of the place, as a power: its row's and its own.
   symbol_t of_row, of_row_q, of_place_q;
   always_comb begin
-    unique case (tags_q[0].row)
+    case (tags_q[0].row)
       4'd0: of_row = Powers[492];
       4'd1: of_row = Powers[544];
       4'd2: of_row = Powers[596];
