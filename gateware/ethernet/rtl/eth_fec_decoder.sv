@@ -52,7 +52,7 @@ module eth_fec_decoder
       .clk_i,
       .rst_ni,
       .step_i,
-      .load_i          (at == 4'd2 && number_q != 1'(s)),
+      .load_i          (at == 4'd2 && number_q == (s == 0)),
       .syndromes_i     (syndromes),
       .locator_o       (locators[s]),
       .held_locator_o  (held_locators[s]),
@@ -120,7 +120,8 @@ module eth_fec_decoder
   } correction_t;
   correction_t [1:0][6:0] collected_q;
   correction_t [6:0] applied_q;
-  logic [1:0] sound_q;  // as many places as the solution has
+  logic [1:0] sound_q;              // as many places as the solution has
+  logic [1:0][2:0] held_numbers_q;  // a solver holds them until 52
   logic applied_bad_q, ends, done;
   logic [2:0] applied_number_q;
   assign ends = at == 4'd0;  // 40: all places are known
@@ -129,19 +130,23 @@ module eth_fec_decoder
     if (!rst_ni) collected_q <= '0;
     else if (step_i) begin
       if (done) collected_q[!number_q] <= '0;
-      if (value_valid) collected_q[value_codeword] <= {collected_q[value_codeword][5:0], 1'b1, value_row, value_place, value};
+      if (value_valid) begin
+        collected_q[value_codeword][0] <= '{valid: 1'b1, row: value_row, place: value_place, value: value};
+        collected_q[value_codeword][6:1] <= collected_q[value_codeword][5:0];
+      end
     end
   end
   always_ff @(posedge clk_i) begin
     if (step_i && ends) sound_q[number_q] <= held_valid[number_q] && total_q == {1'b0, held_numbers[number_q]};
     if (step_i && done) begin
-      applied_q        <= sound_q[!number_q] && !bypass_i ? collected_q[!number_q] : '0;
+      for (int unsigned i = 0; i < 7; i++) begin
+        applied_q[i]       <= collected_q[!number_q][i];
+        applied_q[i].valid <= collected_q[!number_q][i].valid && sound_q[!number_q] && !bypass_i;
+      end
       applied_bad_q    <= bypass_i ? held_numbers_q[!number_q] != '0 : !sound_q[!number_q];
       applied_number_q <= sound_q[!number_q] && !bypass_i ? held_numbers_q[!number_q] : '0;
     end
   end
-  // A solver holds its numbers until 52.
-  logic [1:0][2:0] held_numbers_q;
   always_ff @(posedge clk_i) if (step_i && ends) held_numbers_q[number_q] <= held_valid[number_q] ? held_numbers[number_q] : 3'd7;
 
   // The rows, from memory: at 55, with their corrections from 56 on, and corrected at 57.

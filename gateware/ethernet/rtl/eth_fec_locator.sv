@@ -16,6 +16,8 @@ module eth_fec_locator
 );
   // Each coefficient times the power of its row.
   logic [7:0][9:0] terms_q;
+  logic [79:0] terms;
+  assign terms = 80'(terms_q);
   logic wide, next_wide;
   assign wide = at_i == 4'd4 || at_i == 4'd9;
   assign next_wide = at_i == 4'd3 || at_i == 4'd8;
@@ -29,7 +31,7 @@ module eth_fec_locator
   for (genvar q = 0; q < 56; q++) begin : gen_places
     symbol_t value;
     for (genvar j = 0; j < 10; j++) begin : gen_bits
-      assign value[j] = ^(terms_q & LocatorMasks[10*q+j]);
+      assign value[j] = ^(terms & LocatorMasks[10*q+j]);
     end
     always_ff @(posedge clk_i) if (step_i) hits_o[q] <= value == '0 && (q >= 4 || wide);
   end

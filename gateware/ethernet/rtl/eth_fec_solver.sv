@@ -28,20 +28,25 @@ module eth_fec_solver
   logic signed [4:0] k_q;  // iterations, less twice the number of wrong symbols
   logic [3:0] count_q;
   logic runs, swaps;
-  assign delta = {10'b0, delta_q};
+  for (genvar i = 0; i < Cells; i++) begin : gen_cells
+    assign delta[i] = delta_q[i];
+  end
+  assign delta[Cells] = '0;
   assign runs = count_q != Iterations;
   assign swaps = delta_q[0] != '0 && k_q >= 0;
 
   always_ff @(posedge clk_i) begin
     if (step_i && load_i) begin
-      delta_q          <= {10'd1, 70'b0, syndromes_i};
-      theta_q          <= {10'd1, 70'b0, syndromes_i};
+      for (int unsigned i = 0; i < Cells; i++) begin
+        delta_q[i] <= i < 14 ? syndromes_i[i%14] : 10'(i == Cells - 1);
+        theta_q[i] <= i < 14 ? syndromes_i[i%14] : 10'(i == Cells - 1);
+      end
       gamma_q          <= 10'd1;
       k_q              <= '0;
       held_locator_o   <= locator_o;
       held_evaluator_o <= delta_q[6:0];
       held_valid_o     <= k_q >= 0;
-      held_number_o    <= 3'((5'sd14 - k_q) >>> 1);
+      held_number_o    <= 3'(unsigned'(5'sd14 - k_q) >> 1);
     end else if (step_i && runs) begin
       for (int unsigned i = 0; i < Cells; i++) begin
         delta_q[i] <= multiply(gamma_q, delta[i+1]) ^ multiply(delta_q[0], theta_q[i]);

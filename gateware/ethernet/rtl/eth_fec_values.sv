@@ -65,8 +65,12 @@ module eth_fec_values
   end
   always_ff @(posedge clk_i) begin
     if (step_i) begin
-      tags_q   <= {tags_q[Stages-2:0], tag_q};
-      places_q <= {places_q[Stages-2:0], place};
+      tags_q[0]   <= tag_q;
+      places_q[0] <= place;
+      for (int unsigned i = 1; i < Stages; i++) begin
+        tags_q[i]   <= tags_q[i-1];
+        places_q[i] <= places_q[i-1];
+      end
     end
   end
 

@@ -27,7 +27,8 @@ module eth_groups_rx
   logic [1:0][257:0] groups;
   assign marks = message_q == '0 && at_q <= 4'd2;
   assign completes = valid_i && (!marks || (at_q == 4'd2 && odd_q));
-  assign groups = odd_q ? {bad_i, marks ? chunk_i[513:257] : chunk_i[256:0], held_q} : {bad_i, chunk_i[513:257], bad_i, chunk_i[256:0]};
+  assign groups[0] = odd_q ? held_q : {bad_i, chunk_i[256:0]};
+  assign groups[1] = {bad_i, odd_q && !marks ? chunk_i[256:0] : chunk_i[513:257]};
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       at_q      <= '0;
@@ -86,9 +87,12 @@ module eth_groups_rx
   logic [63:0] last_q;
   logic [511:0] filled;
   logic [8:0][63:0] behind_last;  // each block
-  assign behind_last = {payload_q, last_q};
+  assign behind_last[0] = last_q;
+  for (genvar b = 0; b < 8; b++) begin : gen_before
+    assign behind_last[b+1] = payload_q[b/4][64*(b%4)+:64];
+  end
   always_comb begin
-    filled = payload_q;
+    filled = {payload_q[1], payload_q[0]};
     for (int unsigned b = 0; b < 8; b++) begin
       if (b % 4 != 3 && gap_q[b/4][b%4]) filled[64*b+4+:4] = second_nibble(behind_last[b][32:25], behind_last[b][13:6], filled[64*b+:4]);
     end
@@ -105,7 +109,7 @@ module eth_groups_rx
   always_ff @(posedge clk_i) begin
     if (valid_q) last_q <= filled[511:448];
     payload_o <= filled;
-    control_o <= control_q;
+    control_o <= {control_q[1], control_q[0]};
     bad_o     <= {{4{bad_q[1]}}, {4{bad_q[0]}}};
   end
 endmodule

@@ -24,20 +24,18 @@ module eth_lane_rx
   localparam int unsigned CountBits = unsigned'($clog2(Rows));
 
   // A row is where the pointer says, from the oldest of three words on; words go on by 128 bits, rows by 132.
-  logic [2:0][127:0] words_q;  // the oldest one lowest
+  logic [383:0] words_q;  // the oldest word lowest
   logic [8:0] pointer_q, slip;
-  logic [383:0] window;
   logic emits;
   logic [131:0] row, row_q;
-  assign window = words_q;
   assign emits = pointer_q < 9'd128;
-  assign row = 132'(window >> pointer_q[6:0]);
+  assign row = 132'(words_q >> pointer_q[6:0]);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) pointer_q <= '0;
     else pointer_q <= emits ? pointer_q + 9'd4 + slip : pointer_q - 9'd128;
   end
   always_ff @(posedge clk_i) begin
-    words_q <= {data_i, words_q[2:1]};
+    words_q <= {data_i, words_q[383:128]};
     if (emits) row_q <= row;
   end
 

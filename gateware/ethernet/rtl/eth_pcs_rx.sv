@@ -22,12 +22,31 @@ module eth_pcs_rx
   output logic [2:0]        corrected_o     // symbols
 );
   logic aligned, step, resync_q;
-  logic [3:0][131:0] rows;
-  eth_lanes_align #(.Period(Period)) u_align (
+  logic [3:0] lane_valid, lane_marker, lane_locked;
+  logic [3:0][1:0] lane_number;
+  logic [3:0][131:0] lane_rows, rows;
+  for (genvar l = 0; l < 4; l++) begin : gen_lanes
+    eth_lane_rx #(.Period(Period)) u_lane (
+      .clk_i,
+      .rst_ni,
+      .resync_i(resync_q),
+      .data_i  (lanes_i[l]),
+      .valid_o (lane_valid[l]),
+      .marker_o(lane_marker[l]),
+      .row_o   (lane_rows[l]),
+      .locked_o(lane_locked[l]),
+      .number_o(lane_number[l])
+    );
+  end
+  eth_lanes_align u_align (
     .clk_i,
     .rst_ni,
     .resync_i (resync_q),
-    .lanes_i,
+    .valid_i  (lane_valid),
+    .marker_i (lane_marker),
+    .locked_i (lane_locked),
+    .number_i (lane_number),
+    .row_i    (lane_rows),
     .aligned_o(aligned),
     .step_o   (step),
     .rows_o   (rows)
