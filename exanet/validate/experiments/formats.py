@@ -159,7 +159,7 @@ def router_ceiling_small(runner: Runner) -> Measured:
 
 @experiment("R19", kind="structural")
 def correcting_code(runner: Runner) -> Measured:
-    """Bits that the decoder of gateware/ethernet takes and gives in the steps of a codeword, in symbols of its field."""
+    """What the decoder of gateware/ethernet takes and gives in the steps of a codeword, in symbols of its field."""
     decoder, steps = _source(runner, "ethernet/rtl/eth_fec_decoder.sv"), _source(runner, "ethernet/rtl/eth_fec_syndromes.sv")
     lanes = re.search(r"logic \[(\d+):0\]\[(\d+):0\] lanes_i", decoder)
     chunk = re.search(r"logic \[(\d+):0\] +chunk_o", decoder)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both halves of the physical coding sublayer of 100GBASE-R over lanes with skew, in any order, with wrong bits and slips.
+// Both halves of the physical coding sublayer of 100GBASE-R over lanes with skew, in any order, with wrong bits and
+// slips.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -17,8 +18,8 @@ namespace {
 using namespace exanet::gateware;
 
 constexpr unsigned kPeriod = 16;          // codewords from marker to marker, as the models are built
-constexpr unsigned kSkew = 4641;          // bits: 180 ns at 25.78125 Gb/s, the most that IEEE 802.3 table 91-3 allows
-constexpr unsigned kWords = kPeriod * 10; // that go meanwhile, about
+constexpr unsigned kSkew = 4641;  // bits: 180 ns at 25.78125 Gb/s, the most that IEEE 802.3 table 91-3 allows
+constexpr unsigned kWords = kPeriod * 10;  // that go meanwhile, about
 
 struct Word {
   std::uint64_t data;
@@ -70,7 +71,10 @@ struct Ends {
   std::array<Word, 8> next{};
   unsigned long compared = 0, errors = 0, silent = 0, corrected = 0, uncorrected = 0, codewords = 0, lost = 0;
 
-  Ends(unsigned seed, std::array<unsigned, 4> order, std::array<unsigned, 4> delays) : traffic{seed}, line{order, delays} { draw(); }
+  Ends(unsigned seed, std::array<unsigned, 4> order, std::array<unsigned, 4> delays)
+      : traffic{seed}, line{order, delays} {
+    draw();
+  }
   void draw() {
     for (unsigned i = 0; i < 8; ++i) {
       next[i] = traffic.next();
@@ -99,7 +103,8 @@ struct Ends {
     if (!rx.model.valid_o) return;
     std::array<Word, 8> came{};
     for (unsigned i = 0; i < 8; ++i)
-      came[i] = {bits_of(rx.model.words_o, 72 * i, 64), static_cast<std::uint8_t>(bits_of(rx.model.words_o, 72 * i + 64, 8))};
+      came[i] = {bits_of(rx.model.words_o, 72 * i, 64),
+                 static_cast<std::uint8_t>(bits_of(rx.model.words_o, 72 * i + 64, 8))};
     if (!found) {
       // Eight words are not sent twice, but where they are idle.
       const bool idle = std::ranges::count(came, kIdle) > 4;
@@ -112,8 +117,10 @@ struct Ends {
     for (unsigned i = 0; i < 8; ++i) {
       ++compared;
       if (came[i] == sent.front()[i]) continue;
-      if (came[i] == kError) ++errors;
-      else ++silent;
+      if (came[i] == kError)
+        ++errors;
+      else
+        ++silent;
     }
     sent.pop_front();
   }

@@ -40,7 +40,8 @@ inline std::vector<unsigned> generator() {
   std::vector<unsigned> product{1};
   for (unsigned root = 0; root < kParity; ++root) {
     product.push_back(0);
-    for (std::size_t i = product.size() - 1; i > 0; --i) product[i] ^= field().multiply(product[i - 1], field().power(root));
+    for (std::size_t i = product.size() - 1; i > 0; --i)
+      product[i] ^= field().multiply(product[i - 1], field().power(root));
   }
   return product;
 }

@@ -21,7 +21,8 @@ using namespace exanet::gateware;
 constexpr unsigned kChunk = 514, kRow = 132, kSteps = 10, kLatency = 58;
 
 // What the Python package reedsolo makes of the message 0, 1, 2, ... 513; tests/unit/test_ethernet_fec.py compares it.
-constexpr std::array<std::uint16_t, fec::kParity> kLibraryParity{50, 868, 380, 280, 841, 435, 1015, 875, 433, 667, 96, 823, 273, 57};
+constexpr std::array<std::uint16_t, fec::kParity> kLibraryParity{50,  868, 380, 280, 841, 435, 1015,
+                                                                 875, 433, 667, 96,  823, 273, 57};
 
 fec::Codeword drawn(std::mt19937_64& random) {
   fec::Codeword word{};
@@ -40,7 +41,8 @@ struct Bits {
   }
   template <class Words>
   void put_row(Words& row, unsigned step) const {
-    for (unsigned i = 0; i < 4 * kRow; i += 44) set_bits(row, i, 44, bits_of(lanes[i / kRow], kRow * step + i % kRow, 44));
+    for (unsigned i = 0; i < 4 * kRow; i += 44)
+      set_bits(row, i, 44, bits_of(lanes[i / kRow], kRow * step + i % kRow, 44));
   }
   template <class Words>
   bool is_row(const Words& row, unsigned step) const {
@@ -50,12 +52,15 @@ struct Bits {
   }
   template <class Words>
   void put_chunk(Words& chunk, unsigned step) const {
-    for (unsigned i = 0; i < kChunk; i += 64) set_bits(chunk, i, std::min(64U, kChunk - i), bits_of(message, kChunk * step + i, std::min(64U, kChunk - i)));
+    for (unsigned i = 0; i < kChunk; i += 64)
+      set_bits(chunk, i, std::min(64U, kChunk - i), bits_of(message, kChunk * step + i, std::min(64U, kChunk - i)));
   }
   template <class Words>
   bool is_chunk(const Words& chunk, unsigned step) const {
     for (unsigned i = 0; i < kChunk; i += 64)
-      if (bits_of(chunk, i, std::min(64U, kChunk - i)) != bits_of(message, kChunk * step + i, std::min(64U, kChunk - i))) return false;
+      if (bits_of(chunk, i, std::min(64U, kChunk - i)) !=
+          bits_of(message, kChunk * step + i, std::min(64U, kChunk - i)))
+        return false;
     return true;
   }
 };
@@ -67,7 +72,9 @@ void damage(fec::Codeword& word, unsigned count, std::mt19937_64& random) {
   const unsigned from = random() % fec::kSymbols;
   while (places.size() < count) {
     const auto more = static_cast<unsigned>(places.size());
-    const unsigned place = kind == 0 ? (from + more) % fec::kSymbols : kind == 1 ? (from + 4 * more) % fec::kSymbols : random() % fec::kSymbols;
+    const unsigned place = kind == 0   ? (from + more) % fec::kSymbols
+                           : kind == 1 ? (from + 4 * more) % fec::kSymbols
+                                       : random() % fec::kSymbols;
     if (std::ranges::find(places, place) == places.end()) places.push_back(place);
   }
   for (const unsigned place : places) word[place] ^= 1 + random() % 1023;
@@ -118,9 +125,12 @@ std::array<Outcome, 12> decoded(unsigned long codewords, unsigned most, bool byp
     now.same = now.same && now.bits.is_chunk(decoder.model.chunk_o, out % kSteps);
     if (++out % kSteps != 0) continue;
     Outcome& outcome = outcomes.at(now.wrong);
-    if (decoder.model.bad_o) ++outcome.detected;
-    else if (now.same) ++outcome.right;
-    else ++outcome.silent;
+    if (decoder.model.bad_o)
+      ++outcome.detected;
+    else if (now.same)
+      ++outcome.right;
+    else
+      ++outcome.silent;
     if (!bypass && !decoder.model.bad_o && now.same) outcome.miscounted += decoder.model.corrected_o != now.wrong;
     sent.pop_front();
   }
@@ -184,15 +194,16 @@ TEST_CASE("ethernet: the decoder corrects up to seven wrong symbols, and detects
   }
   const Outcome& eight = outcomes[8];
   const double expected = mistaken() * static_cast<double>(eight.detected + eight.silent);
-  MESSAGE(codewords << " codewords; of " << eight.detected + eight.silent << " with eight wrong symbols " << eight.silent
-                    << " are taken for another codeword, expected " << expected);
+  MESSAGE(codewords << " codewords; of " << eight.detected + eight.silent << " with eight wrong symbols "
+                    << eight.silent << " are taken for another codeword, expected " << expected);
   CHECK(eight.right == 0);
   CHECK(static_cast<double>(eight.silent) <= expected + 4 * std::sqrt(expected));  // none below 0.05 expected
 }
 
 TEST_CASE("ethernet: seven wrong symbols in codeword after codeword keep the decoder's time") {
   const auto outcomes = decoded(exanet::testing::in_full() ? 20'000 : 300, 7, false, false, 73);
-  for (unsigned wrong = 0; wrong <= fec::kCorrectable; ++wrong) CHECK(outcomes[wrong].detected + outcomes[wrong].silent == 0);
+  for (unsigned wrong = 0; wrong <= fec::kCorrectable; ++wrong)
+    CHECK(outcomes[wrong].detected + outcomes[wrong].silent == 0);
 }
 
 TEST_CASE("ethernet: a decoder that is bypassed gives symbols as they came, and says which messages have wrong ones") {

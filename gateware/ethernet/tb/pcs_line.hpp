@@ -35,8 +35,10 @@ class PcsLine {
   }
   // A bit comes twice, or not at all.
   void slip(unsigned lane, bool twice) {
-    if (twice) bits_[lane].push_front(bits_[lane].front());
-    else bits_[lane].pop_front();
+    if (twice)
+      bits_[lane].push_front(bits_[lane].front());
+    else
+      bits_[lane].pop_front();
   }
 
  private:
