@@ -2,8 +2,8 @@
 // Receiving half of 100GBASE-R with RS-FEC (IEEE 802.3 clauses 82 and 91), from four lanes of 128 bits a cycle to words of
 // eight times eight bytes: markers, deskew and order of lanes, RS(528,514), groups of 257 bits, descrambler, 64b/66b.
 //
-// Blocks of a message that could not be corrected are errors on the interface, and so is the block behind them, whose bits
-// are descrambled with theirs. Three such messages in a row make the search
+// Blocks of a message that could not be corrected are errors on the interface, and so are two blocks behind them: the bits
+// of the first are descrambled with theirs, and where its type had a nibble left out, two bits of the second follow. Three such messages in a row make the search
 // for markers begin again, as the standard says. A word is valid in at most 32 of 33 cycles.
 module eth_pcs_rx
   import eth_pcs_pkg::*;
@@ -87,7 +87,8 @@ module eth_pcs_rx
     else resync_q <= aligned && bad_q == 2'd3;
   end
 
-  logic word_valid, clear_valid_q, last_bad_q;
+  logic word_valid, clear_valid_q;
+  logic [1:0] last_bad_q;
   logic [7:0] word_bad, word_control, bad2_q;
   logic [511:0] word_payload, clear;
   logic [57:0] state_q;
@@ -118,9 +119,9 @@ module eth_pcs_rx
   always_ff @(posedge clk_i) begin
     if (word_valid) begin
       state_q    <= word_payload[511:454];
-      last_bad_q <= word_bad[7];
+      last_bad_q <= word_bad[7:6];
     end
-    bad2_q <= word_bad | {word_bad[6:0], last_bad_q};
+    bad2_q <= word_bad | {word_bad[6:0], last_bad_q[1]} | {word_bad[5:0], last_bad_q};
     for (int unsigned i = 0; i < 8; i++) begin
       blocks_q[i] <= '{control: word_control[i], payload: clear[64*i+:64]};
       words_o[i]  <= bad2_q[i] ? ErrorWord : decode(blocks_q[i]);
