@@ -82,3 +82,17 @@ gateware/karma/rtl/karma_registers.sv
 gateware/karma/rtl/karma_generator.sv
 gateware/karma/rtl/karma_consumer.sv
 gateware/karma/rtl/karma_board.sv
+gateware/ethernet/rtl/eth_fec_pkg.sv
+gateware/ethernet/rtl/eth_fec_tables_pkg.sv
+gateware/ethernet/rtl/eth_fec_encoder.sv
+gateware/ethernet/rtl/eth_fec_syndromes.sv
+gateware/ethernet/rtl/eth_fec_solver.sv
+gateware/ethernet/rtl/eth_fec_locator.sv
+gateware/ethernet/rtl/eth_fec_values.sv
+gateware/ethernet/rtl/eth_fec_decoder.sv
+gateware/ethernet/rtl/eth_pcs_pkg.sv
+gateware/ethernet/rtl/eth_pcs_tx.sv
+gateware/ethernet/rtl/eth_lane_rx.sv
+gateware/ethernet/rtl/eth_lanes_align.sv
+gateware/ethernet/rtl/eth_groups_rx.sv
+gateware/ethernet/rtl/eth_pcs_rx.sv

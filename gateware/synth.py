@@ -7,7 +7,8 @@ Parts are router, link, link-wide, phy, phy-lanes, router-6x1, router-qfdb, rout
 ni-port, ni-packetizer,
 ni-mailbox, ni-messages (both with their two ports), ni-translate, ni-walk, ni-transfers, ni-gather, ni-blocks, ni (all of these
 with three ports), ni-lanes
-(the arithmetic of reductions), ni-reduce, reduce (with its port), registers, link-registers, lofamo and ip. (It needs pyosys, and
+(the arithmetic of reductions), ni-reduce, reduce (with its port), ethernet-encoder, ethernet-decoder, ethernet-tx, ethernet-rx,
+registers, link-registers, lofamo and ip. (It needs pyosys, and
 minutes for all.)
 
 `ip` is the whole: router, registers, LO|FA|MO's watchdogs, two links and theirs. When it is not asked for but its parts are, their sum is
@@ -87,6 +88,10 @@ TARGETS = {
     "ni-lanes": Target("ni_reduce_lanes", {}, {}),
     "ni-reduce": Target("ni_reduce", {}, {}),
     "reduce": Target("exanet_reduce", {}, {}),
+    "ethernet-encoder": Target("eth_fec_encoder", {}, {}),
+    "ethernet-decoder": Target("eth_fec_decoder", {}, {}),
+    "ethernet-tx": Target("eth_pcs_tx", {}, {}),
+    "ethernet-rx": Target("eth_pcs_rx", {}, {}),
     "registers": Target("node_registers", {}, {"lut": 2468, "ff": 6451}),
     "link-registers": Target("node_registers_link", {}, {}),
     "lofamo": Target("node_lofamo", {}, {}),

@@ -155,3 +155,25 @@ def router_ceiling_small(runner: Runner) -> Measured:
     """Words of the machine's largest packet."""
     payload = runner.machine(_MACHINE).resolve()["router"]["max_payload_bytes"]
     return Measured(_ceiling(runner, payload), f"{payload} B, the largest payload of machines/{_MACHINE}.yaml")
+
+
+@experiment("R19", kind="structural")
+def correcting_code(runner: Runner) -> Measured:
+    """What the decoder of gateware/ethernet takes and gives in the steps of a codeword, in symbols of its field."""
+    decoder, steps = _source(runner, "ethernet/rtl/eth_fec_decoder.sv"), _source(runner, "ethernet/rtl/eth_fec_syndromes.sv")
+    lanes = re.search(r"logic \[(\d+):0\]\[(\d+):0\] lanes_i", decoder)
+    chunk = re.search(r"logic \[(\d+):0\] +chunk_o", decoder)
+    last = re.search(r"at_o == 4'd(\d+) \? '0", steps)
+    field = re.search(r"typedef logic \[(\d+):0\] symbol_t", _source(runner, "ethernet/rtl/eth_fec_pkg.sv"))
+    if lanes is None or chunk is None or last is None or field is None:
+        raise RunFailed("gateware/ethernet has no decoder whose widths can be read")
+    symbol, number = int(field[1]) + 1, int(last[1]) + 1
+    codeword = (int(lanes[1]) + 1) * (int(lanes[2]) + 1) * number // symbol
+    message = (int(chunk[1]) + 1) * number // symbol
+    return Measured(
+        codeword,
+        f"{codeword} symbols of {symbol} bits go into the decoder of gateware/ethernet and {message} come out; "
+        f"its tests correct {(codeword - message) // 2}",
+        holds=(codeword, message, symbol) == (528, 514, 10),
+        text=f"RS({codeword},{message})",
+    )

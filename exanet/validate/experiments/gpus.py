@@ -53,7 +53,7 @@ def crossing(ahead: dict[int, float], behind: dict[int, float]) -> float:
     return sizes[-1] / 1024 if gains[0] >= 0 else 0.0
 
 
-@experiment("A06", kind="structural", needs=("mpich",))
+@experiment("A06", kind="calibrated", needs=("mpich",))
 def small_messages(runner: Runner) -> Measured:
     host, both, one = (
         one_way_us(runner, places, (SMALL,), PEER)[SMALL] for places in (("host", "host"), ("device", "device"), ("device", "host"))
@@ -68,7 +68,7 @@ def small_messages(runner: Runner) -> Measured:
     )
 
 
-@experiment("A08", kind="structural", needs=("mpich",))
+@experiment("A08", kind="beside", needs=("mpich",))
 def peer_against_infiniband(runner: Runner) -> Measured:
     places = ("device", "device")
     peer, staged, infiniband = (one_way_us(runner, places, SIZES, changes) for changes in (PEER, STAGED, INFINIBAND))
@@ -77,6 +77,7 @@ def peer_against_infiniband(runner: Runner) -> Measured:
     return Measured(
         ours,
         f"GPU to GPU, the size up to which APEnet+ peer to peer is ahead of staging over InfiniBand QDR; of staging over APEnet+ "
-        f"it is ahead up to {own:.0f} KB. At 512 KB the three take {longest} us",
+        f"it is ahead up to {own:.0f} KB. Where the lines cross follows from the blocks of staging and from InfiniBand's "
+        f"software, which are ours. At 512 KB the three take {longest} us",
         data={"peer_us": peer, "staged_us": staged, "infiniband_us": infiniband},
     )
