@@ -69,7 +69,7 @@ def empty(shape: int | tuple[int, ...], dtype: DTypeLike = "float64") -> NDArray
         _check(_library().cudaGetLastError())
     memory = (ctypes.c_ubyte * size).from_address(address)
     weakref.finalize(memory, _library().exanet_gpu_free, address)
-    return np.frombuffer(memory, dtype=kind).reshape(shape)
+    return np.frombuffer(memoryview(memory), dtype=kind).reshape(shape)
 
 
 def array(host: np.ndarray[Any, Any]) -> NDArray[Any]:

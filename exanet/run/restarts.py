@@ -140,7 +140,7 @@ def _write(folder: Path, done: list[_Ended]) -> None:
     """attempts.parquet: docs/results.md has its columns."""
     import polars as pl
 
-    from exanet.results.folder import parquet
+    from exanet.files import parquet
 
     rows = [
         {

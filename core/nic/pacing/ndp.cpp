@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// NDP: a source sends a first window at full speed, then a packet for each pull of the receiver, which paces its pulls
-// at its link's rate.
+// NDP: a source sends a first window at full speed, then a packet for each pull of the receiver, which sends pulls at
+// its link's rate.
 //
 // Source: Handley et al., SIGCOMM 2017; the first window of 15 packets is that of uet-htsim (ndp.cpp). Model: a
-// receiver owes a pull for each packet that comes, whole or trimmed, and goes round its sources, one packet's time of
+// receiver sends a pull for each packet that comes, whole or trimmed, and goes round its sources, one packet's time of
 // its link apart. A packet says whether anything is left to send behind it. When one arrives that says no, the pulls
-// that are owed for whole packets are forgotten, as the paper's receiver forgets those of a transfer that is complete;
-// those of trimmed packets stay, for they are sent again. A source of which nothing is in flight begins with a first
-// window again. Pulls are counts, so that a lost one does not matter.
+// that are pending for whole packets are forgotten, as the paper's receiver forgets those of a transfer that is
+// complete; those of trimmed packets stay, for they are sent again. A source of which nothing is in flight begins with
+// a first window again. Pulls are counts, so that a lost one does not matter.
 //
 // Limits: the first window is the bandwidth-delay product of an empty network where that is more than 15 packets, which
 // is ours: less would not fill a long link. One flow to each destination, so transfers share a window. No headers are
@@ -80,9 +80,9 @@ class Ndp final : public Pacing {
       turns_.pop_front();
       Sink& s = sinks_[peer];
       s.in_turn = false;
-      std::uint64_t& owed = s.trimmed > 0 ? s.trimmed : s.whole;
-      if (owed == 0) continue;  // what it was in turn for has been forgotten
-      --owed;
+      std::uint64_t& pending = s.trimmed > 0 ? s.trimmed : s.whole;
+      if (pending == 0) continue;  // what it was in turn for has been forgotten
+      --pending;
       ++s.pulled;
       if (s.trimmed + s.whole > 0) {
         s.in_turn = true;
@@ -101,7 +101,7 @@ class Ndp final : public Pacing {
     std::int64_t in_flight = 0;  // bytes
     std::uint64_t pulled = 0;  // in all
   };
-  struct Sink {  // from a peer: pulls that it is owed, and has got
+  struct Sink {  // from a peer: pulls that are pending, and all that were sent
     std::uint64_t trimmed = 0, whole = 0, pulled = 0;
     bool in_turn = false;
   };

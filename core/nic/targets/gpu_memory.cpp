@@ -98,7 +98,7 @@ class Staged final : public MemoryTarget {
   std::map<std::tuple<NodeId, std::uint64_t, std::uint64_t>, Block> copied_;  // of transfers that are being read
 };
 
-NiConfig sample() {
+NiConfig gpu_sample() {
   NiConfig config;
   config.gpu = GpuConfig{.per_node = 2,
                          .memory_bytes = std::uint64_t{6} << 30,
@@ -127,11 +127,11 @@ std::unique_ptr<MemoryTarget> make(const NiConfig& config, std::size_t) {
 namespace memories {
 
 MemoryKind gpu_peer() {
-  return {"gpu-peer", "a GPU's memory, which the interface reads and writes over PCIe", {sample()}, make<Peer>};
+  return {"gpu-peer", "a GPU's memory, which the interface reads and writes over PCIe", {gpu_sample()}, make<Peer>};
 }
 
 MemoryKind gpu_staged() {
-  return {"gpu-staged", "a GPU's memory, copied to and from a buffer in host memory", {sample()}, make<Staged>};
+  return {"gpu-staged", "a GPU's memory, copied to and from a buffer in host memory", {gpu_sample()}, make<Staged>};
 }
 
 }  // namespace memories
