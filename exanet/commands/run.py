@@ -157,19 +157,11 @@ def command(
 ) -> None:
     """Run a program on a simulated machine. Exits with the program's code."""
     with lightly.imports():
-        from exanet.gateware.fabric import FABRICS
-        from exanet.mpi import detect
         from exanet.run import options as asked
-        from exanet.run import packed
         from exanet.run import program as runs
         from exanet.run import restarts as again
 
-    if mpi not in detect.CHOICES:
-        raise InputError(f"--mpi {mpi}: give one of {', '.join(detect.CHOICES)}")
-    if fabric not in FABRICS:
-        raise InputError(f"--fabric {fabric}: give one of {', '.join(FABRICS)}")
-    if ranks_as not in packed.CHOICES:
-        raise InputError(f"--ranks-as {ranks_as}: give one of {', '.join(packed.CHOICES)}")
+    _check_choices(mpi, fabric, ranks_as)
     options = asked.Options(
         machine,
         ranks,
@@ -200,6 +192,18 @@ def command(
         restart_delay=restart_delay,
     )
     raise typer.Exit(again.run(options) if restarts or restart_delay != "0 s" else runs.run(options))
+
+
+def _check_choices(mpi: str, fabric: str, ranks_as: str) -> None:
+    """Raises InputError on one that is none."""
+    with lightly.imports():
+        from exanet.gateware.fabric import FABRICS
+        from exanet.mpi import detect
+        from exanet.run import packed
+
+    for option, given, choices in (("--mpi", mpi, detect.CHOICES), ("--fabric", fabric, FABRICS), ("--ranks-as", ranks_as, packed.CHOICES)):
+        if given not in choices:
+            raise InputError(f"{option} {given}: give one of {', '.join(choices)}")
 
 
 # Everything behind the first word that is no option belongs to the program, its options too.

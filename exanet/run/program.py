@@ -207,6 +207,13 @@ def _add_calls(results: dict[str, Any], meta: Mapping[str, Any], trace: Trace, f
     return {"notes": [*meta.get("notes", ()), *notes]} if notes else {}
 
 
+def _check_nodes(config: dict[str, Any], placed: list[int]) -> None:
+    """Raises InputError on a rank whose node has failed."""
+    lost = set(failed_endpoints(config["topology"])) & set(placed) if config["topology"].get("failed") else set()
+    if lost:
+        raise InputError(f"rank {placed.index(min(lost))} is placed on node {min(lost)}, which has failed; give another placement (--map)")
+
+
 def _simulate(
     options: Options,
     config: dict[str, Any],
@@ -218,9 +225,7 @@ def _simulate(
     environment: dict[str, str],
     emulated: Emulated | None,
 ) -> tuple[dict[str, Any], Any]:
-    lost = set(failed_endpoints(config["topology"])) & set(placed) if config["topology"].get("failed") else set()
-    if lost:
-        raise InputError(f"rank {placed.index(min(lost))} is placed on node {min(lost)}, which has failed; give another placement (--map)")
+    _check_nodes(config, placed)
     library = {"node_library": str(gateware), "node_threads": options.fabric_threads} if gateware else {}
     asked = {
         "compute_factor": factor,
