@@ -3,7 +3,8 @@
 //
 // Model: the program's communicators and types are its library's own. What a communicator's members are is asked when
 // the library has made it, in the order in which all members make it; a type without gaps is used where it lies, any
-// other is packed and unpacked by the library. Limits: no collectives on intercommunicators; 2 GiB of a type with gaps.
+// other is packed and unpacked by the library. Limits: no nonblocking collectives on intercommunicators; 2 GiB of a
+// type with gaps.
 #include "runtime/simulated/engine.h"
 
 #include <limits.h>
