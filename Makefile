@@ -100,7 +100,7 @@ record: setup-test
 	@$(BIN)/python tools/parts.py core-tests lint-tidy gateware-tests cocotb
 	@rm -f build/recorded.json
 	@$(BIN)/python tools/gateware_tests.py --passed --record build/recorded.json
-	@$(BIN)/python tools/sanitized.py --passed --record build/recorded.json
+	@$(BIN)/python tools/core_tests.py --passed --record build/recorded.json
 	@$(BIN)/python tools/tidy.py build/tidy/compile_commands.json --jobs 1 --keep build/kept --record build/recorded.json
 	@$(BIN)/python tools/once.py cocotb --keep build/kept --record build/recorded.json
 	@mv build/recorded.json tests/recorded.json

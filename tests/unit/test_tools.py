@@ -21,6 +21,7 @@ from host import gone, wait_for
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
+import core_tests  # noqa: E402
 import gateware_tests  # noqa: E402
 import leftovers  # noqa: E402
 import parts  # noqa: E402
@@ -232,7 +233,7 @@ def test_the_gatewares_tests_run_again_when_what_they_follow_from_changes(tmp_pa
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(file, copy)
     shutil.copy(ROOT / "CMakeLists.txt", tmp_path)
-    for module in (gateware_tests, passed):
+    for module in (gateware_tests, core_tests, passed):
         monkeypatch.setattr(module, "ROOT", tmp_path)
     monkeypatch.setattr(gateware_tests, "GATEWARE", tmp_path / "gateware")
     monkeypatch.setattr(gateware_tests.sources, "ROOT", tmp_path)
@@ -243,7 +244,7 @@ def test_the_gatewares_tests_run_again_when_what_they_follow_from_changes(tmp_pa
         found = []
         for addition in ("", text):
             (tmp_path / name).write_text((tmp_path / name).read_text() + addition)
-            for cached in (gateware_tests.includes, gateware_tests.hardware, gateware_tests.core):
+            for cached in (gateware_tests.includes, gateware_tests.hardware, core_tests.sources, core_tests._next_to):
                 cached.cache_clear()
             found.append({test.name: gateware_tests.key(test) for test in gateware_tests.tests(tmp_path / "gateware")})
         return {name for name in found[0] if found[0][name] != found[1][name]}
@@ -264,6 +265,55 @@ def test_the_gatewares_tests_run_again_when_what_they_follow_from_changes(tmp_pa
     assert changed("gateware/ni/tb/pages_test.cpp", "int x;") == {"pages_test.cpp"}
     assert {"pages_test.cpp", "messages_test.cpp"} <= changed("gateware/ni/tb/axi_memory.hpp", "int x;") < everything
     assert changed("core/nic/transfers/interfaces_test.cpp", "int x;") == set()
+    assert changed("core/replay/replay.cpp", "int x;") == set()
+
+
+def test_the_cores_tests_run_again_when_what_they_depend_on_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {
+        "core/a/a.hpp": "",
+        "core/a/a.cpp": '#include "core/a/a.hpp"\n',
+        "core/a/a_test.cpp": '#include "core/c/c.hpp"\n',
+        "core/b/registry.cpp": '#include "core/a/a.hpp"\n',
+        "core/b/b_test.cpp": "",
+        "core/b/kind/kind.cpp": "",
+        "core/b/kind/kind_test.cpp": "",
+        "core/c/c.hpp": "",
+        "core/c/c.cpp": "",
+        "CMakeLists.txt": "",
+        "tests/tests.cmake": "",
+        "tests/doctest_main.cpp": "",
+        "examples/pingpong.c": "",
+        "examples/extend/one.patch": "",
+        "runtime/rank.c": "",
+        "spec/registers.rdl": "",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for module in (core_tests, passed):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(core_tests, "BUILT_BY", [tmp_path / name for name in ("CMakeLists.txt", "tests/tests.cmake")])
+    monkeypatch.setattr(core_tests.folders, "__defaults__", (tmp_path / "core",))
+
+    def changed(name: str) -> set[str]:
+        found = []
+        for text in ("", "int x;"):
+            (tmp_path / name).write_text(texts[name] + text)
+            core_tests.sources.cache_clear()
+            core_tests._next_to.cache_clear()
+            found.append(dict(core_tests.parts()))
+        (tmp_path / name).write_text(texts[name])
+        return {part for part in found[0] if found[0][part] != found[1][part]}
+
+    whole = {"extended", "runtime"}
+    assert changed("core/a/a.cpp") == {"core/a", "core/b"} | whole
+    assert changed("core/b/registry.cpp") == {"core/b"} | whole
+    assert changed("core/b/kind/kind.cpp") == {"core/b", "core/b/kind"} | whole
+    assert changed("core/c/c.cpp") == {"core/a"} | whole, "which its test includes"
+    assert changed("core/b/b_test.cpp") == {"core/b"} | whole
+    assert changed("runtime/rank.c") == whole
+    assert changed("examples/extend/one.patch") == {"extended"}
+    assert changed("tests/tests.cmake") == {"core/a", "core/b", "core/b/kind"} | whole
 
 
 def test_modules_of_the_gatewares_tests_are_those_that_are_verilated() -> None:

@@ -12,6 +12,7 @@
 #include "core/network/exanet/exanet_harness.hpp"
 #include "core/network/model.hpp"
 #include "core/routing/make_topology.hpp"
+#include "core/units/size_harness.hpp"
 
 using namespace exanet;
 
@@ -159,11 +160,13 @@ TEST_CASE("mailboxes that are closed or of another domain answer so") {
   CHECK(b.answers[1].answer == MessageAnswer::kClosed);
 }
 
-// Wrong bits take messages and answers; each message is stored once all the same, or given up.
-TEST_CASE("lost and damaged packets: each message once") {
+namespace {
+
+// Wrong bits take messages and answers; each message is stored once all the same. How many messages were taken.
+std::uint64_t lossy_messages(std::uint64_t seed) {
   NetworkConfig lossy = fabric();
   lossy.router.credit_interval_cycles = 64;
-  lossy.faults = {5, 12};
+  lossy.faults = {seed, 12};
   TopologySpec ring{"torus", {4}};
   ring.both_channels = true;
   Bench b(ring, {.contexts = 16, .timeout = 2}, lossy);
@@ -180,4 +183,14 @@ TEST_CASE("lost and damaged packets: each message once") {
   CHECK(seen.size() == taken);
   CHECK(b.stored.size() == taken);
   CHECK(b.answers.size() == taken);
+  return taken;
+}
+
+}  // namespace
+
+TEST_CASE("lost and damaged packets: each message once") {
+  const std::uint64_t wanted = testing::in_full() ? 100'000 : 300;
+  std::uint64_t messages = 0;
+  for (std::uint64_t seed = 5; messages < wanted; ++seed) messages += lossy_messages(seed);
+  MESSAGE("messages over lines that lose and damage words: " << messages);
 }
