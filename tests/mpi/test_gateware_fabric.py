@@ -22,6 +22,8 @@ from exanet import results
 from .conftest import PROGRAMS, Finished, Runner, Stack
 from .test_applications import smaller
 
+pytestmark = pytest.mark.verilated
+
 RING = """
 extends: torus-2x2x2
 name: ring-4

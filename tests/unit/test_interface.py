@@ -22,6 +22,8 @@ from exanet.karma import interface_model, layouts, stages, streams
 from exanet.karma.driver import FENCES, MAILBOX, OWN, TARGET, Driver
 from exanet.karma.interface import WAIT_CYCLES, Bench, What, field, pack
 
+pytestmark = pytest.mark.verilated
+
 ROOT = Path(__file__).parents[2]
 Found = dict[str, Any]
 

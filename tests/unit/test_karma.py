@@ -23,6 +23,8 @@ from exanet.gateware import build
 from exanet.karma import experiments as karma
 from exanet.karma.board import FOUR, ONE, TWO, Bench
 
+pytestmark = pytest.mark.verilated
+
 ROOT = Path(__file__).parents[2]
 
 

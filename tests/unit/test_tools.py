@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import core_tests  # noqa: E402
 import gateware_tests  # noqa: E402
 import leftovers  # noqa: E402
+import once  # noqa: E402
 import parts  # noqa: E402
 import passed  # noqa: E402
 import schedule  # noqa: E402
@@ -162,9 +163,19 @@ def test_the_parts_of_make_test_can_be_and_cover_all_tests() -> None:
     commands = " ".join(part.command for part in parts.PARTS)
     folders = {path.parent.relative_to(ROOT) for path in (ROOT / "tests").rglob("test_*.py")}
     assert folders and all(f" {folder}" in commands for folder in folders)
-    assert [part.name for part in parts.chosen(["pytest-unit"])] == ["package", "karma-model", "pytest-unit"]
+    assert [part.name for part in parts.chosen(["gateware-tests"])] == ["package", "gateware-build", "gateware-tests"]
     with pytest.raises(SystemExit, match="no part pytests"):
         parts.chosen(["pytests"])
+
+
+def test_tests_of_verilated_gateware_run_again_when_one_of_their_sources_changes() -> None:
+    check = once.CHECKS["verilated"]
+    marked = [
+        path for path in (ROOT / "tests").rglob("test_*.py") if "pytest.mark.verilated" in path.read_text() and path != Path(__file__)
+    ]
+    files = {str(path.relative_to(ROOT)) for path in marked}
+    assert len(files) == 4 and all(name.startswith(check.sources) for name in files)
+    assert all((ROOT / source).exists() for source in check.sources)
 
 
 def test_a_finding_is_kept_until_something_changes(tmp_path: Path) -> None:

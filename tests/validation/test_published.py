@@ -71,6 +71,7 @@ def test_bare_packets_follow_the_constants_of_the_machine() -> None:
     assert by_size == sorted(by_size)
 
 
+@pytest.mark.verilated
 def test_the_gateware_is_where_it_was_published_or_better() -> None:
     status, rows = validate(*GATEWARE)
     assert status == 0, rows
@@ -83,6 +84,7 @@ def test_the_gateware_is_where_it_was_published_or_better() -> None:
     assert rows["K14"]["data"]["percent"]["both ways"] >= 90.0
 
 
+@pytest.mark.verilated
 def test_the_network_interface_is_where_it_was_published_or_better() -> None:
     status, rows = validate(*INTERFACE)
     assert status == 0, rows
