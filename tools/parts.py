@@ -146,7 +146,7 @@ def environment() -> dict[str, str]:
     shutil.rmtree(places["TMPDIR"], ignore_errors=True)
     for folder in places.values():
         folder.mkdir(parents=True, exist_ok=True)
-    own = {**os.environ, **{name: str(folder) for name, folder in places.items()}}
+    own = {**os.environ, **{name: str(folder) for name, folder in places.items()}, "EXANET_TEST_DRAWN": "1"}
     # Each start of Python would compile the modules that it reads, which takes longer than most tests.
     own.pop("PYTHONDONTWRITEBYTECODE", None)
     own["PATH"] = f"{ROOT / '.venv/bin'}:{os.environ['PATH']}"

@@ -63,8 +63,8 @@ def commit() -> str:
     return run.stdout.strip() if run.returncode == 0 else ""
 
 
-def drawn(key: str, seed: str) -> bool:
-    return int(hashlib.sha256(f"{seed} {key}".encode()).hexdigest(), 16) % DRAWN_ONE_IN == 0
+def drawn(key: str, seed: str, one_in: int = DRAWN_ONE_IN) -> bool:
+    return int(hashlib.sha256(f"{seed} {key}".encode()).hexdigest(), 16) % one_in == 0
 
 
 class Kept:

@@ -168,6 +168,35 @@ def test_the_parts_of_make_test_can_be_and_cover_all_tests() -> None:
         parts.chosen(["pytests"])
 
 
+def test_a_third_of_the_slow_tests_is_drawn_from_the_commit_and_all_are_in_some_commits() -> None:
+    named = [line for line in (ROOT / "tests/slow.txt").read_text().splitlines() if not line.startswith("#")]
+    assert named == sorted(set(named))
+    for name in named:
+        file, _, function = name.partition("::")
+        assert re.search(rf"^def {function}\(", (ROOT / file).read_text(), re.MULTILINE), f"tests/slow.txt: there is no {name}"
+    commits = [{name for name in named if passed.drawn(name, str(commit), 3)} for commit in range(40)]
+    assert set().union(*commits) == set(named)
+    assert 0.3 < sum(map(len, commits)) / 40 / len(named) < 0.37
+
+
+def test_slow_tests_all_run_where_nothing_is_drawn(tmp_path: Path) -> None:
+    """By hand all are collected, in `make test` some; marked ones in `make test-long` alone."""
+    collect = [sys.executable, "-P", "-m", "pytest", "--collect-only", "-q", "tests/mpi/test_timing.py", "tests/mpi/test_notebooks.py"]
+    found = {}
+    for drawn in ("", "1"):
+        done = subprocess.run(
+            [*collect, f"--basetemp={tmp_path / 'b'}"],
+            cwd=ROOT,
+            env={name: value for name, value in os.environ.items() if name != "EXANET_TEST_LONG"} | {"EXANET_TEST_DRAWN": drawn},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        found[drawn] = {line for line in done.stdout.splitlines() if "::" in line}
+    assert found["1"] <= found[""] and any("test_notebooks" in name for name in found[""])
+    assert {name for name in found[""] if "test_timing" in name} == {name for name in found["1"] if "test_timing" in name}
+
+
 def test_tests_of_verilated_gateware_run_again_when_one_of_their_sources_changes() -> None:
     check = once.CHECKS["verilated"]
     marked = [
