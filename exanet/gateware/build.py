@@ -30,7 +30,7 @@ _COMPILE = ["-std=c++20", "-w", "-fPIC", "-pthread", "-fvisibility=hidden"]
 _TRAIN = ["-fprofile-generate", "-fprofile-update=single"]
 _LEARNED = ["-fprofile-use", "-Wno-missing-profile"]
 _JOBS = 2
-# What the nodes share with the model, beside core/spec (CMakeLists.txt installs them).
+# What the nodes share with the model, beside core/spec (runtime/package.cmake installs them).
 _SHARED = ("core/network/line_faults.hpp", "core/engine/random.hpp")
 
 

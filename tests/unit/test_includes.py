@@ -37,8 +37,8 @@ LINKED = {
     "exanet-cpu": ("runtime/cpu/*.c",),
     "exanet-exec": tuple(f"runtime/exec/{name}.c" for name in ("exanet_exec", "ask", "sweep")),
 }
-"""C files that end up in one process, as in CMakeLists.txt: a name that two of them define, each in its own process,
-is not the same."""
+"""C files that end up in one process, as in runtime/package.cmake: a name that two of them define, each in its own
+process, is not the same."""
 if platform.machine() == "x86_64":
     HOST = ("host", "load", "sweep", "worker", "worker_simulator", "workers", "interrupts", "registers")
     LINKED["exanet-host"] = tuple(f"runtime/exec/{name}.c" for name in HOST)
