@@ -15,7 +15,7 @@ from exanet.errors import InputError
 
 _RANK = ("lib", "provider", "clock", "collectives", "record", "simulated")
 _BESIDE = ("sessions", "lists", "persistent")
-"""Folders of runtime/, as in runtime/package.cmake: libexanet-fi.so, and libraries that some MPI libraries need beside it."""
+"""Folders of runtime/, as in runtime/package.cmake: libexanet-fi.so, and libraries that some MPIs need beside it."""
 _COMPILE = ("-std=gnu11", "-O2", "-DNDEBUG", "-D_GNU_SOURCE", "-fPIC", "-shared", "-fvisibility=hidden", "-ftls-model=initial-exec")
 _LIBFABRIC = Path("/usr/include/rdma/fabric.h")
 
