@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import pytest
 from host import LONG
 
 from .conftest import PROGRAMS, Runner, Stack
+from .test_applications import native_lammps, smaller, thermo
 from .test_failures import left_behind
 
 MACHINES = {
@@ -25,7 +27,8 @@ MACHINES = {
     "gateware": "extends: exanest-ni\nname: exanest-ni-bounded\ndescription: interfaces in cycles that give up\nni: {tries: 4}\n",
     "end-to-end": "extends: exanest\nname: exanest-end-to-end\ndescription: interfaces that retransmit\nni: {reliability: end-to-end}\n",
 }
-ANSWERS = {"cut": "wrong 0", "ring": "ok 4", "collectives": "ok 4", "two_sided": "ok 4"}
+FEW = ("cut", "ring")
+MANY = (*FEW, "collectives", "two_sided", "one_sided", "threads", "cg", "lammps")
 LONGEST_PS = 10 * 10**12
 """A run ends before 10 s of virtual time: a program takes less than 10 ms. What is given up has taken some 50 ms end to
 end, and 31 rounds of timeouts of 7 ms in the gateware's cycles."""
@@ -65,18 +68,34 @@ def event(draw: random.Random, kind: str) -> str:
     )
 
 
+@pytest.fixture(scope="module")
+def melt(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """An input of LAMMPS, and the table that it prints without faults."""
+    file = smaller("in.lj", tmp_path_factory.mktemp("lammps"), steps=5, box="0.3")
+    return file, native_lammps(4, file)
+
+
 @pytest.mark.parametrize("number", range(200 if LONG else 12))
 def test_drawn_faults_end_in_the_right_answer_or_a_clear_error(
-    exanet_run: Runner, stack: Stack, compiled: Callable[..., Path], tmp_path: Path, number: int
+    exanet_run: Runner, stack: Stack, compiled: Callable[..., Path], request: pytest.FixtureRequest, tmp_path: Path, number: int
 ) -> None:
     draw = random.Random(number)
-    machine, program = draw.choice(list(MACHINES)), draw.choice(list(ANSWERS) if LONG else ["cut", "ring"])
+    machine, program = draw.choice(list(MACHINES)), draw.choice(MANY if LONG else FEW)
+    if program == "lammps" and stack.name != "mpich":
+        program = "cg"  # the packaged LAMMPS is MPICH's
     ranks = 2 if program == "cut" else 4
     faults = tmp_path / "faults.yaml"
     faults.write_text(plan(draw, machine))
     if MACHINES[machine]:
         (tmp_path / "machine.yaml").write_text(MACHINES[machine])
-    command = [stack.python, PROGRAMS / f"{program}.py"] if (PROGRAMS / f"{program}.py").exists() else [compiled(program)]
+    command: list[str | Path]
+    if program == "lammps":
+        named = request.getfixturevalue("melt")[0]
+        command = [Path(sys.prefix) / "bin/lmp", "-in", named, "-log", "none"]
+    elif (named := PROGRAMS / f"{program}.py").exists():
+        command = [stack.python, named, *(("256", "10") if program == "cg" else ())]
+    else:
+        command = [named := compiled(program)]
     options = ("--compute", "off", "--map", "round-robin", "--faults", str(faults))
     given = machine if not MACHINES[machine] else str(tmp_path / "machine.yaml")
     done = exanet_run(stack, ranks, command, machine=given, options=options, code=None, timeout=300)
@@ -84,9 +103,12 @@ def test_drawn_faults_end_in_the_right_answer_or_a_clear_error(
     summary = json.loads((done.folder / "summary.json").read_text())
     assert summary["virtual_ps"] < LONGEST_PS, said
     if done.code == 0:
-        assert ANSWERS[program] in done.output, said
+        if program == "lammps":
+            assert thermo(done.output) == request.getfixturevalue("melt")[1], said
+        else:
+            assert ("wrong 0" if program == "cut" else f"ok {ranks}") in done.output, said
     else:
         assert done.code != 9, said
         assert CLEAR.search(done.errors), said
         assert summary["failed_operations"] > 0, said
-    assert not left_behind(str(command[-1])), said
+    assert not left_behind(str(named)), said
