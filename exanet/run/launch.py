@@ -17,7 +17,6 @@ import ctypes
 import errno
 import os
 import resource
-import secrets
 import select
 import selectors
 import signal
@@ -157,7 +156,7 @@ class Session:
         self._others: set[int] = set()  # children that somebody else has started before, as in a notebook
         self._selector = selectors.DefaultSelector()
         self._status = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        name = f"exanet-{os.getpid()}-{secrets.token_hex(8)}"
+        name = f"exanet-{os.getpid()}-{os.urandom(8).hex()}"
         self._status.bind(f"\0{name}")
         self._status.setblocking(False)
         self._status.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -218,7 +217,7 @@ class Session:
         """Starts the host of packed ranks: their own program, held before its first line by what is preloaded into
         it."""
         _allow_files(2 * self._ranks + 128)
-        name = f"exanet-host-{os.getpid()}-{secrets.token_hex(8)}"
+        name = f"exanet-host-{os.getpid()}-{os.urandom(8).hex()}"
         self._host, theirs = socket.socketpair()
         with theirs, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listens:
             listens.bind(f"\0{name}")
