@@ -365,7 +365,7 @@ class Session:
         ChildProcessError where there are none left."""
         if not self._others:
             return os.waitpid(-1, os.WNOHANG)
-        left = [pid for pid in _children_of_this_process() if pid in self._children or pid not in self._others]
+        left = [pid for pid in _children_by_parents() if pid in self._children or pid not in self._others]
         for pid in left:
             ended = os.waitpid(pid, os.WNOHANG)
             if ended[0]:
@@ -457,6 +457,21 @@ def _is_zombie(pid: int) -> bool:
 
 
 def _children_of_this_process() -> list[int]:
+    """From the kernel's lists, or from all processes' parents where it has none (CONFIG_PROC_CHILDREN).
+
+    A list can lack a child while another one is waited for by somebody else, as in a notebook.
+    """
+    with contextlib.suppress(OSError):
+        return [int(pid) for task in os.listdir("/proc/self/task") for pid in _words(f"/proc/self/task/{task}/children")]
+    return _children_by_parents()
+
+
+def _words(file: str) -> list[str]:
+    with open(file, encoding="ascii") as opened:
+        return opened.read().split()
+
+
+def _children_by_parents() -> list[int]:
     found: list[int] = []
     me = os.getpid()
     for entry in os.listdir("/proc"):
