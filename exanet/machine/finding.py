@@ -6,6 +6,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+LARGEST_BYTES = 1 << 20
+"""Of a description, which is a few kilobytes."""
+
 
 def folders() -> list[Path]:
     """Of the machines that come with the package; the first one's stand for those of the same name in the other."""

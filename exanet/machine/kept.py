@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import stat
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exanet.directory import cache
-from exanet.machine.finding import folders, is_path
+from exanet.machine.finding import LARGEST_BYTES, folders, is_path
 
 if TYPE_CHECKING:
     from exanet.machine.machine import Machine
@@ -43,24 +44,36 @@ class Facts:
 
 def read(name: str) -> Facts | None:
     """The facts of the machine of that name or path; None where its description has to be read."""
-    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):  # what cannot be used is written again
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RuntimeError):  # what cannot be used is written again
         file = _file(name)
-        if file is not None:
-            text = file.read_text(encoding="utf-8")
+        if file is not None and _is_description(file):
+            text = _text(file)
             entry = json.loads(_entry(text).read_bytes())
-            if entry["text"] == text and entry["code"] == _code() and all(_text(base) == held for base, held in entry["bases"]):
+            if entry["text"] == text and entry["code"] == _code() and all(_text(Path(base)) == held for base, held in entry["bases"]):
                 return Facts(**entry["facts"])
     return None
 
 
-def write(described: Machine, facts: Facts) -> None:
-    """Keeps the facts of a description that has just been read."""
+def state(name: str) -> tuple[int, ...]:
+    """Of the machine's file, by which a change of it is seen; empty where it is none that can be kept."""
+    with contextlib.suppress(OSError, ValueError, RuntimeError):
+        file = _file(name)
+        if file is not None and _is_description(file):
+            found = file.stat()
+            return found.st_ino, found.st_size, found.st_mtime_ns
+    return ()
+
+
+def write(name: str, before: tuple[int, ...], described: Machine, facts: Facts) -> None:
+    """Keeps the facts of the description of that name, which was read when its file's state was `before`."""
     first, *bases = described.files
-    if any(is_path(base) for base in described.bases):
+    if not before or any(is_path(base) for base in described.bases):
         return
-    with contextlib.suppress(OSError, UnicodeError):
-        text = first.read_text(encoding="utf-8")
-        entry = {"text": text, "code": _code(), "bases": [[str(base), _text(str(base))] for base in bases], "facts": vars(facts)}
+    with contextlib.suppress(OSError, UnicodeError, RuntimeError):  # also where the user has no home
+        text = _text(first)
+        if state(name) != before:
+            return
+        entry = {"text": text, "code": _code(), "bases": [[str(base), _text(base)] for base in bases], "facts": vars(facts)}
         place = _entry(text)
         place.parent.mkdir(parents=True, exist_ok=True)
         beside = place.with_name(f".{place.name}.{os.getpid()}")
@@ -80,8 +93,14 @@ def _entry(text: str) -> Path:
     return cache() / "machines" / f"{len(content)}-{zlib.crc32(content):08x}.json"
 
 
-def _text(file: str) -> str:
-    return Path(file).read_text(encoding="utf-8")
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8")
+
+
+def _is_description(file: Path) -> bool:
+    """Whether it may be read more than once: what comes through a pipe may not. Raises OSError."""
+    found = file.stat()
+    return stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST_BYTES
 
 
 def _code() -> list[list[str | int]]:

@@ -36,6 +36,7 @@ def of(options: Options) -> OnMachine:
     usual = options.level == "packet" and not options.faults and not options.storage
     if usual and (found := kept.read(options.machine)):
         return OnMachine(found.name, found.nodes, found.cores, [list(range(found.nodes))], found.resolved, found.notes, {})
+    before = kept.state(options.machine)
     with lightly.imports():
         from exanet.machine import load
 
@@ -53,7 +54,7 @@ def of(options: Options) -> OnMachine:
     resolved, notes = described.resolve(), levels.caveats_of_programs(options.level, described)
     model = described.model
     if usual and described.other is None and model.gpu is None and model.topology.file is None:
-        kept.write(described, kept.Facts(described.name, described.nodes, cores, resolved, notes))
+        kept.write(options.machine, before, described, kept.Facts(described.name, described.nodes, cores, resolved, notes))
     return OnMachine(described.name, described.nodes, cores, described.halves(), resolved | stored, notes, environment)
 
 

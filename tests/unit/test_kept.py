@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -103,6 +106,42 @@ def test_a_cache_that_cannot_be_written_is_none(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file")
     assert _of("exanest").name == "exanest"
     assert kept.read("exanest") is None
+
+
+def test_a_file_that_changes_while_it_is_read_is_not_kept(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_text(_OWN)
+
+    def load(*given: Any, **options: Any) -> machine.Machine:
+        try:
+            return real(*given, **options)
+        finally:
+            file.write_text(_OWN.replace("name: own", "name: other"))
+
+    real = machine.load
+    monkeypatch.setattr(machine, "load", load)
+    assert _of(file).name == "own"
+    assert _entries(cache) == []
+
+
+def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", absent)
+    assert _of("exanest").name == "exanest"
+    assert kept.read("exanest") is None
+
+
+def test_a_description_that_comes_through_a_pipe_is_read_once(tmp_path: Path, cache: Path) -> None:
+    pipe = tmp_path / "own.yaml"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_text(_OWN))
+    writer.start()
+    assert _of(pipe).name == "own"
+    writer.join()
+    assert _entries(cache) == []
 
 
 def test_what_a_run_changes_is_not_taken_from_the_cache(cache: Path) -> None:
