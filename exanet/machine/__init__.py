@@ -12,7 +12,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from exanet.machine.machine import Machine, load, names, shipped
+    from exanet.machine.finding import shipped
+    from exanet.machine.machine import Machine, load, names
 
 __all__ = ["Machine", "load", "names", "shipped"]
 
