@@ -90,9 +90,9 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from exanet.release import version
 
-        print(f"exanet {version('exanet')}")
+        print(f"exanet {version()}")
         raise typer.Exit
 
 

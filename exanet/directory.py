@@ -33,20 +33,25 @@ _UNFINISHED_S = 3600
 """A build that is older has been killed."""
 
 
+def cache() -> Path:
+    """The user's folder for what can be made again."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "exanet"
+
+
 def built(name: str, what: str, build: Callable[[Path, Path], None]) -> Path:
     """The folder NAME of the cache, whole. Where there is none yet, it is said that `what` is built, and build(scratch,
     folder) fills the folder, with another one for what is in between."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    cache = (Path(base) if base else Path.home() / ".cache") / "exanet"
-    found = cache / name
+    place = cache()
+    found = place / name
     if found.is_dir():
         return found
     print(f"exanet: building {what}", file=sys.stderr, flush=True)
-    cache.mkdir(parents=True, exist_ok=True)
-    for left in cache.glob("building-*"):
+    place.mkdir(parents=True, exist_ok=True)
+    for left in place.glob("building-*"):
         if time.time() - left.stat().st_mtime > _UNFINISHED_S:
             shutil.rmtree(left, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=f"building-{name}-", dir=cache) as scratch:
+    with tempfile.TemporaryDirectory(prefix=f"building-{name}-", dir=place) as scratch:
         folder = Path(scratch) / "built"
         folder.mkdir()
         build(Path(scratch), folder)

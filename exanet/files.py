@@ -10,13 +10,13 @@ import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from exanet import encoding
 from exanet.errors import InputError
+
+if TYPE_CHECKING:  # a run's start has no table yet, and polars takes as long as all the rest of it
+    import polars as pl
 
 
 def write_whole(path: Path, content: bytes, option: str = "-o") -> None:
@@ -55,9 +55,7 @@ def not_text(file: Path, advice: str) -> InputError:
 
 def plain(value: Any) -> Any:
     """Converts for json: numpy's numbers and arrays, paths, models."""
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    return str(value)
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def json_bytes(content: Mapping[str, Any]) -> bytes:
@@ -104,6 +102,8 @@ class LongTable:
 
     def write(self) -> None:
         """Writes the file, of at least one frame. Raises InputError; then the old file, if any, is untouched."""
+        import polars as pl
+
         if not self._parts:
             write_whole(self._file, parquet(pl.concat(self._frames)), self._option)
             return
@@ -122,6 +122,8 @@ class LongTable:
     def _put_aside(self) -> None:
         if not self._frames:
             return
+        import polars as pl
+
         part = self._aside / f"{len(self._parts):06d}"
         self._parts.append(part)
         try:

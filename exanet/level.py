@@ -4,9 +4,12 @@ of a level."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from exanet.errors import InputError
-from exanet.machine import Machine
-from exanet.machine.schema import rails_of, topology_needs
+
+if TYPE_CHECKING:  # the schema is imported where a description has been read
+    from exanet.machine import Machine
 
 LEVELS = ("packet", "flow")
 
@@ -22,6 +25,8 @@ _AWAKE = "at flow level links never sleep: no message waits for them, and they d
 
 def caveats(level: str, described: Machine, sharing: str = "max-min") -> list[str]:
     """Known errors of the figures at this level, on this machine, and what limits them: to be shown with them."""
+    from exanet.machine.schema import rails_of, topology_needs
+
     model = described.model
     routing, router = model.topology.routing, model.router
     found = _of_machine(described)
@@ -61,6 +66,8 @@ def _without_energy(described: Machine) -> list[str]:
 
 def _without_rails(described: Machine) -> list[str]:
     """Of keys that choose among rails where there is one."""
+    from exanet.machine.schema import rails_of
+
     policy = _rail_policy(described)
     return [f"{policy} has no effect: this network has one rail"] if policy and rails_of(described.model) == 1 else []
 

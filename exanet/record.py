@@ -17,13 +17,13 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import FrameType
 
 from exanet.errors import InputError
 from exanet.mpi import detect, elf
 from exanet.quantity import counted
+from exanet.release import version
 from exanet.run import launch
 from exanet.trace import folder
 
@@ -189,11 +189,7 @@ def _finish(command: Sequence[str], directory: Path, status: int, stopped: str) 
 
 
 def _run_facts(command: Sequence[str], ranks: int) -> dict[str, object]:
-    try:
-        own_version = version("exanet")
-    except PackageNotFoundError:
-        own_version = "unknown"
-    return {"program": list(command), "ranks": ranks, "machine_name": "outside the simulator", "exanet_version": own_version}
+    return {"program": list(command), "ranks": ranks, "machine_name": "outside the simulator", "exanet_version": version()}
 
 
 def said(recorded: Recorded, directory: Path) -> str:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from exanet.callable import as_function
 from exanet.errors import InputError
 from exanet.machine import Machine, load
 from exanet.programs import Program
+from exanet.release import version
 from exanet.results import critical_path, throughput
 from exanet.sim.jobs import check_job
 from exanet.trace import folder, rules, timed
@@ -221,10 +221,6 @@ def _meta(
     resolved: dict[str, Any],
     ranks: int,
 ) -> dict[str, Any]:
-    try:
-        own_version = version("exanet")
-    except PackageNotFoundError:
-        own_version = "unknown"
     recorded = [trace for trace in traces if trace is not None]
     one = recorded[0] if len(asked) == 1 and recorded else None
     options = _of(asked[0], options) if one else options
@@ -244,7 +240,7 @@ def _meta(
         **({"faults": options.faults} if options.faults else {}),
         **({"background": options.background} if options.background else {}),
         **({"notes": notes} if notes else {}),
-        "exanet_version": own_version,
+        "exanet_version": version(),
         "trace": str(options.traces[0]) if one else [str(text) for text in options.traces],
         "collectives": dict(options.collectives),
         **({"rules": sorted({trace.rules(options.rules) for trace in recorded})} if recorded else {}),

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exanet.errors import InputError
-from exanet.machine import Machine
 from exanet.near import nearest
+
+if TYPE_CHECKING:
+    from exanet.machine import Machine
 
 _FORM = "give FOLDER=NAME, e.g. /scratch=nvme"
 _MOST = 16  # of a run, as the ranks' library takes them

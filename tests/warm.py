@@ -16,7 +16,15 @@ from collections.abc import Mapping, Sequence
 from multiprocessing import forkserver
 from pathlib import Path
 
-_MODULES = ("exanet.cli", "exanet.commands.run", "exanet.run.program", "exanet.results", "exanet.mpi.settings")
+_MODULES = (
+    "exanet.cli",
+    "exanet.commands.run",
+    "exanet.run.program",
+    "exanet.machine.machine",
+    "exanet.results",
+    "exanet.results.summary",
+    "exanet.mpi.settings",
+)
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["__main__", *_MODULES])

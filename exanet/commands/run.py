@@ -159,7 +159,6 @@ def command(
     with lightly.imports():
         from exanet.run import options as asked
         from exanet.run import program as runs
-        from exanet.run import restarts as again
 
     _check_choices(mpi, fabric, ranks_as)
     options = asked.Options(
@@ -191,7 +190,12 @@ def command(
         restarts=restarts,
         restart_delay=restart_delay,
     )
-    raise typer.Exit(again.run(options) if restarts or restart_delay != "0 s" else runs.run(options))
+    if not restarts and restart_delay == "0 s":
+        raise typer.Exit(runs.run(options))
+    with lightly.imports():
+        from exanet.run import restarts as again
+
+    raise typer.Exit(again.run(options))
 
 
 def _check_choices(mpi: str, fabric: str, ranks_as: str) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from exanet.commands.plain import convert_plainly
+
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 """Of the context of each command and group."""
 
@@ -19,6 +21,7 @@ class _Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         words = list(args)
+        convert_plainly(self.get_params(ctx))
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
@@ -30,6 +33,10 @@ class _Command(TyperCommand):
 
 class Group(TyperGroup):
     """A group whose list has the first sentence of each command's help, wrapped and not cut."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        convert_plainly(self.get_params(ctx))
+        return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))

@@ -19,9 +19,9 @@ from ruamel.yaml.error import YAMLError
 from ruamel.yaml.resolver import implicit_resolvers
 
 from exanet.errors import InputError
+from exanet.machine.finding import LARGEST_BYTES
 from exanet.near import nearest
 
-_MAX_BYTES = 1 << 20
 _MAX_NODES = 50_000  # aliases can make a small file describe an enormous tree
 _MAX_DEPTH = 50
 
@@ -111,7 +111,7 @@ def read(path: Path, shown: str | None = None) -> Located:
     name = shown or str(path)
     try:
         with path.open("rb") as file:
-            data = file.read(_MAX_BYTES + 1)
+            data = file.read(LARGEST_BYTES + 1)
     except OSError as error:
         raise InputError(f"{name}: error: cannot be read: {error.strerror or error}") from None
     return parse(data, name)
@@ -120,8 +120,8 @@ def read(path: Path, shown: str | None = None) -> Located:
 def parse(data: bytes, name: str) -> Located:
     """As read(), from the file's bytes."""
     start = Mark(name)
-    if len(data) > _MAX_BYTES:
-        raise InputError(start.error(f"the file is larger than {_MAX_BYTES} bytes; a description is a few kilobytes"))
+    if len(data) > LARGEST_BYTES:
+        raise InputError(start.error(f"the file is larger than {LARGEST_BYTES} bytes; a description is a few kilobytes"))
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:

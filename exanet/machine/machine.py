@@ -23,6 +23,7 @@ from exanet.errors import InputError
 from exanet.machine import balance, bridge, located
 from exanet.machine.check import check, is_constant, keys_at, may_stand_alone
 from exanet.machine.constant import Constant
+from exanet.machine.finding import folders, is_path, shipped
 from exanet.machine.located import Located, Mark
 from exanet.machine.resolve import gateways, resolve, storages, with_channels
 from exanet.machine.schema import LINK_KINDS, MachineFile, constants, node_count, rails_of
@@ -40,6 +41,7 @@ class Machine:
     faults_file: str = ""  # that says so
     faults_channels: int = 0  # virtual channels that routes around what fails need
     other: Machine | None = None  # whose network gateways join to this one's
+    files: tuple[Path, ...] = ()  # that it was read from, those that it extends last
 
     @property
     def name(self) -> str:
@@ -166,19 +168,6 @@ class Machine:
 # -- finding -----------------------------------------------------------------------------------------------------------
 
 
-def _folders() -> list[Path]:
-    here = Path(__file__).resolve().parent.parent
-    return [folder for folder in (here / "machines", here.parent / "machines") if folder.is_dir()]
-
-
-def shipped() -> dict[str, Path]:
-    """The machines that come with the package: name to file, in alphabetical order."""
-    found: dict[str, Path] = {}
-    for folder in reversed(_folders()):
-        found |= {file.stem: file for file in folder.glob("*.yaml")}
-    return dict(sorted(found.items()))
-
-
 def names() -> list[str]:
     """Names of the machines that come with the package."""
     return list(shipped())
@@ -220,7 +209,7 @@ def load(name_or_path: str | Path, changes: Mapping[str, Located] | None = None,
         InputError: no such machine, or its description has errors (all of them are listed).
     """
     file, shown = _locate(name_or_path, None)
-    tree, bases, extends = _read_with_bases(file, shown, [])
+    tree, bases, extends, files = _read_with_bases(file, shown, [])
     advice = f"take them from a machine like it, e.g. extends: {like(tree)}, or begin with a file that is whole: exanet machines new NAME"
     for name, value in (changes or {}).items():
         before = _kind_of(tree)
@@ -229,7 +218,7 @@ def load(name_or_path: str | Path, changes: Mapping[str, Located] | None = None,
             tree = _relinked(tree, value)
     tree = _with_kinds(tree)
     model = check(tree, packets, changes or {}, extends, advice)
-    return Machine(file, model, tuple(bases), other=_other(tree, model, packets))
+    return Machine(file, model, tuple(bases), other=_other(tree, model, packets), files=tuple(files))
 
 
 def _other(tree: Located, model: MachineFile, packets: bool) -> Machine | None:
@@ -314,7 +303,7 @@ def _without(here: Mapping[str, Located], absent: Sequence[str], name: str) -> s
 
 def _locate(name: str | Path, relative_to: Path | None) -> tuple[Path, str]:
     text = str(name)
-    if isinstance(name, Path) or _is_path(text):
+    if isinstance(name, Path) or is_path(text):
         path = Path(text).expanduser()
         if relative_to is not None and not path.is_absolute():
             path = relative_to / path
@@ -336,18 +325,18 @@ def _short(path: Path) -> str:
     return str(path) if relative.startswith("..") else relative
 
 
-def _read_with_bases(file: Path, shown: str, seen: list[Path]) -> tuple[Located, list[str], Mark | None]:
-    """The tree of the file and all that it extends, their names, and the place where this one says so."""
+def _read_with_bases(file: Path, shown: str, seen: list[Path]) -> tuple[Located, list[str], Mark | None, list[Path]]:
+    """The tree of the file and all that it extends, their names, the place where this one says so, and the files."""
     if not nameable(shown):
         raise InputError("a file name cannot contain a zero byte or characters that UTF-8 cannot encode")
-    read = _read_shipped if file.parent in _folders() else located.read
+    read = _read_shipped if file.parent in folders() else located.read
     tree = read(file, located.printable(shown))
     if not isinstance(tree.value, dict):
         raise InputError(tree.mark.error("a machine description is a mapping of keys to values, e.g. 'name: my-machine'"))
     base = tree.value.get("extends")
     tree = _anchored(tree, file.parent)
     if base is None:
-        return tree, [], None
+        return tree, [], None, [file]
     tree = Located({key: child for key, child in tree.value.items() if key != "extends"}, tree.mark, tree.keys)
     if not isinstance(base.value, str) or not base.value:
         raise InputError(base.mark.error("'extends' takes the name of a machine or the path of a machine file"))
@@ -360,10 +349,10 @@ def _read_with_bases(file: Path, shown: str, seen: list[Path]) -> tuple[Located,
     except InputError as error:
         raise InputError(base.mark.error(f"cannot extend '{base.value}': {error}")) from None
     try:
-        below, bases, _ = _read_with_bases(path, name, [*seen, file.resolve()])
+        below, bases, _, files = _read_with_bases(path, name, [*seen, file.resolve()])
     except InputError as error:
         raise InputError([base.mark.error(f"cannot extend '{base.value}'"), *error.messages]) from None
-    return _overlay(below, tree), [base.value, *bases], base.mark
+    return _overlay(below, tree), [base.value, *bases], base.mark, [file, *files]
 
 
 def nameable(text: str) -> bool:
@@ -386,17 +375,12 @@ def _anchored(tree: Located, folder: Path) -> Located:
     for section, key in (("topology", "file"), ("gateway", "network")):
         part = tree.value.get(section)
         named = part.value.get(key) if part is not None and isinstance(part.value, dict) else None
-        if named is None or not isinstance(named.value, str) or "\0" in named.value or (key == "network" and not _is_path(named.value)):
+        if named is None or not isinstance(named.value, str) or "\0" in named.value or (key == "network" and not is_path(named.value)):
             continue
         placed = Located(str(folder / Path(named.value).expanduser()), named.mark)
         whole = Located(part.value | {key: placed}, part.mark, part.keys)
         tree = Located(tree.value | {section: whole}, tree.mark, tree.keys)
     return tree
-
-
-def _is_path(text: str) -> bool:
-    """Whether this names a machine file by its path."""
-    return os.sep in text or text.endswith((".yaml", ".yml"))
 
 
 def _overlay(below: Located, above: Located) -> Located:

@@ -40,6 +40,8 @@ _GPU = "libexanet-gpu.so"
 _MPICH = {
     "MPIR_CVAR_CH4_NETMOD": "ofi",
     "MPIR_CVAR_NOLOCAL": "1",
+    # Cells for messages between ranks of a host, which have 1 MiB of each rank written at its start. There are none.
+    "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS": "1",
     "MPIR_CVAR_ENABLE_GPU": "0",
     # A barrier over a part of the ranks is not in version 1.1 of PMI.
     "MPIR_CVAR_PMI_DISABLE_GROUP": "1",

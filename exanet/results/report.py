@@ -14,15 +14,17 @@ import json
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from exanet.files import write_whole
-from exanet.machine import Machine
 from exanet.results import Run, gateways, load, storage
+
+if TYPE_CHECKING:
+    from exanet.machine import Machine
 
 MOST_ROWS = 128
 """Rows of the timeline and the communication matrix; more ranks than this are drawn in groups."""

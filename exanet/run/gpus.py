@@ -4,9 +4,13 @@ memory (docs/gpu.md)."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from exanet.errors import InputError
-from exanet.machine import Machine
 from exanet.run.options import Options
+
+if TYPE_CHECKING:
+    from exanet.machine import Machine
 
 ENVIRONMENT = "EXANET_GPU"
 """Says to the ranks how many GPUs a node has, and the bytes of one's memory (runtime/gpu/memory.c)."""

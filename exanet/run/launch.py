@@ -17,7 +17,6 @@ import ctypes
 import errno
 import os
 import resource
-import secrets
 import select
 import selectors
 import signal
@@ -157,7 +156,7 @@ class Session:
         self._others: set[int] = set()  # children that somebody else has started before, as in a notebook
         self._selector = selectors.DefaultSelector()
         self._status = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        name = f"exanet-{os.getpid()}-{secrets.token_hex(8)}"
+        name = f"exanet-{os.getpid()}-{os.urandom(8).hex()}"
         self._status.bind(f"\0{name}")
         self._status.setblocking(False)
         self._status.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -218,7 +217,7 @@ class Session:
         """Starts the host of packed ranks: their own program, held before its first line by what is preloaded into
         it."""
         _allow_files(2 * self._ranks + 128)
-        name = f"exanet-host-{os.getpid()}-{secrets.token_hex(8)}"
+        name = f"exanet-host-{os.getpid()}-{os.urandom(8).hex()}"
         self._host, theirs = socket.socketpair()
         with theirs, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listens:
             listens.bind(f"\0{name}")
@@ -366,7 +365,7 @@ class Session:
         ChildProcessError where there are none left."""
         if not self._others:
             return os.waitpid(-1, os.WNOHANG)
-        left = [pid for pid in _children_of_this_process() if pid in self._children or pid not in self._others]
+        left = [pid for pid in _children_by_parents() if pid in self._children or pid not in self._others]
         for pid in left:
             ended = os.waitpid(pid, os.WNOHANG)
             if ended[0]:
@@ -458,6 +457,21 @@ def _is_zombie(pid: int) -> bool:
 
 
 def _children_of_this_process() -> list[int]:
+    """From the kernel's lists, or from all processes' parents where it has none (CONFIG_PROC_CHILDREN).
+
+    A list can lack a child while another one is waited for by somebody else, as in a notebook.
+    """
+    with contextlib.suppress(OSError):
+        return [int(pid) for task in os.listdir("/proc/self/task") for pid in _words(f"/proc/self/task/{task}/children")]
+    return _children_by_parents()
+
+
+def _words(file: str) -> list[str]:
+    with open(file, encoding="ascii") as opened:
+        return opened.read().split()
+
+
+def _children_by_parents() -> list[int]:
     found: list[int] = []
     me = os.getpid()
     for entry in os.listdir("/proc"):

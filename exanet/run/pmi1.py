@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import socket
 import struct
 from collections.abc import Callable, Mapping
@@ -121,7 +120,7 @@ class Server:
     def __init__(self, ranks: int, on_error: Callable[[int, str], None], on_abort: Callable[[int, int, str], None]) -> None:
         self._ranks = ranks
         # MPICH names files in /dev/shm after it: two runs on one host must not have the same.
-        self._space = f"exanet-{os.getpid()}-{secrets.token_hex(6)}"
+        self._space = f"exanet-{os.getpid()}-{os.urandom(6).hex()}"
         self._on_error = on_error
         self._on_abort = on_abort
         self._values: dict[str, str] = {"PMI_process_mapping": f"(vector,(0,{ranks},1))"}

@@ -17,11 +17,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exanet import background_traffic, lightly, machine, progress, storage
+from exanet import background_traffic, lightly, progress
 from exanet import level as levels
 from exanet._core import Simulator, failed_endpoints, reduction_branches
 from exanet.directory import result_directory
@@ -29,7 +28,8 @@ from exanet.errors import InputError
 from exanet.gateware import fabric
 from exanet.mpi import phases, python, settings
 from exanet.quantity import counted
-from exanet.run import gpus, launch, packed, placement, supervise
+from exanet.release import version
+from exanet.run import launch, machines, packed, placement, supervise
 from exanet.run.options import NAMES, Options, compute_factor, emulated_of, mpi_of, ranks_as
 
 if TYPE_CHECKING:
@@ -49,15 +49,17 @@ def run(options: Options) -> int:
         raise InputError(f"--seed {options.seed}: give a whole number from 0 to 2^64 - 1")
     factor = compute_factor(options.compute)
     levels.check(options.level)
-    described = _described(options)
-    cores = described.cores_for_programs()
+    described = machines.of(options)
     placed = list(options.attempt.nodes) if options.attempt else []
     placed = placed or placement.place(
-        options.mapping, ranks=options.ranks, nodes=described.nodes, cores_per_node=cores, seed=options.seed, networks=described.halves()
+        options.mapping,
+        ranks=options.ranks,
+        nodes=described.nodes,
+        cores_per_node=described.cores,
+        seed=options.seed,
+        networks=described.networks,
     )
-    stored, environment = _storages(options, described)
-    environment |= gpus.environment(options, described)
-    config = described.resolve() | stored
+    config = described.config
     traffic = background_traffic.resolved(options.background, config)
     if options.fabric == "gateware":
         fabric.check(config, described.name)
@@ -84,7 +86,7 @@ def run(options: Options) -> int:
     if unpacked:
         meta["not_packed"] = unpacked
     with _recording(options, directory) as options:
-        results, outcome = _simulate(options, config | traffic, placed, factor, mpi, gateware, how, environment, emulated)
+        results, outcome = _simulate(options, config | traffic, placed, factor, mpi, gateware, how, described.environment, emulated)
         if not outcome.used_network and not outcome.reason:
             begins = phases.of(mpi, sockets=options.sockets == "fabric").begin
             print(f"exanet: the program never called {begins}, so nothing ran on the simulated machine", file=sys.stderr)
@@ -107,39 +109,6 @@ def run(options: Options) -> int:
         if outcome.reason and not outcome.used_network and options.mpi not in ("auto", "none"):
             print(f"exanet: --mpi {options.mpi} must be what the program uses; without --mpi exanet finds it", file=sys.stderr)
     return int(outcome.exit_code)
-
-
-def _storages(options: Options, described: machine.Machine) -> tuple[dict[str, Any], dict[str, str]]:
-    """The machine's storages that the run uses, as a key of its description, and the variables for its ranks. Raises
-    InputError."""
-    for other, given in (
-        ("--fabric gateware", options.fabric == "gateware"),
-        ("--record", options.record is not None),
-        ("--timeline", options.timeline),
-    ):
-        if given and options.storage:
-            raise InputError(f"--storage and {other} do not go together yet; leave one of them out")
-    mounts = storage.mounts(options.storage, described)
-    return storage.resolved(mounts, described), storage.environment(mounts, described)
-
-
-def _described(options: Options) -> machine.Machine:
-    """The machine, with what fails on it. Raises InputError."""
-    if options.fabric == "gateware" and options.level == "flow":
-        raise InputError("--level flow: the gateware carries packets; take --fabric model, or leave --level out")
-    if options.fabric == "gateware" and options.faults:
-        raise InputError("--faults: nothing can fail in Verilated nodes yet; take --fabric model, or leave --faults out")
-    if options.fabric == "gateware" and options.background:
-        raise InputError("--background: Verilated nodes carry the program alone; take --fabric model, or leave --background out")
-    described = machine.load(options.machine, packets=options.level == "packet")
-    for what, given in (("--fabric gateware", options.fabric == "gateware"), ("--offload", options.offload)):
-        if given:
-            described.one_network(what)
-    if not options.faults:
-        return described
-    from exanet.faults import add
-
-    return add(described, options.faults, from_ps=options.attempt.began_ps if options.attempt else 0)
 
 
 def _not_offloaded(options: Options, placed: Sequence[int], results: Mapping[str, Any]) -> str:
@@ -285,11 +254,7 @@ def _simulate(
         simulator.close()
 
 
-def _meta(options: Options, described: machine.Machine, config: dict[str, Any], mpi: Any) -> dict[str, Any]:
-    try:
-        own_version = version("exanet")
-    except PackageNotFoundError:
-        own_version = "unknown"
+def _meta(options: Options, described: machines.OnMachine, config: dict[str, Any], mpi: Any) -> dict[str, Any]:
     return {
         "program": list(options.command),
         "machine": config,
@@ -310,8 +275,8 @@ def _meta(options: Options, described: machine.Machine, config: dict[str, Any], 
         **({"mpi_calls": options.mpi_calls} if options.mpi_calls != "library" else {}),
         **({"cpu": options.cpu} if options.cpu else {}),
         **({"sockets": options.sockets} if options.sockets != "host" else {}),
-        **({"notes": notes} if (notes := levels.caveats_of_programs(options.level, described)) else {}),
-        "exanet_version": own_version,
+        **({"notes": described.notes} if described.notes else {}),
+        "exanet_version": version(),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "mpi_library": str(mpi.library or ""),
         "working_directory": str(Path.cwd()),

@@ -28,12 +28,11 @@ def write(
     fresh: bool = False,
 ) -> Path:
     """Writes the folder; `stopped`: what there is of the points that were asked for, where it is not all."""
-    from importlib.metadata import version
-
     import polars as pl
 
     from exanet import results
     from exanet.files import json_bytes, parquet
+    from exanet.release import version
     from exanet.results import host, report
 
     rows = [figures(point) for point in points]
@@ -60,7 +59,7 @@ def write(
     if used:
         tables["link_use"] = pl.concat(used)
     sampled = {"sample_ps": round(points[0]["asked_sample_ns"] * 1e3)} if "asked_sample_ns" in points[0] else {}
-    run = {**described.identity(), **written(spec), **sampled, "exanet_version": version("exanet")}
+    run = {**described.identity(), **written(spec), **sampled, "exanet_version": version()}
     if said := levels.caveats(spec.level, described, spec.sharing) + notes(points, spec):
         run["notes"] = said
     page = _page(described, spec, points, rows, run)

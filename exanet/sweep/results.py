@@ -38,9 +38,9 @@ def _row(run: Run, found: Mapping[str, dict[str, Any]], errors: Mapping[str, str
 def write(directory: Path, plan: Plan, frame: pl.DataFrame, found: Mapping[str, dict[str, Any]], facts: Mapping[str, Any]) -> None:
     """runs.parquet, summary.json, report.html, and run.json with what differs between two repeats. Raises InputError
     on a full disk."""
-    from importlib.metadata import version
+    from exanet.release import version
 
-    summary = {"name": plan.name, "axes": plan.axes, "exanet_version": version("exanet"), "runs": frame.to_dicts()}
+    summary = {"name": plan.name, "axes": plan.axes, "exanet_version": version(), "runs": frame.to_dicts()}
     page = _page(plan, frame, found)
     files = {
         "runs.parquet": parquet(frame),

@@ -32,6 +32,7 @@ ORDER = (
         "encoding",
         "streams",
         "renamed",
+        "release",
         "lightly",
         "near",
         "units",
