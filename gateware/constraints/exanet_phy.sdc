@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# What crosses between the clocks of exanet_phy, for tools that read SDC, with exanet_phy as the top: what exanet_phy.xdc says. SDC has no -datapath_only: a
-# path has the whole time from edge to edge, and hold, which has no meaning between these clocks, is taken out. Do not also declare the clocks asynchronous,
-# which would take these times out.
+# What crosses between the clocks of exanet_phy, for tools that read SDC: what exanet_phy.xdc says. It is a template, with exanet_phy as the top: in a design,
+# put the path of the instance in front of the cell names, and leave out create_clock, since the clocks are defined where they come from. SDC has no
+# -datapath_only: a path has the whole time from edge to edge, and hold, which has no meaning between these clocks, is taken out. Do not also declare the
+# clocks asynchronous, which would take these times out.
 # Set the three periods before this file is read where they are others; the times of the crossings follow from them: the shorter period of the two clocks,
 # less a margin of 4 %. 6.206 ns is that of a transceiver of 10.3125 Gb/s on 64 bits.
 if {![info exists core_period]} {set core_period 6.4}

@@ -17,13 +17,13 @@ def instances(module: str) -> dict[str, str]:
     return {name: kind for kind, name in found}
 
 
-def missing(text: str) -> list[str]:
-    """Cells under exanet_phy that a file of constraints names and that no source has."""
+def missing(text: str, top: str = "exanet_phy") -> list[str]:
+    """Cells under `top` that a file of constraints names and that no source has."""
     lost = []
     for group in re.findall(r"get_(?:cells|pins) \{([^}]*)\}", text):
         for path in group.split():
             *folders, register = re.sub(r"/CLR$", "", path).split("/")
-            module = "exanet_phy"
+            module = top
             for folder in folders:
                 module = instances(module).get(folder, "")
                 if not module:
@@ -39,6 +39,15 @@ def test_every_register_that_is_constrained_is_there(suffix: str) -> None:
     text = (ROOT / f"gateware/constraints/exanet_phy.{suffix}").read_text()
     assert missing(text) == []
     assert missing(text.replace("write_gray_q", "write_grey_q")) != []
+
+
+def test_the_reset_of_every_synchroniser_of_resets_is_no_path() -> None:
+    text = (ROOT / "gateware/constraints/exanet_reset_sync.xdc").read_text()
+    assert missing(text, "exanet_reset_sync") == []
+    assert missing(text.replace("meta_q", "metal_q"), "exanet_reset_sync") != []
+    registers = re.findall(r"^ +(\w+) +<= 1'b0;$", SOURCES["exanet_reset_sync"], re.M)
+    assert len(registers) == 2
+    assert [name for name in registers if f"{name}_reg/CLR" not in text] == []
 
 
 @pytest.mark.parametrize("suffix", ["xdc", "sdc"])

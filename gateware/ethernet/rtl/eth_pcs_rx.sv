@@ -2,9 +2,9 @@
 // Receiving half of 100GBASE-R with RS-FEC (IEEE 802.3 clauses 82 and 91), from four lanes of 128 bits a cycle to words of
 // eight times eight bytes: markers, deskew and order of lanes, RS(528,514), groups of 257 bits, descrambler, 64b/66b.
 //
-// Blocks of a message that could not be corrected are errors on the interface, and so are two blocks behind them: the bits
-// of the first are descrambled with theirs, and where its type had a nibble left out, two bits of the second follow. Three such messages in a row make the search
-// for markers begin again, as the standard says. A word is valid in at most 32 of 33 cycles.
+// Blocks of an uncorrectable codeword become ErrorWord, and so do the two blocks after them, whose descrambling needs
+// the bad bits (that of the second only where the transcoding omitted a nibble of the first one's type). Three such codewords in a
+// row restart the search for markers, as the standard requires. A word is valid in at most 32 of 33 cycles.
 module eth_pcs_rx
   import eth_pcs_pkg::*;
 #(
@@ -12,14 +12,14 @@ module eth_pcs_rx
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,
-  input  logic              bypass_i,       // corrects nothing
+  input  logic              bypass_i,       // 1: neither corrects nor marks errors; bad codewords do not restart alignment
   input  logic [3:0][127:0] lanes_i,
   output logic              aligned_o,
   output logic              valid_o,
   output word_t [7:0]       words_o,
-  output logic              codeword_o,     // one has been decoded:
-  output logic              uncorrected_o,
-  output logic [2:0]        corrected_o     // symbols
+  output logic              codeword_o,     // pulse: a codeword has been decoded. In this cycle:
+  output logic              uncorrected_o,  // it could not be corrected; with bypass_i: it had an error
+  output logic [2:0]        corrected_o     // symbols of it that were corrected; with bypass_i 0
 );
   logic aligned, step, resync_q;
   logic [3:0] lane_valid, lane_marker, lane_locked;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // APElink transmission control: one inter-tile port of the router on one side, the words of a transceiver on the other.
 // The line carries 64 bits a cycle, 10 Gb/s at 156.25 MHz, or 128: four lanes of 32, which keep up with the router. The
-// transceiver may hold `tx_ready_i` low for its own words and never holds rx; with four lanes it puts their bits side
-// by side, whatever their skew.
+// transceiver may hold `tx_ready_i` low while it sends words of its own; it cannot stall the receive side. With four lanes
+// it aligns their bits, whatever their skew.
 module exanet_link #(
   parameter int unsigned LineBits = 64,  // or 128
   parameter int unsigned ReceiveTimeout = 4096,
   parameter int unsigned PayloadDepth = 512,  // of the router's pool behind this port, for each virtual channel
   parameter int unsigned HeaderDepth = 32,
-  // payload of the largest packet, for two of which the far end asks space
+  // payload words of the largest packet: the far end sends a bulk packet only while there is space for two of them
   parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords
 ) (
   input  logic                clk_i,
@@ -25,12 +25,12 @@ module exanet_link #(
   input  logic                tx_ready_i,
   input  logic                rx_valid_i,
   input  logic [LineBits-1:0] rx_data_i,
-  // bring-up of the channel (exanet_phy); without one nothing of it is used
-  input  logic                down_i = 1'b0,     // no words come
-  input  logic                drain_i = 1'b0,    // the words sent are dropped; no packet begins behind the one that is on the line
-  output logic                drained_o,
-  input  logic                restart_i = 1'b0,  // when down and drained: the far end was reset
-  output logic                clear_o,           // the pools here hold no packet from before that
+  // Bring-up of the channel (exanet_phy). Without an exanet_phy the inputs keep their defaults, and the outputs are open.
+  input  logic                down_i = 1'b0,     // the channel is down: no words arrive
+  input  logic                drain_i = 1'b0,    // discard outgoing words; finish the current packet and start no other
+  output logic                drained_o,         // the line's register is empty, and no packet is in progress
+  input  logic                restart_i = 1'b0,  // the far end was reset: set all totals to zero; only while down_i and drained_o
+  output logic                clear_o,           // the pools here no longer hold a packet from before the restart
   // registers
   input  logic [11:0]         credit_threshold_i,
   input  logic [15:0]         credit_interval_i,

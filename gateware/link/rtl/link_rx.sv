@@ -2,15 +2,15 @@
 // Receiving half of the link: finds packets and control words among the words of the line, checks them, and hands
 // packets to the router.
 //
-// Space for a packet was reserved by the sender, so nothing is buffered here and nothing is ever stopped. Cut-through
-// means that a header is gone before its payload is seen: damage found later marks the footer. Whatever happens on the
-// line, a header handed on is followed by exactly its payload and a footer: when the rest does not come (another
-// control word, or silence of `ReceiveTimeout` cycles), it is made up, marked. And the queues never overflow: a header
-// that came out wrong may ask for more than was reserved, so space is counted here as well.
+// The sender reserved space for a packet, so nothing is buffered here and nothing is ever stalled. With cut-through a
+// header has left before its payload arrives: damage that is found later marks the footer. Whatever happens on the
+// line, a header that was passed on is followed by exactly its payload and a footer. If the rest does not arrive (another
+// control word does, or nothing for `ReceiveTimeout` cycles), the receiver completes the packet and marks it. The queues
+// never overflow: a damaged header may need more than was reserved, so space is counted here as well.
 //
-// The codes of headers and control words only detect, up to three wrong bits: that is what one on the line becomes
-// behind a descrambler, so one that were put right would be put wrong. A packet with a damaged header is lost, and its
-// space reclaimed; of a control word the next one makes it good.
+// The codes of headers and control words only detect, up to three wrong bits. Correcting would mis-correct, because one
+// wrong bit on the line is three after the descrambler. A packet with a damaged header is lost, and its space is
+// reclaimed. After a damaged control word the next one carries the same totals.
 module link_rx #(
   parameter int unsigned LineBits = 64,       // or 128
   parameter int unsigned ReceiveTimeout = 4096,     // a power of two, 64 or more
@@ -21,8 +21,8 @@ module link_rx #(
   input  logic                rst_ni,
   input  logic                valid_i,
   input  logic [LineBits-1:0] data_i,
-  input  logic                down_i = 1'b0,     // no words come: a packet that is not whole is made up at once
-  input  logic                restart_i = 1'b0,  // while down: the far end begins anew, and has space for all that was sent
+  input  logic                down_i = 1'b0,     // no words arrive: an incomplete packet is completed and marked at once
+  input  logic                restart_i = 1'b0,  // while down: the far end was reset, so all space there is free again
   input  logic [1:0][10:0]    sent_words_i = '0,
   input  logic [1:0][6:0]     sent_headers_i = '0,
   output logic                whole_o,           // the pools here hold no packet

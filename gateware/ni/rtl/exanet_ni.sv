@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network interface: packetizer and mailboxes, and transfers where it has channels for them, between the processors'
-// bus, the memory's, and intra-tile ports of the router: the first for messages, the second, whose packets have
-// priority and never wait for others, for answers, the third for transfers.
+// A network interface between the processors' bus, memory, and intra-tile ports of the router: packetizer and mailboxes,
+// and, with Channels, transfers. The first port is for messages, the second for acknowledgements, whose packets have
+// priority and never wait for others, the third for transfers.
 //
-// The window of 2 MiB at the processors' bus: a page of 4 KiB for each context, and from the middle on what is the
-// kernel's.
-//   page + 0x000 to 0x03f   store: payload of the message that is put together
+// The window of 2 MiB at the processors' bus: a page of 4 KiB for each context in the lower half, the kernel's registers
+// in the upper half. docs/gateware/messages.md has the address of each counter.
+//   page + 0x000 to 0x03f   store: payload of the context's next message
 //   page + 0x040            store of 8 bytes, message_send_t: sends it
-//   page + 0x080 to 0x09f   four stores of 8 bytes, or two of 16, transfer_t: the last one hands it over
-//   page + 0x0a0 to 0x0af   two stores of 8 bytes, or one of 16, transfer_fence_t: before the last one of a transfer
+//   page + 0x080 to 0x09f   four stores of 8 bytes, or two of 16, transfer_t: the last one starts the transfer
+//   page + 0x0a0 to 0x0af   two stores of 8 bytes, or one of 16, transfer_fence_t: before the last store of a transfer
 //                           with a fence
 //   page + 0x0c0            load of 8 bytes: ni_status_t
 //   page + 0x0d0            load of 8 bytes: ni_transfer_status_t
 //   page + 0x0c8            store of 8 bytes: mailbox_release_t
 //   0x100000 + 16 c         store of 8 bytes: context c, ni_context_t
 //   0x104000                store of 8 bytes: ni_config_t
-//   0x104010                store of 8 bytes: numbers of messages from the peer of this place begin anew
-//   0x104020 to 0x10406f    load: counts of 32 bits: messages sent, done, repeated, answers that were stale; messages stored, refused, repeated,
-//                           dropped; damaged packets of messages, answers, transfers, changes of mailboxes and peers
-//                           that are not over (0x10404c); packets of transfers sent, transfers ended, blocks repeated,
-//                           answers that were stale; packets written, repeated, dropped, blocks answered
-//   0x104070                load: counts of 32 bits: pages walked to, faults, faults that were lost, invalidations that are over
-//   0x104080                load: count of 32 bits: stores that did nothing as they had a part of their 8 bytes alone, as a word in two halves has;
-//                           store of 8 bytes: invalidates what is known of pages; the invalidations before it are over
-//                           with it
-//   0x104090                load of 8 bytes: ni_fault_t, the first one; store of 8 bytes: takes it
+//   0x104010                store of 8 bytes: clears what is known of one peer, whose interface was reset
+//   0x104020 to 0x10406f    load: counts of 32 bits: messages sent, done, repeated, unexpected acknowledgements; messages stored, NACKed, repeated,
+//                           dropped; damaged packets of messages, acknowledgements, transfers, pending changes of
+//                           mailboxes and peers (0x10404c); packets of transfers sent, transfers ended, blocks repeated,
+//                           unexpected acknowledgements; packets written, repeated, dropped, blocks acknowledged
+//   0x104070                load: counts of 32 bits: page walks, faults, faults that found the queue full, completed invalidations
+//   0x104080                load: count of 32 bits: stores without effect because they carried only a part of their 8 bytes, as one half of a word;
+//                           store of 8 bytes: invalidates all translations; when it has completed, so have all
+//                           invalidations before it
+//   0x104090                load of 8 bytes: ni_fault_t, the first fault of the queue; store of 8 bytes: removes it
 //   0x108000 + 16 m         store of 8 bytes: mailbox m, ni_mailbox_t
 //   0x10c000 + 16 d         store of 8 bytes: protection domain d, ni_domain_t
-// Other stores do nothing, other loads give zeros. What a process stores counts for the domain that its context has
-// then; a repetition keeps it. After reset the tables are cleared, in as many cycles as there are peers; stores wait
-// for that.
+// Other stores have no effect, other loads return zeros. A store acts for the domain that its context has at that time;
+// a retransmission keeps this domain. After a reset the tables are cleared, in as many cycles as there are peers; stores
+// wait for that.
 module exanet_ni #(
   parameter int unsigned Contexts = 256,
   parameter int unsigned Mailboxes = 1024,
   parameter int unsigned Peers = 4096,
-  parameter int unsigned Channels = 0,  // for transfers; 0: it has none, and no third port
-  parameter int unsigned Window = 32,  // blocks of transfers that are under way to a node at most
+  parameter int unsigned Channels = 0,  // of transfers; 0: no transfers, and no third port
+  parameter int unsigned Window = 32,  // largest number of blocks in flight to a node
   parameter int unsigned NodeBits = 0,  // of an address: node of the QFDB, then coordinates, as of router_route
   parameter int unsigned XBits = 8,
   parameter int unsigned YBits = 7,
@@ -120,7 +120,7 @@ module exanet_ni #(
   input  logic [1:0]          m_axi_dma_rresp,
   input  logic                m_axi_dma_rvalid,
   output logic                m_axi_dma_rready,
-  // memory of the tables of pages, reads alone
+  // memory of the page tables: reads only
   output logic [47:0]         m_axi_walk_araddr,
   output logic [7:0]          m_axi_walk_arlen,
   output logic [2:0]          m_axi_walk_arsize,
@@ -131,7 +131,7 @@ module exanet_ni #(
   input  logic [1:0]          m_axi_walk_rresp,
   input  logic                m_axi_walk_rvalid,
   output logic                m_axi_walk_rready,
-  // router: the port of messages, that of answers, and that of transfers
+  // router: the ports of messages, of acknowledgements, and of transfers
   output exanet_pkg::flit_t   [Ports-1:0] flit_o,
   input  exanet_pkg::credit_t [Ports-1:0] credit_i,
   input  exanet_pkg::flit_t   [Ports-1:0] flit_i,

@@ -3,16 +3,16 @@
 // intra-tile port of the router.
 //
 //   0x1000 (8 t + b) + 0x000 to 0x1ff   store: vector of branch b of tree t, any widths, in any order
-//   0x1000 (8 t + b) + 0x200            store of 8 bytes, reduce_call_t: hands it over
-//   0x80000 + 16 t                      store of 8 bytes: tree t, ni_reduce_tree_t, behind its neighbours
+//   0x1000 (8 t + b) + 0x200            store of 8 bytes, reduce_call_t: starts the call
+//   0x80000 + 16 t                      store of 8 bytes: tree t, ni_reduce_tree_t, after its neighbours
 //   0x80100                             store of 8 bytes: ni_reduce_config_t
 //   0x81000 + 256 t + 16 b              store of 8 bytes: branch b of tree t: ni_reduce_node_t, or ni_reduce_place_t of a process; b = 8: the node above
-//   0x80110                             load: counts of 32 bits: reductions ended, failed, packets sent again, packets that nobody waited for
-//   0x80120                             load: count of 32 bits: damaged packets; then 0x80124: a bit for each tree that is not at rest, and bit 16 while
-//                                       stores are not over; then 0x80128: stores that did nothing as they had a part
-//                                       of their 8 bytes alone
-// Other stores do nothing, other loads give zeros. The kernel maps a page for the process that is that branch, and to
-// nobody else.
+//   0x80110                             load: counts of 32 bits: reductions ended, failed, packets sent again, unexpected packets
+//   0x80120                             load: count of 32 bits: damaged packets; at 0x80124 a bit for each busy tree, and bit 16 while stores
+//                                       are pending; at 0x80128 the count of stores without effect because they
+//                                       carried only a part of their 8 bytes
+// Other stores have no effect, other loads return zeros. The kernel maps a page for the process that is that branch, and
+// for nobody else.
 module exanet_reduce #(
   parameter int unsigned IdBits = 4,
   parameter int unsigned IntraDepth = 4096,  // as of the router

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads of processors, out of the read channels of AXI4: a beat in six cycles, whose value follows from its address
-// five cycles after it. Bursts of kind INCR, of any size up to 16 bytes a beat; of others each beat is answered with an
-// error.
+// Turns the read channels of AXI4 into loads: a beat in six cycles, whose value is sampled five cycles after its address
+// is known. It takes INCR bursts of any size up to 16 bytes a beat. Each beat of other bursts gets SLVERR.
+//
 module ni_loads #(
   parameter int unsigned AddressBits = 21,
   parameter int unsigned IdBits = 4

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// AXI4-Stream face of one intra-tile port of the router: a frame is a packet, both ways. TUSER has its header and
-// footer but length and codes.
+// Connects one intra-tile port of the router to AXI4-Stream: a frame is a packet, in both directions. TUSER carries the
+// fields of header and footer, except length, virtual channel and check codes. docs/gateware/stream-port.md has the rules.
 //
-// Plain vectors alone at the stream's side: TUSER is exanet_pkg::ni_user_t (docs/reference/packet.md). docs/gateware.md
-// has the rules.
+// The streams' ports are plain vectors, so that Verilog can connect them: TUSER has the bits of exanet_pkg::ni_user_t
+// (docs/reference/packet.md).
 module ni_port #(
   parameter int unsigned Words = 128,  // of the buffer towards the router (ni_inject)
   parameter int unsigned Packets = 8,
@@ -36,7 +36,7 @@ module ni_port #(
   output logic                release_o,
   // counts since reset; they wrap
   output logic [31:0]         sent_o,
-  output logic [31:0]         refused_o,   // frames that are no packet: too long, or with holes
+  output logic [31:0]         refused_o,   // frames that cannot be a packet: too long, or with gaps between bytes
   output logic [31:0]         received_o,
   output logic [31:0]         dropped_o    // damaged packets
 );

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions along trees of nodes: parts of this node's processes and of the nodes below are combined in the order of
 // their branches; the sum goes to the node above, or is the result, which goes back down and into the processes'
-// memory. docs/gateware.md has the rules.
+// memory. docs/gateware/reductions.md has the rules.
 //
 // A tree changes in steps of two cycles: one reads it, the next decides and writes it. What asks for steps (a packet,
 // memory, the engine, a store) waits for its own, and no step waits for anything. Each 16 cycles one tree's

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores of processors, out of the write channels of AXI4: one a cycle, in order, each with its address in units of 16
-// bytes, its bytes and which of them count. Bursts of kind INCR, of any size up to 16 bytes a beat; others are answered
-// with an error, and nothing of them is a store.
+// Turns the write channels of AXI4 into stores: one a cycle, in order, each with its address in units of 16 bytes, its
+// bytes and their strobes. It takes INCR bursts of any size up to 16 bytes a beat. Other bursts get SLVERR, and none of
+// their beats is a store.
 module ni_stores #(
   parameter int unsigned AddressBits = 21,
   parameter int unsigned IdBits = 4

@@ -3,8 +3,8 @@
 // each intra-tile port and an exanet_phy at each inter-tile port. AXI4-Stream for frames, AXI4-Lite for registers, 64
 // bits a cycle for each transceiver.
 //
-// rst_ni may come at any time: it is synchronised to clk_i here, and to the transceivers' clocks in exanet_phy. Only
-// packed vectors at the ports, so that plain Verilog can hold it (gateware/tops.py).
+// rst_ni may change at any time: it is synchronised to clk_i here, and to the transceivers' clocks in exanet_phy. All
+// ports are packed vectors, so that plain Verilog can instantiate it (gateware/tops.py).
 module exanet_endpoint #(
   parameter int unsigned InterPorts = 2,
   parameter int unsigned IntraPorts = 1,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The network IP as a whole: a node with its registers on AXI4-Lite (spec/node.rdl; docs/reference/registers.md).
 //
-// A node that came out of reset sends nothing and routes nothing useful until its registers are written.
+// After a reset a node discards every packet until its registers are written.
 // Ports are packed arrays, which plain Verilog connects as vectors (gateware/tops.py).
 module exanet_ip #(
   parameter int unsigned InterPorts = 2,
@@ -52,15 +52,15 @@ module exanet_ip #(
   input  logic [InterPorts-1:0] tx_ready_i,
   input  logic [InterPorts-1:0] rx_valid_i,
   input  logic [InterPorts-1:0][LineBits-1:0] rx_data_i,
-  // bring-up of channels (exanet_phy), as of exanet_link; without one nothing of it is used
+  // bring-up of channels, as at exanet_link; without an exanet_phy the inputs keep their defaults
   input  logic [InterPorts-1:0] down_i = '0,
   input  logic [InterPorts-1:0] drain_i = '0,
   output logic [InterPorts-1:0] drained_o,
   input  logic [InterPorts-1:0] restart_i = '0,
   output logic [InterPorts-1:0] clear_o,
   input  logic [InterPorts-1:0] overflow_i = '0,
-  input  logic                  ni_beat_i = 1'b0,  // the network interface is alive (node_lofamo), where it does not write so in its register
-  output logic                  interrupt_o  // until the registers say that it was seen
+  input  logic                  ni_beat_i = 1'b0,  // a pulse is a heartbeat of the network interface, as a write to beat.ni is (node_lofamo)
+  output logic                  interrupt_o  // a level: 1 until software has cleared the interrupts that it enabled
 );
   if (IntraSlots < 1 || IntraSlots > 64) begin : gen_illegal_1
     $error("an interface takes 1 to 64 packets before it releases a slot");

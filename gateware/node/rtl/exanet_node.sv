@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The network IP of one node: a router with a link at each inter-tile port. Intra-tile ports belong to network
-// interfaces, the tx and rx words to transceivers.
+// The network IP of one node: a router with a link at each inter-tile port. Intra-tile ports connect to network
+// interfaces, the ports tx_* and rx_* to transceivers.
 module exanet_node #(
   parameter int unsigned InterPorts = 2,
   parameter int unsigned IntraPorts = 3,
@@ -16,7 +16,7 @@ module exanet_node #(
   parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords,  // payload of the largest packet that is sent
   parameter int unsigned IntraSlots = 8,
   parameter int unsigned LineBits = 64,  // of a link: 64, or 128 for four lanes
-  parameter int unsigned Patience = 0,  // ReceiveTimeout by its name of the release before
+  parameter int unsigned Patience = 0,  // deprecated alias of ReceiveTimeout, for one release
   parameter int unsigned ReceiveTimeout = Patience != 0 ? Patience : 4096  // cycles
 ) (
   input  logic                       clk_i,

@@ -2,10 +2,10 @@
 // LO|FA|MO, the local fault monitor of APEnet+: finds faults of this node, reports to its neighbours by its health
 // word, and shows what they reported.
 //
-// Host and network interface give signs of life in periods that are set, and the other one of the two sees in a
-// register, or by an interrupt, that they stopped. A link from which no control word comes is silent: its neighbour is
-// dead, or its line is cut. The health word rides in the links' control words (link_tx). Nodes further away hear of it
-// by packets that software sends (docs/gateware.md).
+// Host and network interface write heartbeats. A watchdog for each reports in a register, and by an interrupt, that no
+// heartbeat has arrived for a period that software sets. A link that receives no control word is silent: its neighbour
+// is dead, or its line is cut. The links' control words carry the health word (link_tx). Software sends packets to
+// report to nodes further away (docs/gateware/lofamo.md).
 module node_lofamo #(
   parameter int unsigned InterPorts = 2,
   parameter int unsigned PeriodBits = 32,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands between a link and its transceivers: the line's code, the channel's bring-up, and FIFOs between the core's
-// clock and those of the transceivers. The code is 64b/66b on one lane with a bus of 64 bits, or, where Lanes is not 0,
-// 8b/10b on so many lanes, each with its part of a word on the bus, ten bits for eight; these share a recovered clock,
-// as transceivers with elastic buffers give it out. Three clocks that have nothing to do with each other; nothing but
-// FIFOs, synchronisers of single bits and resets crosses between them.
+// Connects a link to its transceivers: the line's code, the channel's bring-up, and FIFOs between the core's clock and
+// those of the transceivers. With Lanes 0 the code is 64b/66b on one lane with a bus of 64 bits. Otherwise it is 8b/10b
+// on Lanes lanes, each with its part of a word on the bus, ten bits for eight; the lanes share a recovered clock, as
+// transceivers with elastic buffers provide it. The three clocks are unrelated; only FIFOs, synchronisers of single bits
+// and resets cross between them.
 //
-// rst_ni acts at once in all three and is released in each by itself; for clk_i its release is the board's, as for the
-// rest of the core.
+// rst_ni acts at once in all three clocks. It is released in step with tx_clk_i and rx_clk_i by synchronisers in here;
+// whoever drives it releases it in step with clk_i (exanet_reset_sync), as for the rest of the core.
 module exanet_phy #(
   parameter int unsigned LineBits = 64,  // of a word of the link: 64, or 128, which is for lanes of 8b/10b alone
   parameter int unsigned Lanes = 0,      // of 8b/10b: 2 or 4 of a word of 64 bits, 4 or 8 of one of 128
@@ -15,7 +15,7 @@ module exanet_phy #(
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
-  // link, with what it knows of packets and space (exanet_link)
+  // link, and the bring-up ports of exanet_link
   input  logic                link_valid_i,
   input  logic [LineBits-1:0] link_data_i,
   output logic                link_ready_o,
@@ -26,15 +26,15 @@ module exanet_phy #(
   input  logic                drained_i,
   output logic                restart_o,
   input  logic                clear_i,
-  // a word that came from the line found no space: the core's clock is too slow
+  // a received word was lost in the FIFO, because the core's clock is too slow
   output logic                overflow_o,
   // transceiver
   input  logic                tx_clk_i,
   output logic [BusBits-1:0] tx_data_o,   // lane 0 lowest
   input  logic                rx_clk_i,    // recovered
-  input  logic                rx_signal_i,
+  input  logic                rx_signal_i,  // 1 while the transceiver receives; of any clock, synchronised here
   input  logic [BusBits-1:0] rx_data_i,
-  output logic                rx_locked_o  // words are found, in the recovered clock
+  output logic                rx_locked_o  // the boundaries of words are found; in the recovered clock
 );
   if (Lanes == 0 ? LineBits != 64 : (LineBits != 64 && LineBits != 128) || (LineBits != 16 * Lanes && LineBits != 32 * Lanes)) begin : gen_illegal
     $error("exanet_phy: LineBits is 64, with Lanes 0, 2 or 4, or 128, with Lanes 4 or 8");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One lane of 8b/10b, receiving, in the recovered clock: finds the words among the bits of a transceiver's bus by the
-// commas, which are in a word's first character alone (pcs8b10b_tx), and decodes them. Five cycles.
+// Receives one lane of 8b/10b, in the recovered clock: finds the words among the bits of a transceiver's bus by the
+// commas, which are in a word's first character only (pcs8b10b_tx), and decodes them. Five cycles.
 //
-// A lane is in step behind four sound words that begin with a marker, none unsound among them. Words with a character
-// that is none, or is not one at the disparity of those before, and commas elsewhere count against it, and four sound
-// words in a row make up for one of them: at four the lane is out of step, and the next comma says anew where words
-// begin.
+// A lane is in lock after four valid words that begin with a marker, without an invalid word between them. A word is
+// invalid if a character is not in the code or has the wrong disparity, or if a comma is in another place. In lock, an
+// error counter goes up by one with each invalid word, and down by one with each four valid words in a row. At four,
+// lock is lost, and the next comma sets the word boundary.
 module lane_rx #(
   parameter int unsigned Bytes = 4
 ) (
@@ -15,7 +15,7 @@ module lane_rx #(
   input  logic [Bytes*10-1:0] data_i,     // bit 0 came first
   output logic [Bytes-1:0]    control_o,
   output logic [Bytes*8-1:0]  data_o,
-  output logic                sound_o,    // each character is one, at its disparity
+  output logic                sound_o,    // each character is in the code and has the right disparity
   output logic                locked_o
 );
   import code8b10b_pkg::*;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receiving half of a line of several lanes of 8b/10b, which share a recovered clock: lanes that are each in step, side
-// by side, are words.
+// Receiving half of a line of several lanes of 8b/10b, which share a recovered clock: joins the words of lanes that are
+// in lock and aligned.
 //
-// A word with a marker on every lane is flags, if its characters are sound, their copies alike, and the lanes' numbers
-// those of their places. One without any marker is data, whatever the code says of its characters: the link's checks
-// are stronger, and it needs the word's place. One with some markers is neither, and is dropped.
+// A word with a marker on every lane is a control word, if its characters are valid, its copies of the flags equal, and
+// the lanes' numbers those of their places. A word without a marker is data, even with invalid characters: the link's
+// checks are stronger, and they need the word in its place. A word with markers on some lanes only is dropped.
 module pcs8b10b_rx #(
   parameter int unsigned Lanes = 4,
   parameter int unsigned Bytes = 4

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sending half of a line of several lanes of 8b/10b, as APEnet+'s of four: a word a cycle, an equal part of it on each
-// lane, the lowest on lane 0. Where there is no word a control word goes out: on each lane a marker, and copies of the
-// flags and of the lane's number. The marker is K28.5, whose comma says where words begin, or, 16 to 31 words behind
-// the last one, K28.3, which says what was sent at once. The distance is drawn: lanes that are apart by it show it.
+// lane, the lowest on lane 0. When there is no word, it sends a control word: on each lane a marker, and copies of the
+// flags and of the lane's number. The marker is K28.5, whose comma shows where words begin, or K28.3, which aligns the
+// lanes. The distance from one K28.3 to the next is random, 16 to 31 words: so lanes with skew cannot match by chance.
 module pcs8b10b_tx #(
   parameter int unsigned Lanes = 4,
   parameter int unsigned Bytes = 4  // of a word on each lane

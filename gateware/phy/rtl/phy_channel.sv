@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings the channel of a link up, says when it is down, and has both ends begin anew when one of them was reset. In
-// the core's clock.
+// Brings the channel of a link up, reports when it is down, and restarts both ends when one of them was reset. In the
+// core's clock.
 //
 // Each end reports its flags to the other (phy_pkg), in the stream of words, whenever they change and every `Refresh`
-// cycles, which are the gaps that make up for clocks that differ. The channel is up while words come, both ends hear
-// each other, and neither asks for a restart. While it is not, the link's words wait.
+// cycles; these control words are the gaps that absorb differences of clocks. The channel is up while words arrive, both
+// ends hear each other, and neither asks for a restart. While it is down, the link's words wait.
 //
-// An end out of a reset asks for a restart. The other one lets the packet that it is amid of go nowhere, takes back the
-// space of all that it has sent and begins its totals anew, and answers. Whoever asked takes no answer for `Quiet`
-// cycles: what was under way before its reset is gone by then. Space for new packets is free when the old ones have
-// left: only then may the far end send (`clear`). That is what it would wait for anyway, so no wait is added to those
-// that routes are free of cycles for. A line that was lost without a reset goes on where it was: totals put right what
-// is missing.
+// An end that was reset asks for a restart. The other end discards the packet that it is sending, returns the credits of
+// all packets that it has sent, sets its totals to zero, and answers. The end that asked accepts no answer for `Quiet`
+// cycles: by then nothing from before its reset is on the line. Space for new packets is free when the earlier packets
+// have left the pools, and only then may the far end send (`clear`). It would wait for that space anyway, so this adds
+// no dependency, and routes stay free of cycles. A line that was lost without a reset continues: the totals of the next
+// control words correct what is missing.
 module phy_channel #(
   parameter int unsigned LineBits = 64,
   parameter int unsigned Refresh = 1024,
-  parameter int unsigned Silence = 48,  // cycles without a beat of eight words, after which nothing is heard
-  parameter int unsigned Quiet = 2048   // more than the line's latency there and back
+  parameter int unsigned Silence = 48,  // cycles without a beat of eight words after which the line counts as silent
+  parameter int unsigned Quiet = 2048   // more than the line's round-trip latency
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -26,9 +26,9 @@ module phy_channel #(
   output logic                link_ready_o,
   output logic                link_valid_o,
   output logic [LineBits-1:0] link_data_o,
-  output logic                drain_o,      // the words that the link sends are dropped; it stops behind a packet
+  output logic                drain_o,      // the words that the link sends are discarded; it stops after a packet
   input  logic                drained_i,
-  output logic                restart_o,    // the link's totals begin anew
+  output logic                restart_o,    // the link sets its totals to zero
   input  logic                clear_i,
   // transmit and receive FIFOs
   output logic                tx_valid_o,
