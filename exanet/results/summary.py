@@ -240,10 +240,10 @@ def _fill(table: Table, rows: pl.DataFrame, shown: Mapping[str, Callable[[Any], 
         for row in rows.iter_rows(named=True):
             table.add_row(str(row["rank"]), *(text(row[name]) for name, text in shown.items()))
         return table
-    pick = {"least": min, "most": max}
-    table.add_row("least", *(text(rows[name].min()) for name, text in shown.items()))
+    pick = {"min": min, "max": max}
+    table.add_row("min", *(text(rows[name].min()) for name, text in shown.items()))
     table.add_row("median", *(text(rows[name].median()) for name, text in shown.items()))
-    table.add_row("most", *(text(rows[name].max()) for name, text in shown.items()))
+    table.add_row("max", *(text(rows[name].max()) for name, text in shown.items()))
     for which, choose in pick.items():
         table.add_row(f"{which}: rank", *(f"[dim]{_extreme_rank(rows, name, choose)}[/]" for name in shown))
     return table
