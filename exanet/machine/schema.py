@@ -327,8 +327,8 @@ class NetworkInterface(Strict):
         default=None,
         description="How a message is timed between the processor's last store and memory. times: with fixed latencies, those below; "
         "the default. gateware: cycle-accurate, as in the gateware, with its slots and acknowledgements; `packetizer` and "
-        "`mailbox_word` are then 0, `mailbox` is memory's time, and the router's `word` has 128 bit, its `header` and `footer` one word each. "
-        "Words of links have any width.",
+        "`mailbox_word` are then 0, `mailbox` is memory's time, and the router's `word` has 128 bit, its `header` and `footer` "
+        "one word each. Words of links have any width.",
     )
     transfers: Annotated[str, _choice("ni.transfers")] | None = Field(
         default=None,
