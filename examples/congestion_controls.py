@@ -68,7 +68,7 @@ def row(network: machine.Machine, control: str, workload: str) -> list[str]:
     return [
         f"{found['accepted_gbps']:.1f} Gb/s",
         f"{found['fairness']:.2f}",
-        f"{found['slowdown']:.1f} / {found['slowdown_p99']:.0f}",
+        f"{found['slowdown']:.1f} / {found['slowdown_p99']:.1f}",
         f"{int(found['queued'].max())}",
         f"{arrived:.0%}",
     ]

@@ -18,10 +18,11 @@ def routings() -> str:
     return ", ".join(entry["name"] for entry in _REGISTRIES["routings"])
 
 
-def patterns() -> str:
+def patterns(*, messages: bool = True) -> str:
     """Names of the traffic patterns, each with the figure that may follow it, e.g. `incast[:SENDERS]`, or with the
-    text that does."""
-    behind = ((e["name"], f":{e['figure']}" if e["text"] else f"[:{e['figure']}]" if e["figure"] else "") for e in _REGISTRIES["patterns"])
+    text that does; without `messages`, those of single packets alone."""
+    fitting = [e for e in _REGISTRIES["patterns"] if messages or e["name"] != "flows"]
+    behind = ((e["name"], f":{e['figure']}" if e["text"] else f"[:{e['figure']}]" if e["figure"] else "") for e in fitting)
     return ", ".join(name + figure for name, figure in behind)
 
 

@@ -89,7 +89,7 @@ def _library(slow: Run, fast: Run, longer_ps: float) -> Iterator[Suspect]:
     """Time for posting and polling: rather what another cause leads to."""
     means = [float(run.ranks["library_ps"].cast(pl.Float64).mean() or 0.0) for run in (slow, fast)]  # type: ignore[arg-type]
     if means[0] > means[1]:
-        text = f"ranks spend {time_text(means[0] - means[1])} more in the communication library, in the mean"
+        text = f"ranks spend {time_text(means[0] - means[1])} more in the communication library on average"
         yield min((means[0] - means[1]) / longer_ps, 0.4), text
 
 
@@ -168,13 +168,12 @@ def _placement(slow: Run, fast: Run) -> Iterator[Suspect]:
     maps = [run.summary["run"].get("map") for run in (slow, fast)]
     by = f" (--map {maps[0]} instead of {maps[1]})" if None not in maps and maps[0] != maps[1] else ""
     shared = [int(run.ranks["node"].value_counts()["count"].max()) for run in (slow, fast)]  # type: ignore[arg-type]
-    said = [_hops(slow, fast)]
+    why = _hops(slow, fast)
     if shared[0] > shared[1]:
-        said.insert(
-            0 if _links_passed(slow) < _links_passed(fast) else 1,
-            f"up to {counted(shared[0], 'rank')} share a node's interface instead of {shared[1]}",
-        )
-    yield 0.8, f"{moved} of {counted(len(slow.ranks), 'rank')} are placed on other nodes{by}: {', and '.join(said)}"
+        crowded = f"up to {counted(shared[0], 'rank')} share a node's interface instead of {shared[1]}"
+        near = _links_passed(slow) < _links_passed(fast)
+        why = f"{crowded}, although {why}" if near else f"{why}, and {crowded}"
+    yield 0.8, f"{moved} of {counted(len(slow.ranks), 'rank')} are placed on other nodes{by}: {why}"
 
 
 def _work(slow: Run, fast: Run) -> Iterator[Suspect]:
@@ -226,7 +225,7 @@ def _instead(keys: list[str], own: Mapping[str, str], other: Mapping[str, str]) 
 
 def _hops(slow: Run, fast: Run) -> str:
     own, other = (_links_passed(run) for run in (slow, fast))
-    return f"packets pass {own:.2f} links each instead of {other:.2f}"
+    return f"packets take {own:.2f} hops each instead of {other:.2f}"
 
 
 def _links_passed(run: Run) -> float:

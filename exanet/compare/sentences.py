@@ -77,7 +77,8 @@ def _of_runs(comparison: Comparison, row: dict[str, Any], own: pl.DataFrame) -> 
     (fast, slow) = of_both if row["virtual_ps"] > comparison.runs["virtual_ps"][0] else reversed(of_both)
     assert isinstance(slow[1], Run) and isinstance(fast[1], Run)
     for number, cause in enumerate(causes(slow[1], fast[1])):
-        yield f"{'Likely cause' if number == 0 else 'Also'}: in {slow[0]}, {cause}."
+        which = slow[0] if slow[1] is comparison.results[row["run"]] else f"{slow[0]}, the slower one"
+        yield f"{'Likely cause' if number == 0 else 'Also'}: in {which}, {cause}."
 
 
 def _doing(part: str) -> str:
@@ -89,7 +90,7 @@ def _of_jobs(comparison: Comparison, row: dict[str, Any], own: pl.DataFrame) -> 
 
     def where() -> str:
         hops, latency = total["mean_hops"], total["packet_latency_ns"]
-        found = [] if hops["change"] == 0 else [f"packets pass {hops['value']:.2f} links instead of {hops['first']:.2f}"]
+        found = [] if hops["change"] == 0 else [f"packets take {hops['value']:.2f} hops instead of {hops['first']:.2f}"]
         found += [] if latency["change"] == 0 else [f"packets take {_change(latency)}"]
         return f": {' and '.join(found)}" if found else ""
 

@@ -38,7 +38,7 @@ def problems(model: MachineFile) -> Problems:
         ("ni", model.ni is None, "GPUs need interfaces that programs use: add a section ni"),
         ("gateway", model.gateway is not None, "gateways do not pass on messages of device memory yet"),
         ("topology", rails_of(model) > 1, "several rails to one GPU are not simulated yet"),
-        ("ni", model.ni is not None and model.ni.transfers == "gateware", "transfers in the gateware's cycles have host memory alone"),
+        ("ni", model.ni is not None and model.ni.transfers == "gateware", "cycle-accurate transfers have host memory alone"),
         (
             "ni",
             model.ni is not None and model.ni.shared_memory_rate is not None and model.ni.shared_memory_rate.value > 0,

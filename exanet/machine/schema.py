@@ -325,22 +325,23 @@ class NetworkInterface(Strict):
     store_word: Time = Field(description="Processor store of one router word into the interface.")
     messages: Annotated[str, _choice("ni.messages")] | None = Field(
         default=None,
-        description="How a message is timed between the processor's last store and memory. times: by the times below, the default. "
-        "gateware: in the gateware's cycles, with its slots and acknowledgements; `packetizer` and `mailbox_word` are then 0, "
-        "`mailbox` is memory's time, and the router's `word` has 128 bit, its `header` and `footer` one word each. Words of "
-        "links have any width.",
+        description="How a message is timed between the processor's last store and memory. times: with fixed latencies, those below; "
+        "the default. gateware: cycle-accurate, as in the gateware, with its slots and acknowledgements; `packetizer` and "
+        "`mailbox_word` are then 0, `mailbox` is memory's time, and the router's `word` has 128 bit, its `header` and `footer` "
+        "one word each. Words of links have any width.",
     )
     transfers: Annotated[str, _choice("ni.transfers")] | None = Field(
         default=None,
-        description="How a transfer is timed between the processor's last store and memory. times: by the times below, the default. "
-        "gateware: in the gateware's cycles, with its channels, blocks and acknowledgements; `messages` is then `gateware`, "
-        "too, `dma_start`, `dma_completion` and `translation` are 0, `dma_block` is 4 KiB, `dma_window` is ignored, and "
+        description="How a transfer is timed between the processor's last store and memory. times: with fixed latencies, those below; "
+        "the default. gateware: cycle-accurate, as in the gateware, with its channels, blocks and acknowledgements; `messages` is "
+        "then `gateware`, too, `dma_start`, `dma_completion` and `translation` are 0, `dma_block` is 4 KiB, `dma_window` is ignored, and "
         "`memory_read` and `memory_write` are memory's times.",
     )
     reductions: Annotated[str, _choice("ni.reductions")] | None = Field(
         default=None,
-        description="How the reduction unit is timed. times: by `reduction` and `reduction_word`, the default. gateware: in the gateware's "
-        "cycles, with its trees, retransmission and failures; `transfers` is then `gateware`, too, and these two are 0.",
+        description="How the reduction unit is timed. times: with fixed latencies, `reduction` and `reduction_word`; the "
+        "default. gateware: cycle-accurate, as in the gateware, with its trees, retransmission and failures; "
+        "`transfers` is then `gateware`, too, and these two are 0.",
     )
     reliability: Annotated[str, _choice("ni.reliability")] | None = Field(
         default=None,
@@ -536,7 +537,7 @@ class NetworkInterface(Strict):
     )
     clock: Frequency = Field(
         description="Clock at whose edges, counted from virtual time 0, packets go to the router; 0: packets go when they are ready. Parts "
-        "in the gateware's cycles use the router's clock."
+        "that are cycle-accurate use the router's clock."
     )
 
 

@@ -184,10 +184,15 @@ def _table(title: str, *columns: str) -> Table:
 
 
 def _fault_costs(rows: pl.DataFrame) -> Table:
-    """The intervals that cost most: packets lost, sent again, and what ranks waited; empty where nothing was lost."""
+    """The intervals from the first change on that cost most: packets lost, sent again, and what ranks waited, which is
+    often longest after the last change; empty where nothing was lost in any of them."""
     table = _table("What faults cost, between one change and the next", "from", "until", "lost", "sent again", "failed", "ranks waited", "")
-    worst = rows.filter(pl.col("lost_packets") + pl.col("retransmitted_packets") + pl.col("failed_operations") > 0)
-    for row in worst.sort("lost_packets", descending=True, maintain_order=True).head(TOP).sort("from_ps").iter_rows(named=True):
+    if not (rows["lost_packets"] + rows["retransmitted_packets"] + rows["failed_operations"]).sum():
+        return table
+    worst = rows.filter(pl.col("changes") > 0)
+    for row in (
+        worst.sort("waited_ps", "lost_packets", descending=True, maintain_order=True).head(TOP).sort("from_ps").iter_rows(named=True)
+    ):
         more = f" and {row['changes'] - 1} more" if row["changes"] > 1 else ""
         counts = (count_text(row[name]) for name in ("lost_packets", "retransmitted_packets", "failed_operations"))
         table.add_row(
@@ -235,10 +240,10 @@ def _fill(table: Table, rows: pl.DataFrame, shown: Mapping[str, Callable[[Any], 
         for row in rows.iter_rows(named=True):
             table.add_row(str(row["rank"]), *(text(row[name]) for name, text in shown.items()))
         return table
-    pick = {"least": min, "most": max}
-    table.add_row("least", *(text(rows[name].min()) for name, text in shown.items()))
+    pick = {"min": min, "max": max}
+    table.add_row("min", *(text(rows[name].min()) for name, text in shown.items()))
     table.add_row("median", *(text(rows[name].median()) for name, text in shown.items()))
-    table.add_row("most", *(text(rows[name].max()) for name, text in shown.items()))
+    table.add_row("max", *(text(rows[name].max()) for name, text in shown.items()))
     for which, choose in pick.items():
         table.add_row(f"{which}: rank", *(f"[dim]{_extreme_rank(rows, name, choose)}[/]" for name in shown))
     return table

@@ -106,7 +106,7 @@ class DeadlockWatch:
         if not self._faults:
             return "no message is under way"
         return (
-            f"no message arrives any more, with --faults {self._faults}; interfaces in the gateware's cycles retransmit for ever where "
+            f"no message arrives any more, with --faults {self._faults}; cycle-accurate interfaces retransmit for ever where "
             "the machine does not say ni.tries"
         )
 

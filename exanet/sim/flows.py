@@ -46,11 +46,11 @@ def show(console: Console, where: str, rows: Sequence[dict[str, Any]]) -> None:
     of = sums(rows)
     shares = victims = ""
     if of["of_share"] is not None:
-        shares = f", rate {of['of_share']:.0%} of the max-min share in the mean, {of['least_of_share']:.0%} at least, Jain's index "
-        shares += f"{of['fairness']:.3f}"
+        shares = f", mean rate {of['of_share']:.0%} of the max-min share, minimum {of['least_of_share']:.0%}, "
+        shares += f"Jain's index {of['fairness']:.3f}"
     if of["victims"]:
         mean, tail = (time_text(of[key] * 1e3) for key in ("victims_fabric_ns", "victims_fabric_p99_ns"))
-        victims = f"; {counted(of['victims'], 'victim')}, packets take {mean} in the mean, 99 % {tail}"
+        victims = f"; {counted(of['victims'], 'victim')}, packets take {mean} on average, 99th percentile {tail}"
     console.print(f"{where}: {counted(of['flows'], 'flow')}{shares}; {of['marked']:.1%} of packets marked{victims}")
     if len(rows) > MOST_ROWS:
         return

@@ -108,7 +108,7 @@ def packet_options(spec: TrafficSpec, offered: float, payload: int, threads: int
     long = re.fullmatch("0*[1-9][0-9]{0,5}|1000000", burst) is not None
     if arrivals not in ARRIVALS or (colon and not (arrivals == "bursts" and long)):
         raise InputError(
-            f"arrivals {str(spec.arrivals)[:40]}: give {' or '.join(ARRIVALS)}, these of up to 10^6 packets in the mean, e.g. bursts:16"
+            f"arrivals {str(spec.arrivals)[:40]}: give {' or '.join(ARRIVALS)}, these of up to 10^6 packets on average, e.g. bursts:16"
         )
     return {
         "pattern": spec.traffic,

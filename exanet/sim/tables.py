@@ -62,7 +62,7 @@ def victims(point: dict[str, Any]) -> tuple[int, list[str]]:
     lines = []
     for index in first:
         node, took = int(sources["source"][index]), float(sources["latency_ns"][index])
-        text = f"node {node}: {time_text(took * 1e3)} in the mean, {took / mean:.1f} times that of all"
+        text = f"node {node}: {time_text(took * 1e3)} on average, {took / mean:.1f} times the mean of all"
         if "pairs" in point:
             own = np.flatnonzero(point["pairs"]["source"] == node)
             worst = own[int(np.argmax(np.nan_to_num(point["pairs"]["latency_ns"][own])))]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tutorial's programs and commands, as they stand on the page: do they print what the page prints?"""
+"""The tutorial's programs and commands, and those of libexanet's page, as they stand there: do they print what the page
+prints?"""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ from .conftest import Stack
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
 PROGRAM, TABLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+LIBEXANET = (ROOT / "docs/openshmem.md").read_text(encoding="utf-8").partition("\n## libexanet\n")[2]
 (MACHINE,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 
 
@@ -38,9 +40,9 @@ def shell(mpich: Stack, tmp_path: Path) -> Callable[[str], str]:
     return run
 
 
-def command(part: str) -> str:
+def command(part: str, page: str = PAGE) -> str:
     """The one command of the page that has this part."""
-    (line,) = [line.strip() for line in PAGE.splitlines() if line.startswith("    ") and part in line]
+    (line,) = [line.strip() for line in page.splitlines() if line.startswith("    ") and part in line]
     return line
 
 
@@ -81,8 +83,8 @@ def test_the_path_of_a_newcomer(shell: Callable[[str], str], tmp_path: Path) -> 
 
 def test_the_program_without_mpi(shell: Callable[[str], str], tmp_path: Path) -> None:
     installed = Path(sysconfig.get_path("platlib")) / "exanet"
-    shell(f"D={installed}; {command('cc -I$D/include')}")
-    line = command("--mpi none").replace("exanet run ", "exanet run -o pingpong-run ")
-    (said,) = re.findall(r"The program prints `(.*)`", PAGE)
+    shell(f"D={installed}; {command('cc -I$D/include', LIBEXANET)}")
+    line = command("--mpi none", LIBEXANET).replace("exanet run ", "exanet run -o pingpong-run ")
+    (said,) = re.findall(r"The program prints `(.*)`", LIBEXANET)
     assert shell(line) == f"{said}\n"
     assert results.load(tmp_path / "pingpong-run").summary["after_last_call_percent"] == 0  # there are no MPI calls

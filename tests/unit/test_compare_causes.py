@@ -93,7 +93,7 @@ def test_a_cause_is_named_by_its_own_evidence(tmp_path: Path, change: Change | N
 def test_a_placement_is_named_with_what_it_changes(tmp_path: Path) -> None:
     fast, slow = run(tmp_path / "fast", longer_ps=0), run(tmp_path / "slow", longer_ps=10 * MS, change=moved)
     (said,) = causes(slow, fast)
-    assert said.startswith("64 of 64 ranks are placed on other nodes (--map random instead of linear): packets pass ")
+    assert said.startswith("64 of 64 ranks are placed on other nodes (--map random instead of linear): packets take ")
     assert "interface" not in said, "as many ranks share one"
 
 
@@ -161,7 +161,7 @@ def test_a_link_that_is_down_is_named_with_the_way_around_it(tmp_path: Path) -> 
         given["summary"]["packet_hops"] *= 2
 
     (said,) = causes(run(tmp_path / "slow", longer_ps=10 * MS, change=both(failing("state", link), around)), fast)
-    assert said.startswith(f"--faults has {name} down: packets pass ")
+    assert said.startswith(f"--faults has {name} down: packets take ")
     same = run(tmp_path / "same", longer_ps=0, change=failing("state", link))
     assert causes(run(tmp_path / "both", longer_ps=10 * MS, change=failing("state", link)), same) == []
 

@@ -400,13 +400,18 @@ def test_throughput_through_a_failure_and_the_time_until_it_is_as_before(tmp_pat
 def test_the_intervals_that_cost_most_are_shown() -> None:
     from exanet.results import summary
 
-    counts = {"lost_packets": [0, 5, 2], "retransmitted_packets": [0, 4, 3], "failed_operations": [0, 0, 1], "waited_ps": [1, 2_000_000, 3]}
-    rows = {"from_ps": [0, 10, 20], "to_ps": [10, 20, 30], "what": ["", "(1) X+", "(2)"], "changes": [0, 3, 1]}
+    counts = {
+        "lost_packets": [0, 5, 2, 0, 0, 0, 0],
+        "retransmitted_packets": [0, 4, 3, 0, 0, 0, 0],
+        "failed_operations": [0, 0, 1, 0, 0, 0, 0],
+        "waited_ps": [1, 2_000_000, 3, 0, 1, 2, 7_000_000],  # what waits after the last change waits longest
+    }
+    rows = {"from_ps": range(0, 70, 10), "to_ps": range(10, 80, 10), "what": ["", "(1) X+", *"abcde"], "changes": [0, 3, 1, 1, 1, 1, 1]}
     table = summary._fault_costs(pl.DataFrame(rows | counts))
     cells = [list(column.cells) for column in table.columns]
-    assert table.row_count == 2
-    assert cells[2:] == [["5", "2"], ["4", "3"], ["0", "1"], ["2.00 µs", "3.00 ps"], ["(1) X+ and 2 more", "(2)"]]
-    assert summary._fault_costs(pl.DataFrame(rows | counts)[:1]).row_count == 0
+    assert cells[2:5] == [["5", "2", "0", "0", "0"], ["4", "3", "0", "0", "0"], ["0", "1", "0", "0", "0"]]
+    assert cells[5:] == [["2.00 µs", "3.00 ps", "1.00 ps", "2.00 ps", "7.00 µs"], ["(1) X+ and 2 more", "a", "c", "d", "e"]]
+    assert summary._fault_costs(pl.DataFrame(rows | counts)[3:]).row_count == 0  # nothing was lost
 
 
 def test_recovery_is_none_where_nothing_is_known_and_zero_without_a_dip() -> None:

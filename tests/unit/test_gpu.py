@@ -52,7 +52,7 @@ def test_the_section_goes_to_the_simulator_and_null_takes_it_away(tmp_path: Path
         ("gpu: {staged_above: null}", "path: auto needs staged_above"),
         ("gpu: {path: direct}", "'path' must be one of 'peer', 'staged', 'auto'"),
         ("ni: {shared_memory_rate: 10 GB/s}", "have host memory alone; leave one out, or set gpu to null"),
-        ("ni: {transfers: gateware, messages: gateware}", "transfers in the gateware's cycles have host memory alone"),
+        ("ni: {transfers: gateware, messages: gateware}", "cycle-accurate transfers have host memory alone"),
         ("ni: null", "GPUs need interfaces that programs use"),
     ],
 )

@@ -187,9 +187,9 @@ def test_several_jobs_at_flow_level_disturb_each_other(tmp_path: Path) -> None:
         (["--job", "stencil-3d:priority=2"], "priority 2: give from 0 to 1"),
         (["--job", "stencil-3d", "--seed", "-1"], "from 0 to"),
         (["--job", "stencil-3d:priority=1", "--level", "flow"], "leave out the priority"),
-        (["--job", "stencil-3d", "--level", "flow", "--sharing", "fifo"], "--sharing is of traffic, which there is none of beside --job"),
-        (["--job", "stencil-3d", "--message", "1 KiB"], "--message is of traffic"),
-        (["--job", "stencil-3d", "--load", "0.5"], "--load is of traffic"),
+        (["--job", "stencil-3d", "--level", "flow", "--sharing", "fifo"], "--sharing belongs to traffic"),
+        (["--job", "stencil-3d", "--message", "1 KiB"], "--message belongs to traffic"),
+        (["--job", "stencil-3d", "--load", "0.5"], "--load belongs to traffic"),
     ],
 )
 def test_what_cannot_be_run_is_refused_and_leaves_nothing(tmp_path: Path, options: list[str], message: str) -> None:

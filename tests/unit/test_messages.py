@@ -76,7 +76,7 @@ def test_rounds_of_a_burst_follow_each_other(tmp_path: Path) -> None:
         (["--message", "1 KiB", "--sharing", "fifo"], "--level flow"),
         (["--message", "1 KiB", "--pace", "fare"], "give free or fair"),
         (["--message", "1 KiB", "--pace", "fair", "--rounds", "2"], "one round"),
-        (["--level", "flow", "--arrivals", "bernoulli"], "--arrivals is of single packets"),
+        (["--level", "flow", "--arrivals", "bernoulli"], "--arrivals belongs to exanet sim load"),
         (["--level", "flow", "--packet-bytes", "0"], "from 1 B to"),
         (["--level", "flow", "--load", "0.1", "--measure", "2 ns", "--warm-up", "0"], "no message begins"),
     ],

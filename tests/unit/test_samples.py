@@ -97,7 +97,7 @@ def test_too_many_samples_become_fewer_and_a_note_says_so() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--sample-every", "20us", "--level", "flow"), "--sample-every is of the packet level"),
+        (("--sample-every", "20us", "--level", "flow"), "--sample-every belongs to the packet level"),
         (("--sample-every", "0us"), "samples every"),
         (("--sample-every", "1ps"), "samples every"),
         (("--sample-every", "often"), "--sample-every"),

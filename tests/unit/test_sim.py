@@ -234,7 +234,7 @@ def test_priorities_are_distinguished_and_get_through_sooner(tmp_path: Path) -> 
     ("options", "message"),
     [
         (["--priority", "1.5"], "give from 0 to 1"),
-        (["--priority", "0.5", "--message", "1 KiB", "--load", "0.5"], "--priority is of single packets"),
+        (["--priority", "0.5", "--message", "1 KiB", "--load", "0.5"], "--priority belongs to exanet sim load"),
         (["--load", "0.1,x"], "--load 0.1,x: give numbers"),
         (["--load", "-1"], "give numbers above 0"),
         (["--load", "30"], "at most 10, by commas, e.g. 0.1,0.2,0.3; 1 fills a link of each sender; did you mean 0.3?"),

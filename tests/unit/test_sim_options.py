@@ -47,9 +47,16 @@ def test_an_option_that_would_say_nothing_is_refused(tmp_path: Path, run: tuple[
     given = [part for option in sorted(ignored) for part in (option, VALUES[option])]
     with pytest.raises(InputError) as refusal:
         CliRunner().invoke(cli.app, ["sim", "-m", "trenz-2x2", "-o", str(tmp_path / "r"), *run, *given], catch_exceptions=False)
-    refused = {message.split(" is of ")[0] for message in refusal.value.messages}
+    refused = {message.split(" belongs to ")[0] for message in refusal.value.messages}
     assert refused == ignored
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_help_of_a_mode_lists_what_it_takes() -> None:
+    from exanet import registries
+
+    assert "flows:FILE" in registries.patterns() and "matrix:FILE" in registries.patterns(messages=False)
+    assert "flows:FILE" not in registries.patterns(messages=False)
 
 
 def test_defaults_are_not_refused(tmp_path: Path) -> None:
@@ -88,18 +95,28 @@ def test_the_mode_follows_from_the_options(tmp_path: Path, options: tuple[str, .
 
 def test_an_option_of_another_mode_is_refused_with_its_mode(tmp_path: Path) -> None:
     for words, said in [
-        (("load", "--level", "flow"), "--level is of whole messages (exanet sim messages)"),
-        (("load", "--job", "barrier"), "--job is of jobs (exanet sim jobs)"),
-        (("messages", "--threads", "2"), "--threads is of single packets (exanet sim load)"),
-        (("messages", "--arrivals", "bernoulli"), "--arrivals is of single packets (exanet sim load), not of messages: leave it out"),
+        (("load", "--level", "flow"), "--level belongs to exanet sim messages: use that mode"),
+        (("load", "--job", "barrier"), "--job belongs to exanet sim jobs: use that mode, by --job PROGRAM"),
+        (("messages", "--threads", "2"), "--threads belongs to exanet sim load, which sends single packets"),
+        (
+            ("messages", "--arrivals", "bernoulli"),
+            "--arrivals belongs to exanet sim load, which sends single packets: leave it out, or use that mode",
+        ),
         (
             ("jobs", "--job", "barrier", "--nic", "exanet", "--packet-bytes", "16"),
             "exanet interfaces send packets of 256 B",
         ),
-        (("jobs", "--job", "barrier", "--load", "0.5"), "--load is of traffic, which there is none of beside --job"),
+        (
+            ("jobs", "--job", "barrier", "--load", "0.5"),
+            "--load belongs to traffic (exanet sim load, exanet sim messages), and jobs have none: leave it out",
+        ),
     ]:
         with pytest.raises(InputError, match=re.escape(said)):
             CliRunner().invoke(cli.app, ["sim", words[0], "-m", "trenz-2x2", "-o", str(tmp_path / "r"), *words[1:]], catch_exceptions=False)
+    with pytest.raises(
+        InputError, match=re.escape("--rounds belongs to exanet sim messages: use that mode, for example by --message SIZE")
+    ):
+        CliRunner().invoke(cli.app, ["sim", "-m", "trenz-2x2", "--rounds", "4", "-o", str(tmp_path / "r")], catch_exceptions=False)
     assert list(tmp_path.iterdir()) == []
 
 

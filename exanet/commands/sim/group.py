@@ -15,11 +15,11 @@ from exanet.commands.sim import jobs, load, messages
 from exanet.errors import InputError
 
 _ABOUT = {
-    "load": "single packets (exanet sim load), not of messages: leave it out",
-    "messages": "whole messages (exanet sim messages): give --message or --level flow, and not the mode load, or leave it out",
-    "jobs": "jobs (exanet sim jobs): give --job, or leave it out",
+    "load": "exanet sim load, which sends single packets: leave it out, or use that mode",
+    "messages": "exanet sim messages: use that mode, for example by --message SIZE, or leave the option out",
+    "jobs": "exanet sim jobs: use that mode, by --job PROGRAM, or leave the option out",
 }
-"""Subjects of a mode's options, for who uses them in another."""
+"""Where an option of another mode belongs, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +84,11 @@ class _Modes(single.Group):
             if option in own:
                 continue
             if mode == "jobs":
-                about = "traffic, which there is none of beside --job (exanet sim load, exanet sim messages): leave one of them out"
+                about = "traffic (exanet sim load, exanet sim messages), and jobs have none: leave it out, or leave out --job"
             else:
                 owner = next(name for name, other in self.commands.items() if any(option in each.opts for each in other.params))
                 about = _ABOUT[owner]
-            problems.append(f"{option} is of {about}")
+            problems.append(f"{option} belongs to {about}")
         if mode == "messages":
             problems += messages.idle({option.option: option.value for option in given})
         if problems:

@@ -9,14 +9,14 @@ import typer
 
 from exanet import lightly
 from exanet.commands.options import Failed, Faults, Json, MachineOption, Output, Quiet, Rails, Routing, Topology, packet_size, time_ps
-from exanet.commands.sim.options import PacketBytes, Seed, Traffic
+from exanet.commands.sim.options import PacketBytes, PacketTraffic, Seed
 
 _DEFAULT_LOADS = "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9"
 
 
 def command(
     machine: MachineOption,
-    traffic: Traffic = "uniform",
+    traffic: PacketTraffic = "uniform",
     loads: Annotated[
         str,
         typer.Option("--load", metavar="LOAD,...", help="Offered loads, each measured separately; 1 fills a link of each sender."),
@@ -51,7 +51,7 @@ def command(
 
     described = failing(variant(machine, topology, routing, failed or [], rails=rails), faults, hosts=False)
     if matrix.lists_flows(traffic):
-        raise InputError(f"--traffic {traffic}: a list of flows is of whole messages: take exanet sim messages")
+        raise InputError(f"--traffic {traffic}: a list of flows has whole messages: use exanet sim messages")
     window = time_ps("--measure", measure)
     spec = TrafficSpec(
         traffic,

@@ -75,7 +75,7 @@ def idle(given: Mapping[str, str]) -> list[str]:
     """A message for each option, of those `given` with their values, that would say nothing in the run that they ask
     for."""
     there_is = {"flow" if given.get("--level") == "flow" else "packet", "load" if "--load" in given else "burst"}
-    return [f"{option} is of {_ABOUT[need]}" for option, need in _NEEDS.items() if option in given and need not in there_is]
+    return [f"{option} belongs to {_ABOUT[need]}" for option, need in _NEEDS.items() if option in given and need not in there_is]
 
 
 def command(

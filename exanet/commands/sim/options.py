@@ -10,6 +10,7 @@ import typer
 from exanet import registries
 
 Traffic = Annotated[str, typer.Option("--traffic", help=f"Who sends to whom: {registries.patterns()}.")]
+PacketTraffic = Annotated[str, typer.Option("--traffic", help=f"Who sends to whom: {registries.patterns(messages=False)}.")]
 Level = Annotated[
     str,
     typer.Option("--level", help="packet (every packet and hop), or flow (messages at fair rates, for up to millions of endpoints)."),
