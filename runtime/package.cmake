@@ -37,9 +37,9 @@ set_target_properties(exanet-fi PROPERTIES PREFIX "lib" OUTPUT_NAME "exanet-fi")
 # Its calls go through many small functions of other files.
 set_target_properties(exanet_rank exanet-fi PROPERTIES INTERPROCEDURAL_OPTIMIZATION_RELEASE ON)
 
-# Preloaded as well where the MPI has sessions, lists of large counts, or persistent collectives, where the program uses OpenSHMEM,
-# and where its sockets go over the simulated network.
-foreach(beside sessions lists persistent shmem sockets gpu)
+# Preloaded as well where the MPI has sessions, lists of large counts, persistent collectives, or fault tolerance, where the
+# program uses OpenSHMEM, and where its sockets go over the simulated network.
+foreach(beside sessions lists persistent tolerance shmem sockets gpu)
   exanet_sources(beside_sources runtime/${beside})
   add_library(exanet-${beside} SHARED ${beside_sources})
   target_include_directories(exanet-${beside} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/runtime/include)
@@ -65,7 +65,7 @@ endforeach()
 
 # Wrappers around calls of another library: level 3 takes twice the time to compile.
 if(NOT EXANET_LTO)
-  foreach(wrappers exanet-sessions exanet-lists exanet-persistent exanet-shmem exanet-record exanet-record-lists exanet-record-persistent)
+  foreach(wrappers exanet-sessions exanet-lists exanet-persistent exanet-tolerance exanet-shmem exanet-record exanet-record-lists exanet-record-persistent)
     target_compile_options(${wrappers} PRIVATE -O1)
   endforeach()
 endif()
@@ -85,7 +85,7 @@ foreach(part exanet_cpu exanet-cpu)
 endforeach()
 # From these sources exanet/cpu builds what is preloaded into programs for other processors.
 install(TARGETS exanet-cpu LIBRARY DESTINATION exanet/lib COMPONENT python)
-foreach(folder lib provider clock collectives record simulated sessions lists persistent include)
+foreach(folder lib provider clock collectives record simulated sessions lists persistent tolerance include)
   install(DIRECTORY runtime/${folder} DESTINATION exanet/guest/runtime COMPONENT python FILES_MATCHING PATTERN "*.c" PATTERN "*.h" PATTERN "*_test.c" EXCLUDE)
 endforeach()
 install(DIRECTORY core/ DESTINATION exanet/guest/core COMPONENT python FILES_MATCHING PATTERN "*.h")
@@ -107,7 +107,7 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   install(TARGETS exanet-host exanet-simulator LIBRARY DESTINATION exanet/lib COMPONENT python)
 endif()
 
-install(TARGETS exanet-fi exanet-sessions exanet-lists exanet-persistent exanet-shmem exanet-sockets exanet-gpu exanet-record exanet-record-lists exanet-record-persistent LIBRARY DESTINATION exanet/lib COMPONENT python)
+install(TARGETS exanet-fi exanet-sessions exanet-lists exanet-persistent exanet-tolerance exanet-shmem exanet-sockets exanet-gpu exanet-record exanet-record-lists exanet-record-persistent LIBRARY DESTINATION exanet/lib COMPONENT python)
 install(TARGETS exanet-exec RUNTIME DESTINATION exanet/lib COMPONENT python)
 install(DIRECTORY machines/ DESTINATION exanet/machines COMPONENT python FILES_MATCHING PATTERN "*.yaml")
 install(DIRECTORY runtime/include/exanet DESTINATION exanet/include COMPONENT python)

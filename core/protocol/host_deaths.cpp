@@ -29,7 +29,8 @@ HostDeaths::HostDeaths(const FaultPlan& plan, const std::vector<NodeId>& placeme
       if (placement_[rank] == host.node) dies_[rank] = host.at;
 }
 
-void HostDeaths::run_on(EventQueue& events, MessageEngine& engine, std::function<void(RankId)> died) {
+void HostDeaths::run_on(EventQueue& events, MessageEngine& engine, std::function<void(RankId)> died, Known known) {
+  knew_ = std::move(known);
   events_ = &events;
   engine_ = &engine;
   died_ = std::move(died);
@@ -63,20 +64,23 @@ void HostDeaths::detect(const KnownDeath& death) {
   --pending_;
   for (RankId rank = 0; rank < placement_.size(); ++rank)
     if (placement_[rank] == death.dead) engine_->is_known_dead(rank, death.by);
+  for (RankId rank = 0; knew_ && rank < placement_.size(); ++rank)
+    if (placement_[rank] == death.dead) knew_(rank, death.by);
 }
 
 std::string HostDeaths::about(const Completion& completion, Time now) const {
   return std::visit(
       [&](const auto& done) -> std::string {
-        if constexpr (requires { done.peer; }) {
-          const RankId peer = done.peer.rank;
-          if (peer < dies_.size() && dies_[peer] <= now)
-            return "; the host of rank " + std::to_string(peer) + ", node " + std::to_string(placement_[peer]) +
-                   ", died at " + in_microseconds(dies_[peer]);
-        }
+        if constexpr (requires { done.peer; }) return about(done.peer.rank, now);
         return {};
       },
       completion);
+}
+
+std::string HostDeaths::about(RankId peer, Time now) const {
+  if (peer >= dies_.size() || dies_[peer] > now) return {};
+  return "; the host of rank " + std::to_string(peer) + ", node " + std::to_string(placement_[peer]) + ", died at " +
+         in_microseconds(dies_[peer]);
 }
 
 }  // namespace exanet

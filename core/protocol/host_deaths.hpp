@@ -43,12 +43,15 @@ class HostDeaths {
   HostDeaths& operator=(const HostDeaths&) = delete;
 
   // `died`: called for each rank at its time, in the order of ranks, before the engine hears of it. Once.
-  void run_on(EventQueue& events, MessageEngine& engine, std::function<void(RankId)> died);
+  // `known`: of a rank, for each node that comes to know (kNoNode: all), after the engine has heard of it.
+  using Known = std::function<void(RankId dead, NodeId by)>;
+  void run_on(EventQueue& events, MessageEngine& engine, std::function<void(RankId)> died, Known known = {});
 
   Time dies(RankId rank) const { return dies_[rank]; }  // Time::never(): it does not
   bool all_known() const { return pending_ == 0; }  // no rank has died of which others are to know still
   // What is to be said of a failed operation whose peer has died: a clause, or nothing.
   std::string about(const Completion& completion, Time now) const;
+  std::string about(RankId peer, Time now) const;
 
  private:
   void die(NodeId node);
@@ -62,6 +65,7 @@ class HostDeaths {
   EventQueue* events_ = nullptr;
   MessageEngine* engine_ = nullptr;
   std::function<void(RankId)> died_;
+  Known knew_;
   std::uint32_t on_death_ = 0, on_detection_ = 0;
 };
 

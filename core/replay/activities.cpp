@@ -129,6 +129,15 @@ void Activities::take(std::uint32_t activity, Library::Space space) {
   completed(sent.activity);
 }
 
+void Activities::cancel(std::uint32_t activity) {
+  const auto own = std::find_if(own_receives_.begin(), own_receives_.end(),
+                                [activity](const Own& waiting) { return waiting.activity == activity; });
+  if (own == own_receives_.end()) return library_.cancel(rank_, activity);
+  own_receives_.erase(own);
+  all_[activity].received.cancelled = true;
+  completed(activity);
+}
+
 std::uint32_t Activities::put(RankId to, std::uint64_t bytes, std::uint64_t address, std::uint64_t remote) {
   const std::uint32_t activity = allocate();
   all_[activity].outstanding = 1;
@@ -145,6 +154,7 @@ std::uint32_t Activities::get(RankId from, std::uint64_t bytes, std::uint64_t ad
 
 void Activities::send_active(std::uint32_t activity, RankId to, std::uint64_t bytes, std::uint64_t data,
                              std::uint32_t answers) {
+  all_[activity].one_sided = true;
   all_[activity].outstanding += answers;
   all_[activity].outstanding += !library_.send_active(rank_, first_ + to, bytes, data, activity);
 }
@@ -182,6 +192,22 @@ Time Activities::cost(const Schedule& schedule) const {
   return all;
 }
 
+void Activities::abandon(std::uint32_t activity) {
+  Activity& a = all_[activity];
+  if (!a.schedule) return;
+  a.schedule->clear();
+  schedules_.push_back(std::move(a.schedule));
+}
+
+void Activities::on_notice(std::function<void(std::uint64_t)> handler) {
+  on_notice_ = std::move(handler);
+  library_.receive(rank_, kAnyRank, kNoticeTag, 0, kNotice);
+}
+
+void Activities::send_notice(RankId to, std::uint64_t bytes, std::uint64_t data) {
+  library_.send(rank_, first_ + to, kNoticeTag, bytes, data, kNotice);
+}
+
 // Posts messages up to the end of a stage that does not complete at once.
 void Activities::post_stage(std::uint32_t activity) {
   Activity& a = all_[activity];
@@ -211,7 +237,9 @@ void Activities::post_stage(std::uint32_t activity) {
 
 void Activities::completed(std::uint32_t activity) {
   Activity& a = all_[activity];
-  if (--a.outstanding > 0) return;
+  --a.outstanding;
+  if (a.schedule && a.received.failed != 0) abandon(activity);
+  if (a.outstanding > 0) return;
   if (a.schedule)
     advanced_.push_back(activity);
   else if (a.watched)
@@ -230,19 +258,33 @@ void Activities::release(std::uint32_t activity) {
   if (done(activity) && a.in_use) a.in_use = false, free_.push_back(activity);
 }
 
+// One that has been lost is as none.
+void Activities::notice(const Arrival& arrival) {
+  if (arrival.kind != Arrival::Kind::received) return;
+  library_.receive(rank_, kAnyRank, kNoticeTag, 0, kNotice);
+  if (arrival.failed == 0) on_notice_(arrival.data);
+}
+
 void Activities::arrived(const Arrival& arrival) {
   if (arrival.kind == Arrival::Kind::probed || arrival.kind == Arrival::Kind::missed) {
-    answer_ = {arrival.kind, {.from = arrival.peer, .tag = arrival.tag, .bytes = arrival.length}};
+    answer_ = {arrival.kind,
+               {.from = arrival.peer, .tag = arrival.tag, .bytes = arrival.length, .failed = arrival.failed}};
     return;
   }
+  if (arrival.cookie == kNotice) return notice(arrival);
+  const bool fetched = (arrival.cookie & kFetched) != 0 || arrival.cookie == kActiveMessage;
+  if (arrival.failed != 0 && (fetched || all_[static_cast<std::uint32_t>(arrival.cookie)].one_sided))
+    return library_.end_with(arrival.failed);
   if ((arrival.cookie & kFetched) != 0) return on_active_(arrival.peer - first_, arrival.cookie & ~kFetched);
   if (arrival.cookie == kActiveMessage) return on_active_(arrival.peer - first_, arrival.data);
   if (arrival.kind == Arrival::Kind::received && (arrival.data & kSynchronous) != 0)
     library_.send(rank_, arrival.peer, kAcknowledgementTag | (arrival.data & ~kSynchronous), 0, 0, 0);
   if (arrival.kind == Arrival::Kind::received && (arrival.tag & kAcknowledgementTag) == 0) {
     Received& taken = all_[static_cast<std::uint32_t>(arrival.cookie)].received;
-    taken = {arrival.peer, arrival.tag, arrival.length, taken.space, arrival.truncated, arrival.cancelled};
+    const std::uint32_t failed = taken.failed;
+    taken = {arrival.peer, arrival.tag, arrival.length, taken.space, arrival.truncated, arrival.cancelled, failed};
   }
+  if (arrival.failed != 0) all_[static_cast<std::uint32_t>(arrival.cookie)].received.failed = arrival.failed;
   completed(static_cast<std::uint32_t>(arrival.cookie));
 }
 
@@ -255,7 +297,7 @@ bool Activities::progress() {
   }
   for (std::size_t i = 0; i < advanced_.size(); ++i) {
     const std::uint32_t activity = advanced_[i];
-    post_stage(activity);
+    if (all_[activity].schedule) post_stage(activity);
     if (done(activity) && all_[activity].released) release(activity);
   }
   advanced_.clear();

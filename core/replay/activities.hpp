@@ -19,6 +19,8 @@ namespace exanet {
 // synchronous send.
 inline constexpr std::uint64_t kCollectiveTag = std::uint64_t{1} << 62, kAcknowledgementTag = std::uint64_t{1} << 63;
 inline constexpr std::uint64_t kActiveMessage = 0xfffffffe;  // cookie of those that come
+inline constexpr std::uint64_t kNotice = 0xfffffffd;  // cookie of notices that come, and that go
+inline constexpr std::uint64_t kNoticeTag = std::uint64_t{1} << 61;  // of those, in the place of a communicator's
 inline constexpr std::uint64_t kProbe = 0xffffffff;  // cookie of a probe, in the place of an activity
 inline constexpr std::uint64_t kFetched = std::uint64_t{1} << 63;  // cookie of what is fetched for one, with its data
 inline constexpr std::uint64_t kSynchronous = std::uint64_t{1}
@@ -40,6 +42,7 @@ class Activities {
     RankId from = kAnyRank;  // of nothing
     std::uint64_t tag = 0, bytes = 0, space = 0;
     bool truncated = false, cancelled = false;
+    std::uint32_t failed = 0;  // number of its failure on the network (Library::failed()), of any activity
   };
   const Received& received(std::uint32_t activity) const { return all_[activity].received; }
   // Asks for a message that no receive has taken; take_answer() says whether there is one.
@@ -60,6 +63,9 @@ class Activities {
   void answered(std::uint32_t activity) { completed(activity); }
   // Active messages that come are handed to it; until then there are none.
   void on_active(std::function<void(RankId from, std::uint64_t data)> handler);
+  // Takes notices, which no receive of the program's matches, and sends one.
+  void on_notice(std::function<void(std::uint64_t data)> handler);
+  void send_notice(RankId to, std::uint64_t bytes, std::uint64_t data);
   // `names`: world ranks by the schedule's; nullptr: the same. `before_stage`: what the rank computes before it posts
   // each one.
   std::uint32_t collective(std::unique_ptr<Schedule> schedule, const std::vector<std::uint64_t>* names,
@@ -67,8 +73,11 @@ class Activities {
   // What collective() costs the rank at once, where nothing is computed before the stages.
   Time cost(const Schedule& schedule) const;
 
+  // Nothing more of a collective begins; done() when what it has begun is complete.
+  void abandon(std::uint32_t activity);
+
   bool done(std::uint32_t activity) const { return all_[activity].outstanding == 0 && !all_[activity].schedule; }
-  void cancel(std::uint32_t activity) { library_.cancel(rank_, activity); }
+  void cancel(std::uint32_t activity);
   // take_ended() gives its number when it is complete, which it is not yet.
   void watch(std::uint32_t activity) { all_[activity].watched = true; }
   // Those that were watched and are complete since the last call, in their order, in the place of what `to` held.
@@ -95,7 +104,7 @@ class Activities {
  private:
   struct Activity {
     std::uint32_t outstanding = 0;
-    bool released = false, in_use = false, watched = false;
+    bool released = false, in_use = false, watched = false, one_sided = false;
     std::uint8_t shared = 0;
     std::unique_ptr<Schedule> schedule;  // of what is left
     std::uint32_t next = 0;  // of its messages
@@ -114,6 +123,7 @@ class Activities {
   void completed(std::uint32_t activity);
   void post_stage(std::uint32_t activity);
   void arrived(const Arrival& arrival);
+  void notice(const Arrival& arrival);
   std::vector<Own>::iterator find_own(std::vector<Own>& waiting, std::uint64_t tag, std::uint64_t ignore);
   bool match_own(std::vector<Own>& waiting, const Own& own);
   bool answer_own(RankId from, std::uint64_t tag, std::uint64_t ignore, std::optional<std::uint32_t> claims);
@@ -125,6 +135,7 @@ class Activities {
   std::vector<std::uint32_t> free_, advanced_, ended_;
   Answer answer_;
   std::function<void(RankId, std::uint64_t)> on_active_;
+  std::function<void(std::uint64_t)> on_notice_;
   std::vector<Own> own_sends_, own_receives_;
   std::vector<std::pair<std::uint32_t, Own>> own_claimed_;  // by the activity that takes it
   std::vector<std::unique_ptr<Schedule>> schedules_;  // empty ones

@@ -23,6 +23,7 @@ struct Communicator {
   bool inter = false;
   std::uint32_t collectives = 0;  // begun by this rank
   std::uint32_t windows = 0;  // made by this rank
+  std::uint32_t agreements = 0;  // begun by this rank
   std::uint32_t world(std::uint32_t rank) const {
     return members == nullptr ? rank : static_cast<std::uint32_t>((*members)[rank]);
   }

@@ -19,7 +19,12 @@ namespace exanet {
 
 namespace {
 constexpr std::uint64_t kMemory = ~std::uint64_t{0};  // key of all memory that a rank opens; no program's
+
+bool is_of_message(const Completion& c) {
+  return std::holds_alternative<SendCompletion>(c) || std::holds_alternative<ReceiveCompletion>(c) ||
+         std::holds_alternative<PeekCompletion>(c);
 }
+}  // namespace
 
 Library::Library(const Setup& s)
     : queue_(s.queue),
@@ -274,20 +279,38 @@ void Library::move(RankId rank, std::uint64_t from, std::uint64_t to, std::uint6
   if (!moved && !failure_) failure_ = {rank, queue_.now(), "a message to the rank itself is not all in its memory"};
 }
 
+Library::Failure Library::failure_of_rank(RankId rank, const Completion& completion, std::string what) const {
+  Failure failure{rank, queue_.now(), std::move(what)};
+  if (!hosts_) return failure;
+  failure.what += hosts_->about(completion, queue_.now());
+  std::visit(
+      [&failure](const auto& done) {
+        if constexpr (requires { done.peer; }) failure.peer = done.peer.rank;
+      },
+      completion);
+  failure.by_death = failure.peer < ranks_.size() && dies(failure.peer) <= queue_.now();
+  return failure;
+}
+
 void Library::complete(RankId rank, const Completion& completion, Payload payload) {
   if (ranks_[rank].dead) {
     probes_ -= std::holds_alternative<PeekCompletion>(completion);
     return;
   }
+  std::uint32_t failed = 0;
   if (std::string what = failure_of(completion); !what.empty()) {
-    if (hosts_) what += hosts_->about(completion, queue_.now());
-    if (!failure_) failure_ = {rank, queue_.now(), std::move(what)};
-    return;
+    Failure failure = failure_of_rank(rank, completion, std::move(what));
+    if (memory_ == nullptr || !is_of_message(completion)) {
+      if (!failure_) failure_ = std::move(failure);
+      return;
+    }
+    failed = add_failed(std::move(failure));
   }
   const std::int32_t status = std::visit([](const auto& c) { return c.status; }, completion);
   if (memory_ != nullptr && status == -EFAULT && !failure_)
     failure_ = {rank, queue_.now(), "a message's buffer is not all in its rank's memory"};
   Arrival a;
+  a.failed = failed;
   std::visit(
       [&a](const auto& c) {
         a.time = c.time;

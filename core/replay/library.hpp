@@ -28,6 +28,7 @@ struct Arrival {
   RankId peer = 0;
   std::uint64_t tag = 0, length = 0;  // of a message that was received or found
   bool truncated = false, cancelled = false;
+  std::uint32_t failed = 0;  // on the network: number of the failure (Library::failed())
   enum class Kind : std::uint8_t { sent, received, probed, missed } kind = Kind::sent;
 };
 
@@ -142,16 +143,34 @@ class Library final : private Host {
   // Nothing has come for the rank, and nothing will that ranks have asked for by now, but for answers of probes.
   bool waits_forever(RankId rank) const;
 
-  // The first operation that has failed on the network. Its rank never learns of it: no call of a recorded program has
-  // an error to return.
+  // The first operation whose failure ends the run: no call of a recorded program has an error to return, and none of a
+  // live one where it concerns no message.
   struct Failure {
     RankId rank;
     Time time;
     std::string what;
+    bool by_death = false;  // of its peer, `peer`
+    RankId peer = kAnyRank;
   };
   const std::optional<Failure>& failure() const { return failure_; }
   void fail(RankId rank, std::string what) {
     if (!failure_) failure_ = {rank, queue_.now(), std::move(what)};
+  }
+  // Failures of live ranks' messages, which are arrivals; by number.
+  const Failure& failed(std::uint32_t number) const { return failed_[number - 1]; }
+  std::uint32_t add_failed(Failure failure) {
+    failed_.push_back(std::move(failure));
+    return static_cast<std::uint32_t>(failed_.size());
+  }
+  void end_with(std::uint32_t failed) {
+    if (!failure_) failure_ = failed_[failed - 1];
+  }
+  const HostDeaths* hosts() const { return hosts_; }
+  std::size_t ranks() const { return ranks_.size(); }
+  Time now() const { return queue_.now(); }
+  // A rank that waits looks again now.
+  void look_again(RankId rank) {
+    if (ranks_[rank].asleep && !ranks_[rank].ended) set_wake(rank, queue_.now());
   }
 
   const MessageEngine& engine() const { return engine_; }
@@ -168,6 +187,7 @@ class Library final : private Host {
   };
 
   void complete(RankId rank, const Completion& completion, Payload) override;
+  Failure failure_of_rank(RankId rank, const Completion& completion, std::string what) const;
   bool read(RankId, std::uint64_t, std::byte*, std::size_t) override { return true; }
   bool write(RankId, std::uint64_t, const std::byte*, std::size_t) override { return true; }
   void record(const MessageRecord& message) override { statistics_.add(message); }
@@ -204,6 +224,7 @@ class Library final : private Host {
   std::uint32_t on_wake_ = 0;
   std::uint64_t probes_ = 0;  // not answered yet
   std::optional<Failure> failure_;
+  std::vector<Failure> failed_;
 };
 
 }  // namespace exanet

@@ -11,46 +11,36 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/replay/live_codes.hpp"
+
 namespace exanet {
 
 namespace {
 
 constexpr std::uint32_t kManyEmptyProbes = 4096;  // of a call: then it may wait for ever
 
-bool is_send(std::uint32_t code) { return code <= EXANET_TRACE_Irsend; }
-bool is_synchronous(std::uint32_t code) { return code == EXANET_TRACE_Ssend || code == EXANET_TRACE_Issend; }
-bool returns_at_once(std::uint32_t code) {
-  return (code >= EXANET_TRACE_Isend && code <= EXANET_TRACE_Irsend) || code == EXANET_TRACE_Irecv ||
-         code == EXANET_TRACE_Imrecv;
+std::string name_of_unrecorded(std::uint32_t code) {
+  switch (code) {
+    case EXANET_LIVE_ISENDRECV: return "MPI_Isendrecv";
+    case EXANET_LIVE_REVOKE: return "MPIX_Comm_revoke";
+    case EXANET_LIVE_SHRINK: return "MPIX_Comm_shrink";
+    case EXANET_LIVE_AGREE: return "MPIX_Comm_agree";
+    default: return "";
+  }
 }
-bool takes_probed(std::uint32_t code) { return code == EXANET_TRACE_Mrecv || code == EXANET_TRACE_Imrecv; }
-bool probes(std::uint32_t code) { return code >= EXANET_TRACE_Probe && code <= EXANET_TRACE_Improbe; }
-bool claims(std::uint32_t code) { return code == EXANET_TRACE_Mprobe || code == EXANET_TRACE_Improbe; }
-bool finds(std::uint32_t code) { return code == EXANET_TRACE_Probe || code == EXANET_TRACE_Mprobe; }
-bool asks_for_requests(std::uint32_t code) {
-  return code >= EXANET_TRACE_Wait && code <= EXANET_TRACE_Request_get_status;
-}
-bool tests(std::uint32_t code) {
-  return (code >= EXANET_TRACE_Test && code <= EXANET_TRACE_Request_get_status) || code == EXANET_TRACE_Win_test;
-}
-bool takes_all(std::uint32_t code) {
-  return code == EXANET_TRACE_Wait || code == EXANET_TRACE_Waitall || code == EXANET_TRACE_Testall;
-}
-RankId source_of(const exanet_live_message& m) { return m.peer == EXANET_LIVE_ANY ? kAnyRank : m.peer; }
-std::uint64_t ignored_of(const exanet_live_message& m) { return m.tag == EXANET_LIVE_ANY ? 0xffffffffu : 0; }
-bool takes_one(std::uint32_t code) { return code == EXANET_TRACE_Waitany || code == EXANET_TRACE_Testany; }
 
 }  // namespace
 
 LiveRank::LiveRank(RankId rank, const NiConfig& interface, Library& library, Communicators& communicators,
-                   LiveCollectives& collectives, LiveAccesses& accesses)
+                   LiveCollectives& collectives, LiveAccesses& accesses, LiveNotices& notices)
     : rank_(rank),
       test_step_(Time::ps(std::max<std::int64_t>(interface.test_step.ps(), 1))),
       library_(library),
       communicators_(communicators),
       collectives_(collectives),
       activities_(library, rank, 0),
-      windows_(activities_, communicators, accesses, rank) {}
+      windows_(activities_, communicators, accesses, rank),
+      tolerance_(rank, library.ranks(), activities_, notices) {}
 
 std::string LiveRank::begin(exanet_live_call& call) {
   call_ = &call;
@@ -58,6 +48,11 @@ std::string LiveRank::begin(exanet_live_call& call) {
   answered_.clear();
   until_ = Time::never();
   empty_probes_ = 0;
+  call.error = call.failure = 0;
+  if (is_of_tolerance(call.code)) return begin_tolerance();
+  refused_ = false;
+  error_ = refusal_of_call();
+  if (error_ || refused_) return {};
   if (call.code == EXANET_TRACE_Sendrecv || call.code == EXANET_TRACE_Sendrecv_replace) {
     waited_.push_back(begin(call.received, false));
     waited_.push_back(begin(call.sent, true));
@@ -66,6 +61,7 @@ std::string LiveRank::begin(exanet_live_call& call) {
   if (call.code == EXANET_LIVE_ISENDRECV) {
     const std::uint32_t receives = begin(call.received, false);
     keep(call.request, receives, true).sends = begin(call.sent, true);
+    requests_[call.request].of_any = call.received.peer == EXANET_LIVE_ANY;
     return {};
   }
   if (is_live_collective(call.code)) return begin_collective();
@@ -97,7 +93,7 @@ std::uint32_t LiveRank::begin(const exanet_live_message& m, bool sends) {
 
 LiveRank::Request& LiveRank::keep(std::uint32_t number, std::uint32_t activity, bool receives) {
   if (requests_.size() <= number) requests_.resize(number + 1);
-  requests_[number] = {activity, true, receives, std::nullopt, std::nullopt};
+  requests_[number] = Request{activity, true, receives, std::nullopt, std::nullopt, call_->comm, false, false, {}};
   return requests_[number];
 }
 
@@ -109,7 +105,7 @@ std::string LiveRank::begin_message() {
       claimed ? requests_[call_->request].activity : begin(sends ? call_->sent : call_->received, sends);
   if (claimed) activities_.take(activity, {call_->received.address, call_->received.bytes});
   if (returns_at_once(call_->code)) {
-    keep(call_->request, activity, !sends);
+    keep(call_->request, activity, !sends).of_any = !sends && !claimed && call_->received.peer == EXANET_LIVE_ANY;
     return {};
   }
   if (claimed) requests_[call_->request].in_use = false;
@@ -136,15 +132,18 @@ bool LiveRank::probe_answered() {
   if (until_ < Time::never()) return library_.clock(rank_) >= until_;
   const Activities::Answer answer = activities_.take_answer();
   if (answer.kind == Arrival::Kind::sent) return false;
+  if (answer.message.failed != 0) error_ = error_of_failure(answer.message.failed);
+  if (!error_ && answer.kind == Arrival::Kind::missed) error_ = refusal_of_wait(call_->received.peer);
   const bool found = answer.kind == Arrival::Kind::probed, own = call_->received.peer == rank_;
   call_->completed = found;
   if (found) {
     *call_->statuses = {answer.message.from, static_cast<std::uint32_t>(answer.message.tag), answer.message.bytes, 0,
-                        0};
+                        0, 0, 0};
     if (claims(call_->code)) keep(call_->request, claimed_, true);
     return true;
   }
   if (claims(call_->code)) activities_.release(claimed_);
+  if (error_) return true;
   if (!finds(call_->code) && own) until_ = library_.clock(rank_) + test_step_;
   if (!finds(call_->code)) return !own;
   ++empty_probes_;
@@ -169,6 +168,7 @@ std::string LiveRank::begin_requests() {
 std::string LiveRank::plan(Planned& planned) {
   Communicator* comm = communicators_.find(rank_, call_->comm);
   if (comm == nullptr) return "a communicator that has not been made";
+  if ((planned.error = refusal(*comm, true))) return {};
   if (std::string why = collectives_.join(rank_, *comm, *call_, planned.joined); !why.empty()) return why;
   planned.schedule = activities_.empty_schedule();
   LiveCollectives::plan(*comm, planned.joined, *planned.schedule);
@@ -179,7 +179,7 @@ std::string LiveRank::prepare(exanet_live_call& call) {
   call_ = &call;
   Planned planned;
   if (std::string why = plan(planned); !why.empty()) return why;
-  library_.clock(rank_) += activities_.cost(*planned.schedule);
+  if (!planned.error) library_.clock(rank_) += activities_.cost(*planned.schedule);
   planned_.push_back(std::move(planned));
   call_ = nullptr;
   return {};
@@ -193,6 +193,11 @@ std::string LiveRank::begin_collective() {
   } else if (std::string why = plan(planned); !why.empty()) {
     return why;
   }
+  if (planned.error) {
+    if (live_collective_waits(call_->code)) error_ = planned.error;
+    else keep(call_->request, activities_.nothing(), false).error = planned.error;
+    return {};
+  }
   const JoinedCollective& joined = planned.joined;
   const std::vector<std::uint64_t>* names =
       is_live_neighbours(call_->code) ? nullptr : communicators_.find(rank_, call_->comm)->members;
@@ -202,7 +207,9 @@ std::string LiveRank::begin_collective() {
     waited_.push_back(activity);
     joined_ = joined;
   } else {
-    keep(call_->request, activity, false).collective = joined;
+    Request& kept = keep(call_->request, activity, false);
+    kept.collective = joined;
+    kept.is_collective = true;
   }
   return {};
 }
@@ -211,6 +218,7 @@ std::string LiveRank::post(exanet_live_call& call) {
   std::string why = begin(call);
   for (const std::uint32_t activity : waited_) activities_.release(activity);
   waited_.clear();
+  error_ = {};
   if (why.empty()) call_ = nullptr;
   return why;
 }
@@ -223,7 +231,7 @@ void LiveRank::drop(Request& r) {
 
 bool LiveRank::failed(std::uint32_t request) const {
   const Request& r = requests_[request];
-  return r.receives && is_over(r) && activities_.received(r.activity).truncated;
+  return is_over(r) && (r.error || (r.receives && activities_.received(r.activity).truncated));
 }
 
 // An empty test takes a step, and then looks once more.
@@ -234,6 +242,7 @@ bool LiveRank::stepped(bool over) {
 }
 
 bool LiveRank::satisfied() {
+  if (error_ && waited_.empty()) return true;
   if (probes(call_->code)) return probe_answered();
   if (is_live_one_sided(call_->code)) {
     const bool over = windows_.over(waited_);
@@ -241,27 +250,42 @@ bool LiveRank::satisfied() {
     const bool waits = until_ == Time::never() && windows_.will_hear();
     return waits ? over : stepped(over);
   }
-  if (!asks_for_requests(call_->code))
-    return std::all_of(waited_.begin(), waited_.end(), [this](std::uint32_t a) { return activities_.done(a); });
+  if (is_of_tolerance(call_->code)) return tolerance_over();
+  return asks_for_requests(call_->code) ? satisfied_requests() : wait_over();
+}
+
+bool LiveRank::satisfied_requests() {
   std::uint32_t done = 0;
+  bool uncertain = false;
+  for (std::uint32_t i = 0; i < call_->request_count; ++i) {
+    Request& r = requests_[call_->requests[i]];
+    watch(r);
+    uncertain = uncertain || may_fail(r);
+  }
   for (std::uint32_t i = 0; i < call_->request_count; ++i) done += is_over(requests_[call_->requests[i]]);
   if (takes_all(call_->code) ? done == call_->request_count : done > 0 || call_->request_count == 0) return true;
   // One that fails ends the call: the program may have to do something for the others to be over.
   for (std::uint32_t i = 0; i < call_->request_count; ++i)
     if (failed(call_->requests[i])) return true;
+  if (uncertain) return true;
   return stepped(false);
 }
 
 bool LiveRank::go_on() {
-  while (!satisfied())
+  tolerance_.advance();
+  while (!satisfied()) {
     if (!activities_.progress()) return false;
+    tolerance_.advance();
+  }
   if (until_ < Time::never()) activities_.progress();
   end();
   return true;
 }
 
 void LiveRank::end() {
-  if (joined_)
+  if (joined_ && error_)
+    answered_.push_back(*joined_);
+  else if (joined_)
     answer_collective(*joined_);
   else if (is_live_one_sided(call_->code))
     end_one_sided();
@@ -273,6 +297,9 @@ void LiveRank::end() {
   joined_.reset();
   for (const std::uint32_t activity : waited_) activities_.release(activity);
   waited_.clear();
+  if (error_) call_->error = error_.kind, call_->failure = error_.failure;
+  error_ = {};
+  call_->knows = tolerance_.knows_any();
   call_ = nullptr;
 }
 
@@ -285,28 +312,37 @@ void LiveRank::end_one_sided() {
 }
 
 void LiveRank::answer(std::uint32_t activity, bool receives, exanet_live_status& status) {
-  status = {EXANET_LIVE_NOBODY, EXANET_LIVE_ANY, 0, 0, 0};
+  status = {EXANET_LIVE_NOBODY, EXANET_LIVE_ANY, 0, 0, 0, 0, 0};
   const Activities::Received& taken = activities_.received(activity);
   if (taken.cancelled) status.cancelled = 1;
   if (!receives || taken.cancelled || taken.from == kAnyRank) return;
-  status = {taken.from, static_cast<std::uint32_t>(taken.tag), taken.bytes, taken.truncated, taken.cancelled};
+  status = {taken.from, static_cast<std::uint32_t>(taken.tag), taken.bytes, taken.truncated, taken.cancelled, 0, 0};
 }
 
 void LiveRank::answer_requests() {
   call_->completed = 0;
   std::uint32_t done = 0;
-  bool any_failed = false;
+  bool any_failed = false, uncertain = false;
   for (std::uint32_t i = 0; i < call_->request_count; ++i) {
     done += is_over(requests_[call_->requests[i]]);
     any_failed = any_failed || failed(call_->requests[i]);
+    uncertain = uncertain || may_fail(requests_[call_->requests[i]]);
   }
-  if (takes_all(call_->code) && done < call_->request_count && !any_failed) return;
+  const bool all_over = done == call_->request_count;
+  if (uncertain && (takes_all(call_->code) ? !all_over : done == 0))
+    error_ = note(EXANET_LIVE_MAY_FAIL, kAnyRank, "a receive from any source may wait for a rank that has failed");
+  if (takes_all(call_->code) && !all_over && !any_failed && !error_) return;
   for (std::uint32_t i = 0; i < call_->request_count; ++i) {
     Request& r = requests_[call_->requests[i]];
     if (!r.in_use || !is_over(r)) continue;
-    answer(r.activity, r.receives, call_->statuses[call_->completed]);
+    exanet_live_status& status = call_->statuses[call_->completed];
+    answer(r.activity, r.receives, status);
+    if (r.error) status.error = r.error.kind, status.failure = r.error.failure;
     call_->places[call_->completed++] = i;
-    if (r.collective) answer_collective(*r.collective);
+    if (r.collective && r.error)
+      answered_.push_back(*r.collective);
+    else if (r.collective)
+      answer_collective(*r.collective);
     drop(r);
     if (takes_one(call_->code)) return;
   }
@@ -323,7 +359,7 @@ bool LiveRank::waits() const {
 
 std::string LiveRank::where() const {
   if (call_ == nullptr) return "";
-  if (call_->code == EXANET_LIVE_ISENDRECV) return "MPI_Isendrecv";
+  if (call_->code >= EXANET_LIVE_ISENDRECV) return name_of_unrecorded(call_->code);
   return std::string("MPI_") + trace_call_name(static_cast<std::uint8_t>(call_->code));
 }
 
@@ -341,11 +377,19 @@ LiveRanks::LiveRanks(const Library::Beside& setup, LiveHost& host)
       accesses_(setup.memory, library_) {
   for (RankId rank = 0; rank < setup.ranks; ++rank)
     ranks_.push_back(
-        std::make_unique<LiveRank>(rank, setup.interface, library_, communicators_, collectives_, accesses_));
+        std::make_unique<LiveRank>(rank, setup.interface, library_, communicators_, collectives_, accesses_, notices_));
+  if (setup.hosts != nullptr) listen();
+}
+
+void LiveRanks::listen() {
+  if (std::exchange(listens_, true)) return;
+  for (const auto& rank : ranks_) rank->listen();
 }
 
 void LiveRanks::enter(RankId rank, exanet_live_call& call) {
   library_.clock(rank) = Time::ps(static_cast<std::int64_t>(call.time_ps));
+  if (call.code == EXANET_LIVE_FATAL) return library_.end_with(call.failure);
+  if (is_of_tolerance(call.code)) listen();
   if (const std::string why = ranks_[rank]->begin(call); !why.empty()) return host_.refused(rank, why);
   library_.enter(rank, library_.clock(rank));
 }

@@ -19,6 +19,7 @@
 #include "core/replay/library.hpp"
 #include "core/replay/live_call.h"
 #include "core/replay/live_collectives.hpp"
+#include "core/replay/live_tolerance.hpp"
 #include "core/replay/live_windows.hpp"
 
 namespace exanet {
@@ -34,7 +35,7 @@ class LiveHost {
 class LiveRank {
  public:
   LiveRank(RankId rank, const NiConfig& interface, Library& library, Communicators& communicators,
-           LiveCollectives& collectives, LiveAccesses& accesses);
+           LiveCollectives& collectives, LiveAccesses& accesses, LiveNotices& notices);
 
   // Why the call cannot be: "" of one that has begun.
   std::string begin(exanet_live_call& call);
@@ -49,23 +50,33 @@ class LiveRank {
   bool waits() const;  // for messages alone
   std::uint32_t empty_probes() const { return empty_probes_; }  // of this call
   bool is_outside() const { return call_ == nullptr; }
-  bool has_windows() const { return windows_.any(); }
+  bool attends() const { return windows_.any() || tolerance_.listens(); }
   void attend() {  // outside: takes what others ask for
-    while (activities_.progress()) {
-    }
+    tolerance_.advance();
+    while (activities_.progress()) tolerance_.advance();
   }
+  void listen() { tolerance_.listen(); }
+  void learn(RankId dead) { tolerance_.learn(dead); }
 
  private:
+  struct Error {
+    std::uint32_t kind = EXANET_LIVE_NO_ERROR, failure = 0;  // as of exanet_live_status
+    explicit operator bool() const { return kind != EXANET_LIVE_NO_ERROR; }
+  };
   struct Request {
     std::uint32_t activity = 0;
     bool in_use = false, receives = false;
     std::optional<JoinedCollective> collective;
     std::optional<std::uint32_t> sends;  // beside the receive that `activity` is
+    std::uint32_t comm = 0;
+    bool of_any = false, is_collective = false;
+    Error error;  // of one that fails; a receive is over once it has been taken back
   };
 
   struct Planned {
     JoinedCollective joined;
     std::unique_ptr<Schedule> schedule;
+    Error error;  // it has not been joined
   };
 
   std::string plan(Planned& planned);
@@ -83,7 +94,20 @@ class LiveRank {
   bool stepped(bool over);
   bool probe_answered();
   bool failed(std::uint32_t request) const;
+  bool satisfied_requests();
+  // live_failures.cpp
+  Error note(std::uint32_t kind, RankId peer, const std::string& what);
+  Error error_of_failure(std::uint32_t failure);
+  Error refusal_of_wait(std::uint32_t peer);
+  Error refusal(const Communicator& comm, bool collective);
+  Error refusal_of_call();
+  void watch(Request& r);
+  bool may_fail(const Request& r);
+  bool wait_over();
+  std::string begin_tolerance();
+  bool tolerance_over();
   bool is_over(const Request& r) const {
+    if (r.error) return !r.receives || activities_.done(r.activity);
     return activities_.done(r.activity) && (!r.sends || activities_.done(*r.sends));
   }
   void drop(Request& r);
@@ -99,10 +123,15 @@ class LiveRank {
   LiveCollectives& collectives_;
   Activities activities_;
   LiveWindows windows_;
+  LiveTolerance tolerance_;
   std::vector<Request> requests_;  // by number
   exanet_live_call* call_ = nullptr;
   std::vector<std::uint32_t> waited_;  // activities of the call
   std::optional<JoinedCollective> joined_;  // by the call, which waits for it
+  Error error_;  // of the call
+  bool refused_ = false;  // the call has a request that has failed at once
+  std::uint64_t agreement_ = 0;  // of the call
+  std::vector<bool> failed_before_;  // of a shrink: as its last round has it
   std::vector<JoinedCollective> answered_;  // in the call before
   std::deque<Planned> planned_;  // collectives that are posted
   std::uint32_t claimed_ = 0;  // activity of a matched probe
@@ -116,9 +145,13 @@ class LiveRanks final : private LibraryUser {
 
   void enter(RankId rank, exanet_live_call& call);
   void die(RankId rank) { library_.die(rank); }  // with its host
+  void learn(RankId rank, RankId dead) {
+    ranks_[rank]->learn(dead);
+    library_.look_again(rank);
+  }
   // It sleeps in a call that its own library carries out, from this time on; and goes on there.
   void attend(RankId rank, Time clock) {
-    if (ranks_[rank]->has_windows()) library_.attend(rank, clock);
+    if (ranks_[rank]->attends()) library_.attend(rank, clock);
   }
   void leave(RankId rank) { library_.leave(rank); }
   void post(RankId rank, exanet_live_call& first);  // and those behind it
@@ -138,12 +171,15 @@ class LiveRanks final : private LibraryUser {
 
  private:
   Time resume(RankId rank) override;
+  void listen();
 
   LiveHost& host_;
   Library library_;
   Communicators communicators_;
   LiveCollectives collectives_;
   LiveAccesses accesses_;
+  LiveNotices notices_;
+  bool listens_ = false;
   std::vector<std::unique_ptr<LiveRank>> ranks_;
 };
 

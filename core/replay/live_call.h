@@ -12,7 +12,28 @@
 
 #define EXANET_LIVE_ANY 0xffffffffu /* as a source or tag: any */
 #define EXANET_LIVE_NOBODY 0xfffffffeu /* as a peer: no process */
-#define EXANET_LIVE_ISENDRECV 256u /* MPI_Isendrecv, which is not recorded, among the codes of calls */
+
+/* Calls that are not recorded, among the codes of those that are. */
+enum exanet_live_code {
+  EXANET_LIVE_ISENDRECV = 256, /* MPI_Isendrecv */
+  EXANET_LIVE_REVOKE, /* MPIX_Comm_revoke and its kin */
+  EXANET_LIVE_SHRINK,
+  EXANET_LIVE_AGREE,
+  EXANET_LIVE_ACKNOWLEDGE,
+  EXANET_LIVE_ACKNOWLEDGED,
+  EXANET_LIVE_FAILED,
+  EXANET_LIVE_CHECK, /* whether the communicator's members can carry out a collective call */
+  EXANET_LIVE_FATAL /* the failure ends the program */
+};
+
+/* How an operation has failed. */
+enum exanet_live_error {
+  EXANET_LIVE_NO_ERROR,
+  EXANET_LIVE_PROCESS_FAILED, /* a rank that it needs has died */
+  EXANET_LIVE_MAY_FAIL, /* one that it may need has; it goes on */
+  EXANET_LIVE_REVOKED,
+  EXANET_LIVE_LOST /* otherwise, on the network */
+};
 
 /* A message that is sent, or may be received. Peers are ranks of MPI_COMM_WORLD. */
 struct exanet_live_message {
@@ -25,6 +46,7 @@ struct exanet_live_status {
   uint32_t source, tag; /* as above */
   uint64_t bytes; /* of the message, which may exceed the space */
   uint32_t truncated, cancelled;
+  uint32_t error, failure; /* enum exanet_live_error, and the number of the failure */
 };
 
 /* What another member has brought to a collective. */
@@ -126,6 +148,12 @@ struct exanet_live_call {
   const uint32_t *remote_members; /* of an intercommunicator that has been made, else NULL */
   uint32_t remote_member_count;
   const struct exanet_live_access *access; /* of a one-sided call */
+  uint32_t value; /* of an agreement, and what has been agreed on */
+  /* answers: how the call has failed, of requests where one that is not over may fail; and whether the rank knows of
+     any failure, so that nothing is to be posted without asking */
+  uint32_t error, failure, knows;
+  uint32_t *failed; /* members that have died, as far as it is asked, with space for all */
+  uint32_t failed_count;
   /* answers: of a receive or probe one status; of requests one for each that has completed, and its place there */
   struct exanet_live_status *statuses;
   uint32_t *places;

@@ -25,6 +25,7 @@ _BESIDE = {
     "libexanet-sessions.so": b"MPI_Session_init\0",
     "libexanet-lists.so": b"MPI_Gatherv_c\0",
     "libexanet-persistent.so": b"MPI_Barrier_init\0",
+    "libexanet-tolerance.so": b"MPIX_Comm_revoke\0",
 }
 """Wrappers of functions that not every MPI has, by one of them."""
 

@@ -53,6 +53,7 @@ def library_folder() -> Path:
         "libexanet-sessions.so",
         "libexanet-lists.so",
         "libexanet-persistent.so",
+        "libexanet-tolerance.so",
         "libexanet-shmem.so",
         "libexanet-sockets.so",
         "libexanet-gpu.so",

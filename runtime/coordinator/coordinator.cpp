@@ -241,7 +241,9 @@ void Coordinator::start_virtual() {
     faults_->count_with([this](Time now) { return fault_totals(now); });
     faults_->run_on(events_);
   }
-  if (hosts_) hosts_->run_on(events_, engine_, [this](RankId rank) { die(rank); });
+  if (hosts_)
+    hosts_->run_on(
+        events_, engine_, [this](RankId rank) { die(rank); }, [this](RankId dead, NodeId by) { learn(dead, by); });
   if (background_) background_->start();
   __atomic_store_n(&region_->phase, EXN_VIRTUAL, __ATOMIC_RELEASE);
   for (RankId r = 0; r < ranks(); ++r) region_->sooner |= region_.rank(r).sooner;

@@ -150,6 +150,7 @@ class Coordinator final : private Host, private LiveHost, private StorageNetwork
   void expect_deaths(const FaultPlan& plan, const std::vector<KnownDeath>& known);
   Time dies(RankId rank) const { return hosts_ ? hosts_->dies(rank) : Time::never(); }
   void die(RankId rank);
+  void learn(RankId dead, NodeId by);
   bool all_have_left() const;
   // servers.cpp
   bool only_servers() const;

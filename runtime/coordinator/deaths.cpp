@@ -37,6 +37,12 @@ void Coordinator::die(RankId r) {
   deaths_.push_back({r, placement_[r], dies(r)});
 }
 
+// The node knows, or all do.
+void Coordinator::learn(RankId dead, NodeId by) {
+  for (RankId r = 0; live_ && r < ranks(); ++r)
+    if (!ranks_[r].dead && (by == kNoNode || placement_[r] == by)) live_->learn(r, dead);
+}
+
 // Where ranks have died, the others keep their processes until all of them have come to their ends (exanet_finish()).
 bool Coordinator::all_have_left() const {
   if (deaths_.empty() || region_->phase != EXN_DONE) return false;

@@ -53,6 +53,7 @@ void Coordinator::enter_calls() {
     if (exanet_live_call* call = taken(slot.live_call); call != nullptr && !ranks_[r].dead) {
       ranks_[r].library_before = live_->library_time(r);
       live_->enter(r, *call);
+      if (stop_if_live_failed()) break;
     }
   }
   calling_.clear();

@@ -161,6 +161,8 @@ void exanet_live_call(struct exanet_ni *ni, struct exanet_live_call *call, bool 
 bool exanet_live_post(struct exanet_ni *ni, const struct exanet_live_call *call, bool sends);
 /* The same of a collective, whose cost is asked for. */
 void exanet_live_start(struct exanet_ni *ni, struct exanet_live_call *call);
+/* Whether any failure of another rank is known here: then nothing is posted without asking. */
+bool exanet_live_knows_failures(void);
 __attribute__((noreturn)) void exanet_end_run(struct exanet_ni *ni, const char *reason);
 
 /* Collectives that the run takes from the MPI library, a bit of enum exn_offload (shm.h) each. */

@@ -20,6 +20,9 @@ static struct {
   char contents[CONTENTS] __attribute__((aligned(16)));
 } posted;
 
+static bool knows_failures;
+bool exanet_live_knows_failures(void) { return knows_failures; }
+
 bool exanet_simulates_mpi(const struct exanet_ni *ni) { return ni->region->simulates_mpi != 0; }
 
 void exanet_live_call(struct exanet_ni *ni, struct exanet_live_call *call, bool waits) {
@@ -27,6 +30,7 @@ void exanet_live_call(struct exanet_ni *ni, struct exanet_live_call *call, bool 
   ni->slot->live_call = (uint64_t)(uintptr_t)call;
   ni->slot->horizon_ps = 0;
   exn_sleep(ni, EXN_SLEEPING, UINT64_MAX, waits);
+  knows_failures = knows_failures || call->knows != 0;
 }
 
 /* Appends it to those that are posted, with so many bytes of contents; NULL where there is no space. */
@@ -52,6 +56,7 @@ void exanet_live_start(struct exanet_ni *ni, struct exanet_live_call *call) {
 }
 
 bool exanet_live_post(struct exanet_ni *ni, const struct exanet_live_call *call, bool sends) {
+  if (knows_failures) return false;
   const struct exn_region *region = ni->region;
   const bool eager = call->sent.bytes <= region->eager_max;
   const struct exn_costs *costs = &ni->slot->costs;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "runtime/simulated/engine.h"
+#include "runtime/simulated/failures.h"
 #include "runtime/simulated/simulated.h"
 
 enum class_of_call { REFUSED, SIMULATED, LIBRARY, CREATES, FREES };
@@ -18,6 +19,7 @@ struct known {
 };
 #define KNOWN(name, function) [EXANET_MPI_##name] = {SIMULATED, EXANET_TRACE_##name, 0, exanet_simulated_##function}
 #define COLLECTIVE(name) KNOWN(name, collective)
+#define TOLERANCE(name) [EXANET_MPI_##name] = {SIMULATED, 0, 0, exanet_simulated_tolerance}
 #define OF_LIBRARY(name) [EXANET_MPI_##name] = {LIBRARY, 0, 0, NULL}
 #define MADE(name, at) [EXANET_MPI_##name] = {CREATES, EXANET_TRACE_##name, at, NULL}
 /* The code of a persistent collective is that of what its start begins. */
@@ -136,6 +138,12 @@ static const struct known known[EXANET_MPI_CALL_COUNT] = {
     KNOWN(Win_flush_all, synchronise),
     KNOWN(Win_flush_local, synchronise),
     KNOWN(Win_flush_local_all, synchronise),
+    TOLERANCE(Comm_revoke),
+    TOLERANCE(Comm_shrink),
+    TOLERANCE(Comm_agree),
+    TOLERANCE(Comm_failure_ack),
+    TOLERANCE(Comm_failure_get_acked),
+    TOLERANCE(Comm_get_failed),
     MADE(Comm_dup, 1),
     MADE(Comm_dup_with_info, 2),
     MADE(Comm_split, 3),
@@ -177,6 +185,9 @@ static bool open_library(void *(*find)(const char *name)) {
                                          {"PMPI_Comm_set_errhandler", &exanet_own.set_errhandler},
                                          {"PMPI_Errhandler_free", &exanet_own.errhandler_free},
                                          {"PMPI_Comm_get_attr", &exanet_own.comm_get_attr},
+                                         {"PMPI_Comm_create_group", &exanet_own.comm_create_group},
+                                         {"PMPI_Group_incl", &exanet_own.group_incl},
+                                         {"PMPI_Group_excl", &exanet_own.group_excl},
                                          {"PMPI_Buffer_attach", &exanet_own.buffer_attach},
                                          {"PMPI_Buffer_detach", &exanet_own.buffer_detach},
                                          {"PMPIX_Type_iov_len", &exanet_own.type_iov_len},
@@ -209,6 +220,9 @@ static void check_thread(const struct exanet_simulated *s) {
   calls = true;
 }
 
+/* All members of its first argument take part. */
+static bool needs_all(uint32_t call) { return call != EXANET_MPI_Comm_create_group && call != EXANET_MPI_Intercomm_create; }
+
 long exanet_simulated_call(struct exanet_ni *ni, uint32_t call, exanet_mpi_function real, bool large, const long *a) {
   struct exanet_simulated s = {ni, call, real, large, a, 0};
   const struct known *is = &known[call];
@@ -217,6 +231,8 @@ long exanet_simulated_call(struct exanet_ni *ni, uint32_t call, exanet_mpi_funct
     case SIMULATED: return is->carry_out(&s, is->code);
     case LIBRARY: return exanet_simulated_real(&s);
     case CREATES: {
+      const int failed = needs_all(call) ? exanet_simulated_check(&s, a[0]) : 0;
+      if (failed != 0) return failed;
       const long result = exanet_simulated_real(&s);
       if ((int)result == 0) exanet_simulated_made(&s, exanet_handle_at(a[is->made], 0));
       return result;

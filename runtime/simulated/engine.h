@@ -42,6 +42,9 @@ struct exanet_simulated_library {
   int (*set_errhandler)(long comm, long handler);
   int (*errhandler_free)(void *handler);
   int (*comm_get_attr)(long comm, int key, void *value, int *found);
+  int (*comm_create_group)(long comm, long group, int tag, void *made);
+  int (*group_incl)(long group, int count, const int *ranks, void *made);
+  int (*group_excl)(long group, int count, const int *ranks, void *made);
   int (*buffer_attach)(void *buffer, int bytes);
   int (*buffer_detach)(void *buffer, int *bytes);
   int (*type_iov_len)(long type, long most_bytes, long *blocks, long *bytes);
@@ -96,10 +99,12 @@ void exanet_bytes_end(struct exanet_bytes *b, bool received);
 /* errors.c: an error, once its handler has been called; and of arguments, false where the library is to say what is
    wrong. */
 int exanet_simulated_error(long comm, int code);
+bool exanet_simulated_ends_program(long comm);
 struct exanet_truncated {
   long comm; /* whose handler is called */
   int from; /* rank of MPI_COMM_WORLD */
   uint64_t bytes, space;
+  uint32_t failure; /* number of what has failed in its place; 0: it is too long */
 };
 int exanet_simulated_truncated(const struct exanet_simulated *s, const struct exanet_truncated *t, int code);
 int exanet_simulated_no_buffer(const struct exanet_simulated *s, uint64_t bytes, uint64_t space);
@@ -108,7 +113,7 @@ bool exanet_simulated_op_fits(long type, long op);
 const char *exanet_simulated_op_name(long op);
 
 /* A call's result: messages.c, exchanges.c, probes.c, buffered.c, requests.c, persistent.c, collectives.c, windows.c,
-   accesses.c. */
+   accesses.c, failures.c. */
 long exanet_simulated_send(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_receive(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_exchange(struct exanet_simulated *s, uint8_t code);
@@ -126,6 +131,7 @@ long exanet_simulated_window(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_window_free(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_synchronise(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_access(struct exanet_simulated *s, uint8_t code);
+long exanet_simulated_tolerance(struct exanet_simulated *s, uint8_t code);
 
 /* reductions.c: what rank `me` of `n` gets, by the algorithm, of the members' parts. False: its order is unknown. */
 struct exanet_reduction {

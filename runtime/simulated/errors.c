@@ -6,7 +6,7 @@
 // of the library, once for each pair. Limit: handlers get the class alone.
 #include <stdio.h>
 
-#include "runtime/simulated/engine.h"
+#include "runtime/simulated/failures.h"
 
 /* Source: the header of MPICH 5.0. */
 #define ERRORS_ARE_FATAL 0x54000000u
@@ -29,21 +29,22 @@ int exanet_simulated_error(long comm, int code) {
 }
 
 /* Whether an error ends the program. */
-static bool ends_program(long comm) {
+bool exanet_simulated_ends_program(long comm) {
   const int handler = handler_of(comm);
   drop(handler);
   return (uint32_t)handler == ERRORS_ARE_FATAL || (uint32_t)handler == ERRORS_ABORT;
 }
 
 int exanet_simulated_no_buffer(const struct exanet_simulated *s, uint64_t bytes, uint64_t space) {
-  if (ends_program(s->comm))
+  if (exanet_simulated_ends_program(s->comm))
     fprintf(stderr, "exanet: rank %u in %s: the message takes %llu B of the attached buffer, which has %llu B left\n",
             exanet_rank(s->ni), exanet_mpi_call_name(s->call), (unsigned long long)bytes, (unsigned long long)space);
   return exanet_simulated_error(s->comm, EXANET_ERR_BUFFER);
 }
 
 int exanet_simulated_truncated(const struct exanet_simulated *s, const struct exanet_truncated *t, int code) {
-  if (ends_program(t->comm))
+  if (t->failure != 0) return exanet_simulated_failed(s, t->comm, t->failure, code);
+  if (exanet_simulated_ends_program(t->comm))
     fprintf(stderr, "exanet: rank %u in %s: what rank %d sends has %llu B, and the buffer %llu B: message truncated\n",
             exanet_rank(s->ni), exanet_mpi_call_name(s->call), t->from, (unsigned long long)t->bytes,
             (unsigned long long)t->space);

@@ -42,12 +42,12 @@ static long exchange(struct exanet_simulated *s, uint8_t code, const struct plac
   struct exchange e;
   const long wrong = begin(s, at, &e);
   if (wrong != 0) return wrong < 0 ? exanet_simulated_real(s) : wrong;
-  struct exanet_live_status status = {0};
+  struct exanet_live_status status = {.source = EXANET_LIVE_NOBODY};
   e.call.code = code;
   e.call.statuses = &status;
   exanet_live_call(s->ni, &e.call, true);
   exanet_bytes_end(&e.out, false);
-  return exanet_message_end(s, &status, s->a[at->comm + 1], e.comm, &e.in);
+  return exanet_message_end(s, &e.call, s->a[at->comm + 1], e.comm, &e.in);
 }
 
 static long begin_request(struct exanet_simulated *s, const struct places *at) {
@@ -58,7 +58,7 @@ static long begin_request(struct exanet_simulated *s, const struct places *at) {
   const uint32_t number = exanet_live_request_take(s);
   exanet_live_request_begin(
       number, &(struct exanet_live_request){
-                  .bytes = e.in, .sent = e.out, .comm = e.comm->number, .handle = s->a[at->comm], .receives = true});
+                  .bytes = e.in, .sent = e.out, .comm = e.comm->number, .handle = s->a[at->comm], .receives = true, .of_any = e.call.received.peer == EXANET_LIVE_ANY});
   e.call.code = EXANET_LIVE_ISENDRECV;
   e.call.request = number;
   exanet_live_call(s->ni, &e.call, false);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/simulated/failures.h"
 #include "runtime/simulated/requests.h"
 
 /* -- arguments ----------------------------------------------------------------------------------------------------- */
@@ -94,6 +95,7 @@ long exanet_message_begin(struct exanet_simulated *s, uint8_t code, uint32_t num
                                                                   .comm = comm->number,
                                                                   .handle = a[5],
                                                                   .receives = receives,
+                                                                  .of_any = message.peer == EXANET_LIVE_ANY,
                                                                   .done = done,
                                                                   .status = {.source = EXANET_LIVE_NOBODY}});
   if (done) return 0;
@@ -131,13 +133,15 @@ long exanet_simulated_send(struct exanet_simulated *s, uint8_t code) {
       (is_eager(s, code, comm, &call.sent) && is_in_memory(&bytes) && exanet_live_post(s->ni, &call, true));
   if (!posted) exanet_live_call(s->ni, &call, true);
   exanet_bytes_end(&bytes, false);
-  return 0;
+  return exanet_simulated_call_failed(s, &call);
 }
 
-long exanet_message_end(const struct exanet_simulated *s, const struct exanet_live_status *status, long to,
+long exanet_message_end(const struct exanet_simulated *s, const struct exanet_live_call *call, long to,
                         const struct exanet_communicator *comm, struct exanet_bytes *bytes) {
+  const struct exanet_live_status *status = call->statuses;
   exanet_status_fill(exanet_is_ignored(to) ? NULL : (struct exanet_status *)to, status, comm, true, bytes->bytes);
-  exanet_bytes_end(bytes, true);
+  exanet_bytes_end(bytes, call->error == 0);
+  if (call->error != 0) return exanet_simulated_call_failed(s, call);
   return status->truncated ? truncated(s, s->comm, status, bytes->bytes, EXANET_ERR_TRUNCATE) : 0;
 }
 
@@ -155,5 +159,5 @@ long exanet_simulated_receive(struct exanet_simulated *s, uint8_t code) {
                                   .received = exanet_message_of(comm, &bytes, (int)a[3], (int)a[4]),
                                   .statuses = &status};
   if (call.received.peer != EXANET_LIVE_NOBODY) exanet_live_call(s->ni, &call, true);
-  return exanet_message_end(s, &status, a[6], comm, &bytes);
+  return exanet_message_end(s, &call, a[6], comm, &bytes);
 }

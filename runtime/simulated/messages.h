@@ -21,8 +21,8 @@ struct exanet_live_message exanet_message_of(const struct exanet_communicator *c
                                              int peer, int tag);
 /* What is sent is kept aside: the program's buffer is its own again. */
 void exanet_bytes_copy(struct exanet_bytes *b);
-/* Fills the status of a receive, takes what has come, and reports what was too long. */
-long exanet_message_end(const struct exanet_simulated *s, const struct exanet_live_status *status, long to,
+/* Fills the status of a receive that is over, takes what has come, and reports how it failed, or what was too long. */
+long exanet_message_end(const struct exanet_simulated *s, const struct exanet_live_call *call, long to,
                         const struct exanet_communicator *comm, struct exanet_bytes *bytes);
 bool exanet_message_fits(const struct exanet_communicator *comm, int peer, int tag, bool sends);
 #endif

@@ -3,6 +3,7 @@
 //
 // Model: a message that is found by a matched probe is a number of the simulator's, as a request is, and its receive
 // goes on under the same number.
+#include "runtime/simulated/failures.h"
 #include "runtime/simulated/messages.h"
 #include "runtime/simulated/requests.h"
 
@@ -46,7 +47,7 @@ long exanet_simulated_probe(struct exanet_simulated *s, uint8_t code) {
     exanet_live_request_give_back(number);
   if (matched) *(uint32_t *)a[message] = found ? exanet_live_request_handle(number) : EXANET_NO_REQUEST;
   if (found) exanet_status_fill(status_at(a[status_place]), &status, comm, true, 0);
-  return 0;
+  return exanet_simulated_call_failed(s, &call);
 }
 
 /* (buffer, count, type, message, request or status); the library says what is wrong with others' messages, and takes
@@ -77,6 +78,8 @@ long exanet_simulated_probed(struct exanet_simulated *s, uint8_t code) {
     return 0;
   }
   exanet_live_call(s->ni, &call, true);
+  status.error = call.error;
+  status.failure = call.failure;
   exanet_live_request_finish(&taken, &status);
   exanet_status_fill(status_at(a[4]), &status, exanet_communicator_of(taken.comm), true, taken.truncated.space);
   exanet_live_request_give_back(number);

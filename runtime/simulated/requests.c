@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/simulated/failures.h"
+
 /* Source: MPICH 5.0. Its own built-in requests are 0x6c000000 and a few more. */
 #define FIRST_REQUEST 0x6c010000u
 #define LAST_REQUEST 0x6cffffffu
@@ -53,16 +55,22 @@ void exanet_live_request_finish(struct exanet_live_request *r, const struct exan
   r->status = *status;
   r->done = true;
   if (r->operation != NULL) {
-    r->error = r->operation->end(r->operation, true);
+    r->error = r->operation->end(r->operation, status->error == 0);
     r->truncated = r->operation->truncated;
+    if (status->error != 0) {
+      r->error = exanet_failure_class(status->error);
+      r->truncated = (struct exanet_truncated){.comm = r->handle, .failure = status->failure};
+    }
     free(r->operation);
     r->operation = NULL;
     return;
   }
   r->error = status->truncated ? EXANET_ERR_TRUNCATE : 0;
-  r->truncated = (struct exanet_truncated){r->handle, (int)status->source, status->bytes, r->bytes.bytes};
+  if (status->error != 0) r->error = exanet_failure_class(status->error);
+  r->truncated =
+      (struct exanet_truncated){r->handle, (int)status->source, status->bytes, r->bytes.bytes, status->failure};
   exanet_bytes_end(&r->sent, false);
-  exanet_bytes_end(&r->bytes, r->receives);
+  exanet_bytes_end(&r->bytes, r->receives && status->error == 0);
 }
 
 void exanet_live_request_give_back(uint32_t number) {
@@ -131,6 +139,7 @@ struct asked {
   uint32_t inactive; /* persistent ones of ours that are not under way */
   uint32_t over; /* of ours, those that were over when they had begun: the last ones in `numbers` */
   long completed;
+  uint32_t error, failure; /* of the call: one that is not over may fail */
 };
 
 /* NULL: of one that is null, the library's, or persistent and not under way. */
@@ -209,6 +218,14 @@ static int take_completed(struct asked *q, struct exanet_truncated *first) {
   return error;
 }
 
+static bool may_fail(const struct asked *q, uint32_t mine) { return q->error != 0 && requests[q->numbers[mine]].of_any; }
+
+static long comm_that_may_fail(const struct asked *q) {
+  for (uint32_t i = 0; i < q->ours; i++)
+    if (may_fail(q, i)) return requests[q->numbers[i]].handle;
+  return (long)exanet_mpi.world;
+}
+
 static bool takes_all(uint8_t code) { return code == EXANET_TRACE_Waitall || code == EXANET_TRACE_Testall; }
 
 static long answer(struct asked *q, uint8_t code) {
@@ -217,15 +234,20 @@ static long answer(struct asked *q, uint8_t code) {
   if (q->at.found >= 0) *(int *)a[q->at.found] = over;
   if (q->at.outcount >= 0) *(int *)a[q->at.outcount] = (int)q->completed;
   if (q->at.index >= 0 && !over) *(int *)a[q->at.index] = UNDEFINED;
-  if (q->completed == 0 && !over) return 0;
+  if (q->completed == 0 && !over && q->error == 0) return 0;
   for (uint32_t i = 0, number; all && i < q->count; i++)
     if (status_at(q, i) != NULL && active_at(q, i, &number) == NULL)
       fill_empty(status_at(q, i)), status_at(q, i)->error = 0;
   /* All those of a call that asks for all, but where one has failed. */
   for (uint32_t i = 0; all && !over && i < q->ours; i++)
-    if (status_at(q, q->where[i]) != NULL) status_at(q, q->where[i])->error = EXANET_ERR_PENDING;
+    if (status_at(q, q->where[i]) != NULL)
+      status_at(q, q->where[i])->error = may_fail(q, i) ? exanet_failure_class(q->error) : EXANET_ERR_PENDING;
+  const long comm = comm_that_may_fail(q);
   struct exanet_truncated first;
   const int error = take_completed(q, &first);
+  if (error == 0 && q->error != 0)
+    return exanet_simulated_failed(q->s, comm, q->failure,
+                                   q->at.statuses >= 0 ? EXANET_ERR_IN_STATUS : exanet_failure_class(q->error));
   return error == 0 ? 0 : exanet_simulated_truncated(q->s, &first, error);
 }
 
@@ -249,11 +271,14 @@ static void ask(struct asked *q, uint8_t code) {
   const bool all = takes_all(code) || code == EXANET_TRACE_Wait || code == EXANET_TRACE_Test;
   const uint32_t waiting = q->ours - q->over;
   q->completed = 0;
+  q->error = 0;
   if (waiting > 0 && (all || q->over == 0)) {
     struct exanet_live_call call = {
         .code = code, .requests = q->numbers, .request_count = waiting, .statuses = q->statuses, .places = q->done};
     exanet_live_call(q->s->ni, &call, code >= EXANET_TRACE_Wait && code <= EXANET_TRACE_Waitall);
     q->completed = call.completed;
+    q->error = call.error;
+    q->failure = call.failure;
     if (call.completed == 0 || (!all && call.completed < waiting)) return;
   }
   const bool one = code == EXANET_TRACE_Waitany || code == EXANET_TRACE_Testany;

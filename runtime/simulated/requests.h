@@ -28,6 +28,7 @@ struct exanet_live_request {
   uint32_t comm; /* its number */
   long handle; /* its handle */
   bool receives, in_use;
+  bool of_any; /* a receive from any source */
   bool done; /* over, and the simulator has no request of it: then what follows is known */
   struct exanet_live_status status;
   int error;

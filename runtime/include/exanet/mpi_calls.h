@@ -198,11 +198,24 @@
   X(File_sync, PLAIN, 0)
 /* clang-format on */
 
+/* MPI's fault tolerance (runtime/tolerance), whose names begin with MPIX_: X(name, kind). Source: the headers of MPICH
+ * 5.0 and Open MPI 5.0, those calls that both have. */
+#define EXANET_MPI_TOLERANCE_LIST(X) \
+  X(Comm_revoke, PLAIN)              \
+  X(Comm_shrink, BLOCKING)           \
+  X(Comm_agree, BLOCKING)            \
+  X(Comm_failure_ack, PLAIN)         \
+  X(Comm_failure_get_acked, PLAIN)   \
+  X(Comm_get_failed, PLAIN)
+
 enum exanet_mpi_call {
 #define EXANET_MPI_ENUM(name, kind, counts) EXANET_MPI_##name,
   EXANET_MPI_CALL_LIST(EXANET_MPI_ENUM)
 #undef EXANET_MPI_ENUM
-      EXANET_MPI_CALL_COUNT
+#define EXANET_MPI_ENUM(name, kind) EXANET_MPI_##name,
+      EXANET_MPI_TOLERANCE_LIST(EXANET_MPI_ENUM)
+#undef EXANET_MPI_ENUM
+          EXANET_MPI_CALL_COUNT
 };
 
 static inline int exanet_mpi_call_is_persistent(uint32_t call) {
@@ -216,7 +229,10 @@ static inline int exanet_mpi_call_is_persistent(uint32_t call) {
 typedef long (*exanet_mpi_function)(EXANET_MPI_ARGUMENTS);
 
 #define EXANET_MPI_NAME(name, kind, counts) "MPI_" #name,
-static const char *const exanet_mpi_call_names[] = {EXANET_MPI_CALL_LIST(EXANET_MPI_NAME)};
+#define EXANET_MPIX_NAME(name, kind) "MPIX_" #name,
+static const char *const exanet_mpi_call_names[] = {EXANET_MPI_CALL_LIST(EXANET_MPI_NAME)
+                                                        EXANET_MPI_TOLERANCE_LIST(EXANET_MPIX_NAME)};
+#undef EXANET_MPIX_NAME
 #undef EXANET_MPI_NAME
 
 /* "" for an index outside the list. */
