@@ -24,9 +24,7 @@ namespace exanet {
 struct LiveMembers {
   std::uint32_t context = 0, count = 0;
   const std::vector<std::uint64_t>* world = nullptr;  // nullptr: each its own
-  RankId rank(std::uint32_t member) const {
-    return world == nullptr ? member : static_cast<RankId>((*world)[member]);
-  }
+  RankId rank(std::uint32_t member) const { return world == nullptr ? member : static_cast<RankId>((*world)[member]); }
 };
 
 // What members agree on. Lists are by member.
