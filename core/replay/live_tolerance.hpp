@@ -119,8 +119,8 @@ class LiveTolerance {
   void lead(std::uint64_t number, Agreement& a);
   LiveAgreed proposal(const Agreement& a) const;
   void decide(Agreement& a, LiveAgreed value);
-  void tell(const Agreement& a, std::uint64_t number, std::uint32_t to, LiveNotice::Kind kind, const LiveAgreed* value);
-  void tell_all(const Agreement& a, std::uint64_t number, LiveNotice::Kind kind, const LiveAgreed& value);
+  void notify(const Agreement& a, std::uint64_t number, std::uint32_t to, LiveNotice::Kind kind, const LiveAgreed* value);
+  void notify_all(const Agreement& a, std::uint64_t number, LiveNotice::Kind kind, const LiveAgreed& value);
 
   const RankId rank_;
   Activities& activities_;
@@ -129,7 +129,7 @@ class LiveTolerance {
   bool any_dead_ = false, listens_ = false, news_ = false;
   std::map<std::uint32_t, std::set<RankId>> acknowledged_;  // by context
   std::map<std::uint32_t, LiveMembers> revoked_;
-  std::map<std::uint32_t, std::set<std::uint32_t>> told_;  // of a revoked one: members that have been told
+  std::map<std::uint32_t, std::set<std::uint32_t>> informed_;  // of a revoked one: members that have been informed
   std::map<Key, Agreement> agreements_;
 };
 
