@@ -134,6 +134,7 @@ std::string LiveRank::begin_tolerance() {
     case EXANET_LIVE_ACKNOWLEDGE: tolerance_.acknowledge(*comm); break;
     case EXANET_LIVE_ACKNOWLEDGED: members = tolerance_.acknowledged(*comm); break;
     case EXANET_LIVE_FAILED: members = tolerance_.failed(*comm); break;
+    case EXANET_LIVE_MADE: break;
     case EXANET_LIVE_CHECK: error_ = refusal(*comm, true); break;
     default: agreement_ = tolerance_.agree(*comm, call_->value);
   }
@@ -150,9 +151,9 @@ bool LiveRank::tolerance_over() {
   if (agreed == nullptr) return false;
   if (call_->code == EXANET_LIVE_SHRINK) {
     // Those who are left must have answered as such, or one that has died since would be among them.
-    if (agreed->failed != failed_before_) {
+    if (agreed->failed != failed_before_ || agreed->repeats) {
       failed_before_ = agreed->failed;
-      agreement_ = tolerance_.agree(comm, 0);
+      agreement_ = tolerance_.agree(comm, 0, failed_before_);
       return tolerance_over();
     }
     for (std::uint32_t member = 0; member < comm.ranks; ++member)

@@ -28,6 +28,7 @@ LiveRanks::LiveRanks(const Library::Beside& setup, LiveHost& host)
   for (RankId rank = 0; rank < setup.ranks; ++rank)
     ranks_.push_back(
         std::make_unique<LiveRank>(rank, setup.interface, library_, communicators_, collectives_, accesses_, notices_));
+  notices_.making = [this](const std::vector<RankId>& left) { return host_.making(left); };
   if (setup.hosts != nullptr) listen();
 }
 
@@ -39,6 +40,7 @@ void LiveRanks::listen() {
 void LiveRanks::enter(RankId rank, exanet_live_call& call) {
   library_.clock(rank) = Time::ps(static_cast<std::int64_t>(call.time_ps));
   if (call.code == EXANET_LIVE_FATAL) return library_.end_with(call.failure);
+  if (call.code == EXANET_LIVE_MADE) host_.made(rank);
   if (is_of_tolerance(call.code)) listen();
   if (const std::string why = ranks_[rank]->begin(call); !why.empty()) return host_.refused(rank, why);
   library_.enter(rank, library_.clock(rank));

@@ -16,6 +16,9 @@
 // that it does not know to be dead, in both directions, as Open MPI does (Bosilca et al., "Failure detection and
 // propagation in HPC systems", SC 2016); who learns of a death informs those who have come into the dead one's place.
 //
+// A shrink's last decision says whether one of those who are left has died before it, though nobody may know of it yet:
+// then they agree again. So those who make a communicator have all lived when it was decided.
+//
 // Limits: the leader hears of each member itself, so an agreement takes a time that is linear in the members. Notices
 // are lost with links that lose them, and are not repeated.
 #include "core/replay/live_tolerance.hpp"
@@ -145,11 +148,12 @@ LiveTolerance::Agreement& LiveTolerance::at(const LiveMembers& members, std::uin
   return a;
 }
 
-std::uint64_t LiveTolerance::agree(Communicator& comm, std::uint32_t flag) {
+std::uint64_t LiveTolerance::agree(Communicator& comm, std::uint32_t flag, std::vector<bool> before) {
   const std::uint64_t number = comm.agreements++;
   Agreement& a = at(members_of(comm), number);
   a.joined = true;
-  LiveAgreed mine{flag, std::vector<bool>(comm.ranks), std::vector<bool>(comm.ranks)};
+  a.before = std::move(before);
+  LiveAgreed mine{flag, std::vector<bool>(comm.ranks), std::vector<bool>(comm.ranks), false};
   for (const std::uint32_t member : failed(comm)) mine.failed[member] = true;
   for (const std::uint32_t member : acknowledged(comm)) mine.acknowledged[member] = true;
   a.mine = {true, std::nullopt, std::move(mine)};
@@ -195,7 +199,14 @@ void LiveTolerance::lead(std::uint64_t number, Agreement& a) {
   }
   for (std::uint32_t member = 0; member < a.members.count; ++member)
     if (!a.accepted[member] && !is_dead(a, member)) return;
-  decide(a, a.mine.value);
+  LiveAgreed value = a.mine.value;
+  if (value.failed == a.before) {
+    std::vector<RankId> left;
+    for (std::uint32_t member = 0; member < a.members.count; ++member)
+      if (!value.failed[member]) left.push_back(a.members.rank(member));
+    value.repeats = notices_.making && !notices_.making(left);
+  }
+  decide(a, std::move(value));
   notify_all(a, number, LiveNotice::Kind::decision, *a.decision);
 }
 
@@ -205,7 +216,7 @@ LiveAgreed LiveTolerance::proposal(const Agreement& a) const {
   for (const State& state : a.states)
     if (state.proposed_by && (latest == nullptr || *state.proposed_by > *latest->proposed_by)) latest = &state;
   if (latest != nullptr) return latest->value;
-  LiveAgreed all{~0u, std::vector<bool>(a.members.count), std::vector<bool>(a.members.count, true)};
+  LiveAgreed all{~0u, std::vector<bool>(a.members.count), std::vector<bool>(a.members.count, true), false};
   for (std::uint32_t member = 0; member < a.members.count; ++member) {
     all.failed[member] = all.failed[member] || is_dead(a, member);
     const State& state = a.states[member];
@@ -225,7 +236,7 @@ void LiveTolerance::decide(Agreement& a, LiveAgreed value) {
 }
 
 void LiveTolerance::notify(const Agreement& a, std::uint64_t number, std::uint32_t to, LiveNotice::Kind kind,
-                         const LiveAgreed* value) {
+                           const LiveAgreed* value) {
   LiveNotice notice{.kind = kind, .members = a.members, .agreement = number, .from = a.me};
   if (kind == LiveNotice::Kind::state) notice.proposed_by = a.mine.proposed_by;
   if (value != nullptr) notice.value = *value;
@@ -233,7 +244,8 @@ void LiveTolerance::notify(const Agreement& a, std::uint64_t number, std::uint32
   activities_.send_notice(a.members.rank(to), bytes, notices_.add(std::move(notice)));
 }
 
-void LiveTolerance::notify_all(const Agreement& a, std::uint64_t number, LiveNotice::Kind kind, const LiveAgreed& value) {
+void LiveTolerance::notify_all(const Agreement& a, std::uint64_t number, LiveNotice::Kind kind,
+                               const LiveAgreed& value) {
   const LiveAgreed copy = value;
   for (std::uint32_t member = 0; member < a.members.count; ++member)
     if (member != a.me && !is_dead(a, member)) notify(a, number, member, kind, &copy);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -32,6 +33,7 @@ struct LiveAgreed {
   std::uint32_t flag = ~0u;  // the and of all flags
   std::vector<bool> failed;  // whom any has known to be dead
   std::vector<bool> acknowledged;  // by all
+  bool repeats = false;  // somebody has died meanwhile, so that it is no end of a shrink
 };
 
 struct LiveNotice {
@@ -46,6 +48,9 @@ struct LiveNotice {
 // Contents of notices under way.
 class LiveNotices {
  public:
+  // A shrink ends with these ranks. False: one of them has died. Else none does before it has its communicator.
+  std::function<bool(const std::vector<RankId>& left)> making;
+
   std::uint64_t add(LiveNotice notice) {
     under_way_.emplace(++last_, std::move(notice));
     return last_;
@@ -85,8 +90,9 @@ class LiveTolerance {
   std::vector<std::uint32_t> failed(const Communicator& comm) const;
   std::vector<std::uint32_t> acknowledged(const Communicator& comm) const;
 
-  // Takes part in the communicator's next agreement; its number.
-  std::uint64_t agree(Communicator& comm, std::uint32_t flag);
+  // Takes part in the communicator's next agreement; its number. `before`: the failed ones of a shrink's round before,
+  // which ends if they are the same.
+  std::uint64_t agree(Communicator& comm, std::uint32_t flag, std::vector<bool> before = {});
   const LiveAgreed* decision(const Communicator& comm, std::uint64_t agreement) const;
 
  private:
@@ -100,6 +106,7 @@ class LiveTolerance {
     std::uint32_t me = 0;
     bool joined = false;
     State mine;
+    std::vector<bool> before;
     std::optional<LiveAgreed> decision;
     std::optional<std::uint32_t> reported_to;  // the leader that has this member's state, or decision
     // Of the leader.
@@ -119,7 +126,8 @@ class LiveTolerance {
   void lead(std::uint64_t number, Agreement& a);
   LiveAgreed proposal(const Agreement& a) const;
   void decide(Agreement& a, LiveAgreed value);
-  void notify(const Agreement& a, std::uint64_t number, std::uint32_t to, LiveNotice::Kind kind, const LiveAgreed* value);
+  void notify(const Agreement& a, std::uint64_t number, std::uint32_t to, LiveNotice::Kind kind,
+              const LiveAgreed* value);
   void notify_all(const Agreement& a, std::uint64_t number, LiveNotice::Kind kind, const LiveAgreed& value);
 
   const RankId rank_;

@@ -2,8 +2,8 @@
 // The calls of MPI's fault tolerance (MPIX_Comm_shrink and its kin).
 //
 // Model: the simulator carries out what members agree on. A communicator of those who are left is made by the library
-// once all of them know who they are, over its own messages. Limits: intracommunicators; a host that dies while the
-// library makes the communicator ends the run.
+// once all of them know who they are, over its own messages. Meanwhile nothing fails (EXANET_LIVE_MADE). Limits:
+// intracommunicators.
 #include <stdlib.h>
 
 #include "runtime/simulated/engine.h"
@@ -46,6 +46,8 @@ static long shrink(struct exanet_simulated *s, struct asked *q) {
   left = exanet_handle_at((long)&left, 0);
   error = exanet_own.comm_create_group(s->comm, left, SHRINK_TAG, (void *)s->a[1]);
   exanet_mpi.group_free(&left);
+  struct exanet_live_call made = {.code = EXANET_LIVE_MADE, .comm = q->comm->number};
+  exanet_live_call(s->ni, &made, false);
   if (error == 0) exanet_simulated_made(s, exanet_handle_at(s->a[1], 0));
   return error;
 }

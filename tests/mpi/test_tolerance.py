@@ -38,9 +38,7 @@ def lines(done: Finished) -> list[str]:
 
 
 @pytest.mark.parametrize("dead", [0, 1, 2, 3])
-def test_survivors_shrink_and_go_on_to_the_right_sums(
-    exanet_run: Runner, mpich: Stack, shrinks: Path, tmp_path: Path, dead: int
-) -> None:
+def test_survivors_shrink_and_go_on_to_the_right_sums(exanet_run: Runner, mpich: Stack, shrinks: Path, tmp_path: Path, dead: int) -> None:
     """Whoever dies, also the one that would lead."""
     runs = [die(exanet_run, mpich, shrinks, "60", tmp_path, **{f"rank{dead}": "21.3 us"}) for _ in range(2)]
     left = [rank for rank in range(4) if rank != dead]
@@ -54,10 +52,10 @@ def test_survivors_shrink_and_go_on_to_the_right_sums(
     assert (runs[0].folder / "summary.json").read_bytes() == (runs[1].folder / "summary.json").read_bytes()
 
 
-@pytest.mark.parametrize("second", ["50 us", "121 us", "124 us", "127 us"])
+@pytest.mark.parametrize("second", ["50 us", "121 us", "127 us", "130 us", "139 us"])
 def test_a_second_death_while_they_shrink(exanet_run: Runner, mpich: Stack, shrinks: Path, tmp_path: Path, second: str) -> None:
-    """Before the first one is known, or in the midst of the agreement; nobody is left waiting for it, and the time is
-    bounded by both detections."""
+    """Before the first one is known, in the midst of the agreement, of a leader, or while the communicator is made; nobody
+    is left waiting for it, and the time is bounded by both detections."""
     done = die(exanet_run, mpich, shrinks, "60", tmp_path, rank1="20 us", rank0=second)
     assert done.code == 1, done.errors
     total, flag = 5 + 2 * 59, ~(4 | 8) & 0xFFFFFFFF
@@ -90,9 +88,7 @@ def test_a_handler_of_the_programs_own_is_called(exanet_run: Runner, mpich: Stac
     assert lines(done) == [f"rank {rank}: handled {PROC_FAILED}" for rank in (0, 1, 3)], done.errors
 
 
-def test_without_a_failure_times_are_those_of_a_run_without_faults(
-    exanet_run: Runner, mpich: Stack, shrinks: Path, tmp_path: Path
-) -> None:
+def test_without_a_failure_times_are_those_of_a_run_without_faults(exanet_run: Runner, mpich: Stack, shrinks: Path, tmp_path: Path) -> None:
     words = ["--compute", "off", "--map", "round-robin", "--mpi-calls", "simulated", "--ranks-as", "auto"]
     whole = exanet_run(mpich, 4, [shrinks, "60"], options=words)
     late = die(exanet_run, mpich, shrinks, "60", tmp_path, rank1="1 s")

@@ -2,8 +2,8 @@
 // A program that goes on with the ranks that are left: each round sums what the ranks of its communicator bring, and
 // passes a value to the next rank of the ring. What fails is revoked, and those who are left shrink the communicator,
 // agree on the first round that not all have finished, and go on from there. `rounds`: how many. At the end each rank
-// says in which size it has ended, and whether the sums are right. `any`: receives from any source, before and after the
-// failure has been acknowledged. `codes`: what each kind of call returns once a member is dead. `handler`: the
+// says in which size it has ended, and whether the sums are right. `any`: receives from any source, before and after
+// the failure has been acknowledged. `codes`: what each kind of call returns once a member is dead. `handler`: the
 // communicator has an error handler of the program's own.
 #include <mpi.h>
 #include <stdio.h>
