@@ -54,8 +54,8 @@ def test_survivors_shrink_and_go_on_to_the_right_sums(exanet_run: Runner, mpich:
 
 @pytest.mark.parametrize("second", ["50 us", "121 us", "127 us", "130 us", "139 us"])
 def test_a_second_death_while_they_shrink(exanet_run: Runner, mpich: Stack, shrinks: Path, tmp_path: Path, second: str) -> None:
-    """Before the first one is known, in the midst of the agreement, of a leader, or while the communicator is made; nobody
-    is left waiting for it, and the time is bounded by both detections."""
+    """Before the first one is known, in the midst of the agreement, of a leader, or while the communicator is made;
+    nobody is left waiting for it, and the time is bounded by both detections."""
     done = die(exanet_run, mpich, shrinks, "60", tmp_path, rank1="20 us", rank0=second)
     assert done.code == 1, done.errors
     total, flag = 5 + 2 * 59, ~(4 | 8) & 0xFFFFFFFF
