@@ -14,6 +14,7 @@ namespace exanet {
 
 namespace {
 
+constexpr Time kHeldStep = Time::us(1);  // after which it looks whether it may go on
 constexpr std::size_t kMostKinds = 60;  // of links, those at other rates included
 
 // Kinds of links that are slower stand behind those of the machine.
@@ -135,6 +136,7 @@ void FaultDriver::run_on(EventQueue& events) {
   event_ = events.add_handler(
       [](void* self, Time now, std::uint32_t, std::uint64_t) {
         FaultDriver& driver = *static_cast<FaultDriver*>(self);
+        if (driver.holds_) return driver.events_->schedule(now + kHeldStep, driver.event_, 0);
         driver.apply(now);
         if (driver.next() != Time::never()) driver.events_->schedule(driver.next(), driver.event_, 0);
       },

@@ -9,6 +9,10 @@
 
 namespace exanet {
 
+namespace {
+constexpr Time kHeldStep = Time::us(1);  // after which a held one may die
+}
+
 std::string text_of(const std::vector<RankDeath>& deaths) {
   constexpr std::size_t kNamed = 4;
   std::string text;
@@ -27,6 +31,7 @@ HostDeaths::HostDeaths(const FaultPlan& plan, const std::vector<NodeId>& placeme
   for (const FaultChange& host : hosts_)
     for (RankId rank = 0; rank < placement_.size(); ++rank)
       if (placement_[rank] == host.node) dies_[rank] = host.at;
+  planned_ = dies_;
 }
 
 void HostDeaths::run_on(EventQueue& events, MessageEngine& engine, std::function<void(RankId)> died, Known known) {
@@ -47,7 +52,14 @@ void HostDeaths::run_on(EventQueue& events, MessageEngine& engine, std::function
       events.schedule(max(host.at, events.now()), on_death_, host.node);
 }
 
+void HostDeaths::let_die(RankId rank, Time now) {
+  dies_[rank] = planned_[rank] > now ? planned_[rank] : now + kHeldStep;
+}
+
 void HostDeaths::die(NodeId node) {
+  for (RankId rank = 0; rank < placement_.size(); ++rank)
+    if (placement_[rank] == node && dies_[rank] > events_->now())
+      return void(events_->schedule(min(dies_[rank], events_->now() + kHeldStep), on_death_, node));
   for (RankId rank = 0; rank < placement_.size(); ++rank) {
     if (placement_[rank] != node) continue;
     died_(rank);

@@ -48,6 +48,9 @@ class HostDeaths {
   void run_on(EventQueue& events, MessageEngine& engine, std::function<void(RankId)> died, Known known = {});
 
   Time dies(RankId rank) const { return dies_[rank]; }  // Time::never(): it does not
+  // The rank, which lives, does not die until it is let die, then at its time or soon after.
+  void hold(RankId rank) { dies_[rank] = Time::never(); }
+  void let_die(RankId rank, Time now);
   bool all_known() const { return pending_ == 0; }  // no rank has died of which others are to know still
   // What is to be said of a failed operation whose peer has died: a clause, or nothing.
   std::string about(const Completion& completion, Time now) const;
@@ -60,7 +63,7 @@ class HostDeaths {
   const std::vector<NodeId> placement_;
   const std::vector<FaultChange> hosts_;
   const std::vector<KnownDeath> known_;
-  std::vector<Time> dies_;  // by rank
+  std::vector<Time> dies_, planned_;  // by rank; planned: those that are held included
   std::uint32_t pending_ = 0;
   EventQueue* events_ = nullptr;
   MessageEngine* engine_ = nullptr;

@@ -17,8 +17,6 @@ namespace exanet {
 
 namespace {
 
-constexpr std::uint32_t kManyEmptyProbes = 4096;  // of a call: then it may wait for ever
-
 std::string name_of_unrecorded(std::uint32_t code) {
   switch (code) {
     case EXANET_LIVE_ISENDRECV: return "MPI_Isendrecv";
@@ -137,8 +135,8 @@ bool LiveRank::probe_answered() {
   const bool found = answer.kind == Arrival::Kind::probed, own = call_->received.peer == rank_;
   call_->completed = found;
   if (found) {
-    *call_->statuses = {answer.message.from, static_cast<std::uint32_t>(answer.message.tag), answer.message.bytes, 0,
-                        0, 0, 0};
+    *call_->statuses = {
+        answer.message.from, static_cast<std::uint32_t>(answer.message.tag), answer.message.bytes, 0, 0, 0, 0};
     if (claims(call_->code)) keep(call_->request, claimed_, true);
     return true;
   }
@@ -194,8 +192,10 @@ std::string LiveRank::begin_collective() {
     return why;
   }
   if (planned.error) {
-    if (live_collective_waits(call_->code)) error_ = planned.error;
-    else keep(call_->request, activities_.nothing(), false).error = planned.error;
+    if (live_collective_waits(call_->code))
+      error_ = planned.error;
+    else
+      keep(call_->request, activities_.nothing(), false).error = planned.error;
     return {};
   }
   const JoinedCollective& joined = planned.joined;
@@ -245,6 +245,8 @@ bool LiveRank::satisfied() {
   if (error_ && waited_.empty()) return true;
   if (probes(call_->code)) return probe_answered();
   if (is_live_one_sided(call_->code)) {
+    for (const std::uint32_t a : waited_)
+      if (const std::uint32_t failure = activities_.received(a).failed; failure != 0) library_.end_with(failure);
     const bool over = windows_.over(waited_);
     if (call_->code == EXANET_TRACE_Win_test) call_->completed = over;
     const bool waits = until_ == Time::never() && windows_.will_hear();
@@ -273,6 +275,8 @@ bool LiveRank::satisfied_requests() {
 
 bool LiveRank::go_on() {
   tolerance_.advance();
+  // What has come with the news of a death goes before what follows from it.
+  while (tolerance_.knows_any() && activities_.progress()) tolerance_.advance();
   while (!satisfied()) {
     if (!activities_.progress()) return false;
     tolerance_.advance();
@@ -361,63 +365,6 @@ std::string LiveRank::where() const {
   if (call_ == nullptr) return "";
   if (call_->code >= EXANET_LIVE_ISENDRECV) return name_of_unrecorded(call_->code);
   return std::string("MPI_") + trace_call_name(static_cast<std::uint8_t>(call_->code));
-}
-
-LiveRanks::LiveRanks(const Library::Beside& setup, LiveHost& host)
-    : host_(host),
-      library_(
-          [&] {
-            Library::Beside own = setup;
-            own.endpoint = kEndpoint;
-            return own;
-          }(),
-          *this),
-      communicators_(static_cast<std::uint32_t>(setup.ranks)),
-      collectives_(setup.memory),
-      accesses_(setup.memory, library_) {
-  for (RankId rank = 0; rank < setup.ranks; ++rank)
-    ranks_.push_back(
-        std::make_unique<LiveRank>(rank, setup.interface, library_, communicators_, collectives_, accesses_, notices_));
-  if (setup.hosts != nullptr) listen();
-}
-
-void LiveRanks::listen() {
-  if (std::exchange(listens_, true)) return;
-  for (const auto& rank : ranks_) rank->listen();
-}
-
-void LiveRanks::enter(RankId rank, exanet_live_call& call) {
-  library_.clock(rank) = Time::ps(static_cast<std::int64_t>(call.time_ps));
-  if (call.code == EXANET_LIVE_FATAL) return library_.end_with(call.failure);
-  if (is_of_tolerance(call.code)) listen();
-  if (const std::string why = ranks_[rank]->begin(call); !why.empty()) return host_.refused(rank, why);
-  library_.enter(rank, library_.clock(rank));
-}
-
-void LiveRanks::post(RankId rank, exanet_live_call& first) {
-  for (exanet_live_call* call = &first; call != nullptr; call = call->next) {
-    library_.clock(rank) = Time::ps(static_cast<std::int64_t>(call->time_ps));
-    if (const std::string why = ranks_[rank]->post(*call); !why.empty()) return host_.refused(rank, why);
-  }
-}
-
-Time LiveRanks::prepare(RankId rank, exanet_live_call& call) {
-  const Time begins = Time::ps(static_cast<std::int64_t>(call.time_ps));
-  library_.clock(rank) = begins;
-  if (const std::string why = ranks_[rank]->prepare(call); !why.empty()) host_.refused(rank, why);
-  return library_.clock(rank) - begins;
-}
-
-Time LiveRanks::resume(RankId rank) {
-  LiveRank& live = *ranks_[rank];
-  if (live.is_outside()) return live.attend(), Time::never();
-  if (!live.go_on()) {
-    if (live.empty_probes() % kManyEmptyProbes == kManyEmptyProbes - 1) host_.found_nothing();
-    return live.until();
-  }
-  library_.leave(rank);
-  host_.returned(rank, library_.clock(rank));
-  return Time::never();
 }
 
 }  // namespace exanet

@@ -29,6 +29,9 @@ class LiveHost {
   virtual ~LiveHost() = default;
   virtual void returned(RankId rank, Time clock) = 0;
   virtual void refused(RankId rank, const std::string& why) = 0;  // the call cannot be carried out: the run ends
+  // As of LiveNotices::making; and the rank has its communicator.
+  virtual bool making(const std::vector<RankId>& left) = 0;
+  virtual void made(RankId rank) = 0;
   virtual void found_nothing() = 0;  // a rank waits in a probe, and has asked many times
 };
 

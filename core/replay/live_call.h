@@ -22,6 +22,7 @@ enum exanet_live_code {
   EXANET_LIVE_ACKNOWLEDGE,
   EXANET_LIVE_ACKNOWLEDGED,
   EXANET_LIVE_FAILED,
+  EXANET_LIVE_MADE, /* the communicator of MPIX_Comm_shrink */
   EXANET_LIVE_CHECK, /* whether the communicator's members can carry out a collective call */
   EXANET_LIVE_FATAL /* the failure ends the program */
 };

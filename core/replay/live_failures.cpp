@@ -5,8 +5,8 @@
 // Model: a call ends with the first error that is known at its rank. A receive is then taken back first, so that no
 // message comes into memory that is the program's again; what is left of a collective or of a send goes on by itself,
 // without contents, or into nothing. A collective fails at each member that knows of a dead one among all members,
-// whether it would need that one or not, since members that have given up keep others waiting; so does Open MPI. Limits:
-// errors of one-sided calls end the run.
+// whether it would need that one or not, since members that have given up keep others waiting; so does Open MPI.
+// Limits: errors of one-sided calls end the run.
 #include <algorithm>
 
 #include "core/replay/live.hpp"
@@ -33,7 +33,8 @@ LiveRank::Error LiveRank::refusal(const Communicator& comm, bool collective) {
   if (tolerance_.is_revoked(comm)) return note(EXANET_LIVE_REVOKED, kAnyRank, "its communicator has been revoked");
   const auto dead = collective ? tolerance_.failed_member(comm) : std::nullopt;
   if (!dead) return {};
-  return note(EXANET_LIVE_PROCESS_FAILED, *dead, "a member of its communicator has failed, rank " + std::to_string(*dead));
+  return note(EXANET_LIVE_PROCESS_FAILED, *dead,
+              "a member of its communicator has failed, rank " + std::to_string(*dead));
 }
 
 // Of a receive or probe that waits for anybody, or for the peer.
@@ -45,8 +46,8 @@ LiveRank::Error LiveRank::refusal_of_wait(std::uint32_t peer) {
   if (peer != EXANET_LIVE_ANY) return {};
   const auto dead = tolerance_.unacknowledged(*comm);
   if (!dead) return {};
-  return note(EXANET_LIVE_PROCESS_FAILED, *dead, "receive from any source failed: rank " + std::to_string(*dead) +
-                                                     " of its communicator has failed");
+  return note(EXANET_LIVE_PROCESS_FAILED, *dead,
+              "receive from any source failed: rank " + std::to_string(*dead) + " of its communicator has failed");
 }
 
 // Of a message that cannot begin. One with a request begins nothing, and its request has the error.
@@ -103,7 +104,8 @@ bool LiveRank::wait_over() {
   if (error_) {
     if (receives && !done(waited_[0])) return false;
     const Activities::Received& taken = activities_.received(waited_[0]);
-    const bool came = receives && waited_.size() == 1 && taken.from != kAnyRank && !taken.cancelled && taken.failed == 0;
+    const bool came =
+        receives && waited_.size() == 1 && taken.from != kAnyRank && !taken.cancelled && taken.failed == 0;
     if (came) error_ = {};
     return true;
   }
@@ -132,6 +134,7 @@ std::string LiveRank::begin_tolerance() {
     case EXANET_LIVE_ACKNOWLEDGE: tolerance_.acknowledge(*comm); break;
     case EXANET_LIVE_ACKNOWLEDGED: members = tolerance_.acknowledged(*comm); break;
     case EXANET_LIVE_FAILED: members = tolerance_.failed(*comm); break;
+    case EXANET_LIVE_MADE: break;
     case EXANET_LIVE_CHECK: error_ = refusal(*comm, true); break;
     default: agreement_ = tolerance_.agree(*comm, call_->value);
   }
@@ -148,9 +151,9 @@ bool LiveRank::tolerance_over() {
   if (agreed == nullptr) return false;
   if (call_->code == EXANET_LIVE_SHRINK) {
     // Those who are left must have answered as such, or one that has died since would be among them.
-    if (agreed->failed != failed_before_) {
+    if (agreed->failed != failed_before_ || agreed->repeats) {
       failed_before_ = agreed->failed;
-      agreement_ = tolerance_.agree(comm, 0);
+      agreement_ = tolerance_.agree(comm, 0, failed_before_);
       return tolerance_over();
     }
     for (std::uint32_t member = 0; member < comm.ranks; ++member)
@@ -160,9 +163,9 @@ bool LiveRank::tolerance_over() {
   call_->value = agreed->flag;
   for (std::uint32_t member = 0; member < comm.ranks && !error_; ++member)
     if (agreed->failed[member] && !agreed->acknowledged[member])
-      error_ = note(EXANET_LIVE_PROCESS_FAILED, comm.world(member),
-                    "a member that has not been acknowledged by all has failed, rank " +
-                        std::to_string(comm.world(member)));
+      error_ =
+          note(EXANET_LIVE_PROCESS_FAILED, comm.world(member),
+               "a member that has not been acknowledged by all has failed, rank " + std::to_string(comm.world(member)));
   return true;
 }
 

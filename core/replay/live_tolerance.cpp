@@ -12,9 +12,12 @@
 // "Introduction to Reliable and Secure Distributed Programming" (2011), chapter 5. Open MPI's agreement goes along a
 // tree instead (Herault et al., "Practical scalable consensus for pseudo-synchronous distributed systems", SC 2015).
 //
-// Model of a revocation: whoever hears of it first tells those at distances 1, 2, 4, … round the circle of the members
+// Model of a revocation: whoever hears of it first informs those at distances 1, 2, 4, … round the ring of the members
 // that it does not know to be dead, in both directions, as Open MPI does (Bosilca et al., "Failure detection and
-// propagation in HPC systems", SC 2016); who learns of a death tells those who have come into the dead one's place.
+// propagation in HPC systems", SC 2016); who learns of a death informs those who have come into the dead one's place.
+//
+// A shrink's last decision says whether one of those who are left has died before it, though nobody may know of it yet:
+// then they agree again. So those who make a communicator have all lived when it was decided.
 //
 // Limits: the leader hears of each member itself, so an agreement takes a time that is linear in the members. Notices
 // are lost with links that lose them, and are not repeated.
@@ -93,7 +96,7 @@ void LiveTolerance::take(const LiveNotice& notice) {
     if (!a.decision) decide(a, notice.value);
   } else if (a.decision) {
     if (notice.kind != LiveNotice::Kind::accepted)
-      tell(a, notice.agreement, notice.from, LiveNotice::Kind::decision, &*a.decision);
+      notify(a, notice.agreement, notice.from, LiveNotice::Kind::decision, &*a.decision);
     return;
   } else if (notice.kind == LiveNotice::Kind::state) {
     a.states[notice.from] = {true, notice.proposed_by, notice.value};
@@ -101,7 +104,7 @@ void LiveTolerance::take(const LiveNotice& notice) {
     a.accepted[notice.from] = true;
   } else if (!is_dead(a, notice.from)) {
     a.mine = {true, notice.from, notice.value};
-    tell(a, notice.agreement, notice.from, LiveNotice::Kind::accepted, nullptr);
+    notify(a, notice.agreement, notice.from, LiveNotice::Kind::accepted, nullptr);
   }
   advance(notice.agreement, a);
 }
@@ -117,16 +120,16 @@ void LiveTolerance::revoke(const Communicator& comm) {
 }
 
 void LiveTolerance::spread(const LiveMembers& members) {
-  std::vector<std::uint32_t> circle;  // of the living, from this rank on
+  std::vector<std::uint32_t> ring;  // of the living, from this rank on
   for (std::uint32_t member = 0; member < members.count; ++member)
-    if (!dead_[members.rank(member)]) circle.push_back(member);
-  const auto me = std::find_if(circle.begin(), circle.end(), [&](auto m) { return members.rank(m) == rank_; });
-  if (me == circle.end()) return;
-  std::rotate(circle.begin(), me, circle.end());
-  std::set<std::uint32_t>& told = told_[members.context];
-  for (std::size_t distance = 1; distance < circle.size(); distance *= 2) {
-    for (const std::uint32_t to : {circle[distance], circle[circle.size() - distance]}) {
-      if (!told.insert(to).second) continue;
+    if (!dead_[members.rank(member)]) ring.push_back(member);
+  const auto me = std::find_if(ring.begin(), ring.end(), [&](auto m) { return members.rank(m) == rank_; });
+  if (me == ring.end()) return;
+  std::rotate(ring.begin(), me, ring.end());
+  std::set<std::uint32_t>& informed = informed_[members.context];
+  for (std::size_t distance = 1; distance < ring.size(); distance *= 2) {
+    for (const std::uint32_t to : {ring[distance], ring[ring.size() - distance]}) {
+      if (!informed.insert(to).second) continue;
       LiveNotice notice{.kind = LiveNotice::Kind::revoke, .members = members};
       const std::uint64_t bytes = notice_bytes(notice);
       activities_.send_notice(members.rank(to), bytes, notices_.add(std::move(notice)));
@@ -145,11 +148,12 @@ LiveTolerance::Agreement& LiveTolerance::at(const LiveMembers& members, std::uin
   return a;
 }
 
-std::uint64_t LiveTolerance::agree(Communicator& comm, std::uint32_t flag) {
+std::uint64_t LiveTolerance::agree(Communicator& comm, std::uint32_t flag, std::vector<bool> before) {
   const std::uint64_t number = comm.agreements++;
   Agreement& a = at(members_of(comm), number);
   a.joined = true;
-  LiveAgreed mine{flag, std::vector<bool>(comm.ranks), std::vector<bool>(comm.ranks)};
+  a.before = std::move(before);
+  LiveAgreed mine{flag, std::vector<bool>(comm.ranks), std::vector<bool>(comm.ranks), false};
   for (const std::uint32_t member : failed(comm)) mine.failed[member] = true;
   for (const std::uint32_t member : acknowledged(comm)) mine.acknowledged[member] = true;
   a.mine = {true, std::nullopt, std::move(mine)};
@@ -173,14 +177,14 @@ void LiveTolerance::advance(std::uint64_t number, Agreement& a) {
   const bool is_new = a.reported_to != leader;
   if (a.decision) {
     a.reported_to = leader;
-    if (is_new && leader == a.me) tell_all(a, number, LiveNotice::Kind::decision, *a.decision);
-    if (is_new && leader != a.me) tell(a, number, leader, LiveNotice::Kind::decision, &*a.decision);
+    if (is_new && leader == a.me) notify_all(a, number, LiveNotice::Kind::decision, *a.decision);
+    if (is_new && leader != a.me) notify(a, number, leader, LiveNotice::Kind::decision, &*a.decision);
     return;
   }
   if (!a.joined) return;
   a.reported_to = leader;
   if (leader == a.me) return lead(number, a);
-  if (is_new) tell(a, number, leader, LiveNotice::Kind::state, &a.mine.value);
+  if (is_new) notify(a, number, leader, LiveNotice::Kind::state, &a.mine.value);
 }
 
 void LiveTolerance::lead(std::uint64_t number, Agreement& a) {
@@ -191,12 +195,19 @@ void LiveTolerance::lead(std::uint64_t number, Agreement& a) {
     a.mine = {true, a.me, proposal(a)};
     a.proposed = true;
     a.accepted[a.me] = true;
-    tell_all(a, number, LiveNotice::Kind::proposal, a.mine.value);
+    notify_all(a, number, LiveNotice::Kind::proposal, a.mine.value);
   }
   for (std::uint32_t member = 0; member < a.members.count; ++member)
     if (!a.accepted[member] && !is_dead(a, member)) return;
-  decide(a, a.mine.value);
-  tell_all(a, number, LiveNotice::Kind::decision, *a.decision);
+  LiveAgreed value = a.mine.value;
+  if (value.failed == a.before) {
+    std::vector<RankId> left;
+    for (std::uint32_t member = 0; member < a.members.count; ++member)
+      if (!value.failed[member]) left.push_back(a.members.rank(member));
+    value.repeats = notices_.making && !notices_.making(left);
+  }
+  decide(a, std::move(value));
+  notify_all(a, number, LiveNotice::Kind::decision, *a.decision);
 }
 
 // What the latest leader has proposed, if anybody here has heard of it.
@@ -205,7 +216,7 @@ LiveAgreed LiveTolerance::proposal(const Agreement& a) const {
   for (const State& state : a.states)
     if (state.proposed_by && (latest == nullptr || *state.proposed_by > *latest->proposed_by)) latest = &state;
   if (latest != nullptr) return latest->value;
-  LiveAgreed all{~0u, std::vector<bool>(a.members.count), std::vector<bool>(a.members.count, true)};
+  LiveAgreed all{~0u, std::vector<bool>(a.members.count), std::vector<bool>(a.members.count, true), false};
   for (std::uint32_t member = 0; member < a.members.count; ++member) {
     all.failed[member] = all.failed[member] || is_dead(a, member);
     const State& state = a.states[member];
@@ -224,8 +235,8 @@ void LiveTolerance::decide(Agreement& a, LiveAgreed value) {
   a.accepted = {};
 }
 
-void LiveTolerance::tell(const Agreement& a, std::uint64_t number, std::uint32_t to, LiveNotice::Kind kind,
-                         const LiveAgreed* value) {
+void LiveTolerance::notify(const Agreement& a, std::uint64_t number, std::uint32_t to, LiveNotice::Kind kind,
+                           const LiveAgreed* value) {
   LiveNotice notice{.kind = kind, .members = a.members, .agreement = number, .from = a.me};
   if (kind == LiveNotice::Kind::state) notice.proposed_by = a.mine.proposed_by;
   if (value != nullptr) notice.value = *value;
@@ -233,10 +244,11 @@ void LiveTolerance::tell(const Agreement& a, std::uint64_t number, std::uint32_t
   activities_.send_notice(a.members.rank(to), bytes, notices_.add(std::move(notice)));
 }
 
-void LiveTolerance::tell_all(const Agreement& a, std::uint64_t number, LiveNotice::Kind kind, const LiveAgreed& value) {
+void LiveTolerance::notify_all(const Agreement& a, std::uint64_t number, LiveNotice::Kind kind,
+                               const LiveAgreed& value) {
   const LiveAgreed copy = value;
   for (std::uint32_t member = 0; member < a.members.count; ++member)
-    if (member != a.me && !is_dead(a, member)) tell(a, number, member, kind, &copy);
+    if (member != a.me && !is_dead(a, member)) notify(a, number, member, kind, &copy);
 }
 
 }  // namespace exanet

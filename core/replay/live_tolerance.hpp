@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -24,9 +25,7 @@ namespace exanet {
 struct LiveMembers {
   std::uint32_t context = 0, count = 0;
   const std::vector<std::uint64_t>* world = nullptr;  // nullptr: each its own
-  RankId rank(std::uint32_t member) const {
-    return world == nullptr ? member : static_cast<RankId>((*world)[member]);
-  }
+  RankId rank(std::uint32_t member) const { return world == nullptr ? member : static_cast<RankId>((*world)[member]); }
 };
 
 // What members agree on. Lists are by member.
@@ -34,6 +33,7 @@ struct LiveAgreed {
   std::uint32_t flag = ~0u;  // the and of all flags
   std::vector<bool> failed;  // whom any has known to be dead
   std::vector<bool> acknowledged;  // by all
+  bool repeats = false;  // somebody has died meanwhile, so that it is no end of a shrink
 };
 
 struct LiveNotice {
@@ -48,6 +48,9 @@ struct LiveNotice {
 // Contents of notices under way.
 class LiveNotices {
  public:
+  // A shrink ends with these ranks. False: one of them has died. Else none does before it has its communicator.
+  std::function<bool(const std::vector<RankId>& left)> making;
+
   std::uint64_t add(LiveNotice notice) {
     under_way_.emplace(++last_, std::move(notice));
     return last_;
@@ -87,8 +90,9 @@ class LiveTolerance {
   std::vector<std::uint32_t> failed(const Communicator& comm) const;
   std::vector<std::uint32_t> acknowledged(const Communicator& comm) const;
 
-  // Takes part in the communicator's next agreement; its number.
-  std::uint64_t agree(Communicator& comm, std::uint32_t flag);
+  // Takes part in the communicator's next agreement; its number. `before`: the failed ones of a shrink's round before,
+  // which ends if they are the same.
+  std::uint64_t agree(Communicator& comm, std::uint32_t flag, std::vector<bool> before = {});
   const LiveAgreed* decision(const Communicator& comm, std::uint64_t agreement) const;
 
  private:
@@ -102,6 +106,7 @@ class LiveTolerance {
     std::uint32_t me = 0;
     bool joined = false;
     State mine;
+    std::vector<bool> before;
     std::optional<LiveAgreed> decision;
     std::optional<std::uint32_t> reported_to;  // the leader that has this member's state, or decision
     // Of the leader.
@@ -121,8 +126,9 @@ class LiveTolerance {
   void lead(std::uint64_t number, Agreement& a);
   LiveAgreed proposal(const Agreement& a) const;
   void decide(Agreement& a, LiveAgreed value);
-  void tell(const Agreement& a, std::uint64_t number, std::uint32_t to, LiveNotice::Kind kind, const LiveAgreed* value);
-  void tell_all(const Agreement& a, std::uint64_t number, LiveNotice::Kind kind, const LiveAgreed& value);
+  void notify(const Agreement& a, std::uint64_t number, std::uint32_t to, LiveNotice::Kind kind,
+              const LiveAgreed* value);
+  void notify_all(const Agreement& a, std::uint64_t number, LiveNotice::Kind kind, const LiveAgreed& value);
 
   const RankId rank_;
   Activities& activities_;
@@ -131,7 +137,7 @@ class LiveTolerance {
   bool any_dead_ = false, listens_ = false, news_ = false;
   std::map<std::uint32_t, std::set<RankId>> acknowledged_;  // by context
   std::map<std::uint32_t, LiveMembers> revoked_;
-  std::map<std::uint32_t, std::set<std::uint32_t>> told_;  // of a revoked one: members that have been told
+  std::map<std::uint32_t, std::set<std::uint32_t>> informed_;  // of a revoked one: members that have been informed
   std::map<Key, Agreement> agreements_;
 };
 

@@ -151,6 +151,8 @@ class Coordinator final : private Host, private LiveHost, private StorageNetwork
   Time dies(RankId rank) const { return hosts_ ? hosts_->dies(rank) : Time::never(); }
   void die(RankId rank);
   void learn(RankId dead, NodeId by);
+  bool making(const std::vector<RankId>& left) override;
+  void made(RankId rank) override;
   bool all_have_left() const;
   // servers.cpp
   bool only_servers() const;
@@ -207,6 +209,7 @@ class Coordinator final : private Host, private LiveHost, private StorageNetwork
   std::optional<FaultDriver> faults_;
   std::optional<HostDeaths> hosts_;  // where any dies
   std::vector<RankDeath> deaths_;
+  std::size_t making_ = 0;  // ranks that are about to have a communicator of those who are left
   std::optional<BackgroundTraffic> background_;
   std::optional<NetworkStatistics> network_at_end_;  // of the programs, where it carries other traffic, too
   std::uint64_t failed_ = 0;  // operations that the network has failed

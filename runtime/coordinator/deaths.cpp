@@ -43,6 +43,26 @@ void Coordinator::learn(RankId dead, NodeId by) {
     if (!ranks_[r].dead && (by == kNoNode || placement_[r] == by)) live_->learn(r, dead);
 }
 
+// The MPI library makes a communicator, and would not survive a failure: what fails meanwhile does so after it.
+bool Coordinator::making(const std::vector<RankId>& left) {
+  for (const RankId r : left)
+    if (ranks_[r].dead || dies(r) <= events_.now()) return false;
+  making_ += left.size();
+  if (faults_) faults_->hold(true);
+  for (const RankId r : left) {
+    if (hosts_) hosts_->hold(r);
+    region_.rank(r).dies_ps = 0;
+  }
+  return true;
+}
+
+void Coordinator::made(RankId r) {
+  if (faults_) faults_->hold(--making_ > 0);
+  if (!hosts_) return;
+  hosts_->let_die(r, events_.now());
+  if (dies(r) < Time::never()) region_.rank(r).dies_ps = static_cast<std::uint64_t>(dies(r).ps());
+}
+
 // Where ranks have died, the others keep their processes until all of them have come to their ends (exanet_finish()).
 bool Coordinator::all_have_left() const {
   if (deaths_.empty() || region_->phase != EXN_DONE) return false;

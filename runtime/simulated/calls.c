@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 #include "runtime/simulated/engine.h"
-#include "runtime/simulated/failures.h"
 #include "runtime/simulated/simulated.h"
 
 enum class_of_call { REFUSED, SIMULATED, LIBRARY, CREATES, FREES };
@@ -221,7 +220,9 @@ static void check_thread(const struct exanet_simulated *s) {
 }
 
 /* All members of its first argument take part. */
-static bool needs_all(uint32_t call) { return call != EXANET_MPI_Comm_create_group && call != EXANET_MPI_Intercomm_create; }
+static bool needs_all(uint32_t call) {
+  return call != EXANET_MPI_Comm_create_group && call != EXANET_MPI_Intercomm_create;
+}
 
 long exanet_simulated_call(struct exanet_ni *ni, uint32_t call, exanet_mpi_function real, bool large, const long *a) {
   struct exanet_simulated s = {ni, call, real, large, a, 0};

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "runtime/record/neighbours.h"
-#include "runtime/simulated/failures.h"
 #include "runtime/simulated/operation.h"
 #include "runtime/simulated/requests.h"
 
@@ -119,6 +118,6 @@ long exanet_simulated_collective(struct exanet_simulated *s, uint8_t code) {
   o.call.parts = parts_for(part_count(&o));
   exanet_live_call(s->ni, &o.call, true);
   const int error = o.end(&o, o.call.error == 0);
-  if (o.call.error != 0) return exanet_simulated_call_failed(s, &o.call);
+  if (o.call.error != 0) return exanet_simulated_call_failed(&o.s, &o.call);
   return error == 0 ? 0 : exanet_simulated_truncated(s, &o.truncated, error);
 }

@@ -108,12 +108,19 @@ struct exanet_truncated {
 };
 int exanet_simulated_truncated(const struct exanet_simulated *s, const struct exanet_truncated *t, int code);
 int exanet_simulated_no_buffer(const struct exanet_simulated *s, uint64_t bytes, uint64_t space);
+/* Of what has failed on the network, or with a rank that has died: the class (enum exanet_live_error), 0 for none; the
+   code, once the handler has been called, or the end of the run; the same of a call on the communicator that `s` is on;
+   and of what the library is to carry out among all members. */
+int exanet_failure_class(uint32_t error);
+int exanet_simulated_failed(const struct exanet_simulated *s, long comm, uint32_t failure, int code);
+int exanet_simulated_call_failed(const struct exanet_simulated *s, const struct exanet_live_call *call);
+int exanet_simulated_check(struct exanet_simulated *s, long handle);
 bool exanet_simulated_tag_fits(int tag);
 bool exanet_simulated_op_fits(long type, long op);
 const char *exanet_simulated_op_name(long op);
 
 /* A call's result: messages.c, exchanges.c, probes.c, buffered.c, requests.c, persistent.c, collectives.c, windows.c,
-   accesses.c, failures.c. */
+   accesses.c, tolerance.c. */
 long exanet_simulated_send(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_receive(struct exanet_simulated *s, uint8_t code);
 long exanet_simulated_exchange(struct exanet_simulated *s, uint8_t code);

@@ -3,16 +3,19 @@
 //
 // Model: an error goes to the handler of the communicator. Where that ends the program, the library would name one of
 // its own calls, so a line before says which call of the program's it was. Whether an operation takes a type is asked
-// of the library, once for each pair. Limit: handlers get the class alone.
+// of the library, once for each pair. Where what has failed on the network ends the program, the simulator ends the
+// run, and says what. Limit: handlers get the class alone.
 #include <stdio.h>
 
-#include "runtime/simulated/failures.h"
+#include "runtime/simulated/engine.h"
 
 /* Source: the header of MPICH 5.0. */
 #define ERRORS_ARE_FATAL 0x54000000u
 #define ERRORS_ABORT 0x54000003u
 #define TAG_UB 0x64400001
 #define BUILT_IN 1u /* the two highest bits of a handle */
+/* Classes of errors. */
+enum { PROCESS_FAILED = 101, PROCESS_FAILED_PENDING, REVOKED };
 
 static int handler_of(long comm) {
   int handler = 0;
@@ -33,6 +36,39 @@ bool exanet_simulated_ends_program(long comm) {
   const int handler = handler_of(comm);
   drop(handler);
   return (uint32_t)handler == ERRORS_ARE_FATAL || (uint32_t)handler == ERRORS_ABORT;
+}
+
+int exanet_failure_class(uint32_t error) {
+  switch ((enum exanet_live_error)error) {
+    case EXANET_LIVE_NO_ERROR: return 0;
+    case EXANET_LIVE_PROCESS_FAILED: return PROCESS_FAILED;
+    case EXANET_LIVE_MAY_FAIL: return PROCESS_FAILED_PENDING;
+    case EXANET_LIVE_REVOKED: return REVOKED;
+    case EXANET_LIVE_LOST: break;
+  }
+  return EXANET_ERR_OTHER;
+}
+
+int exanet_simulated_failed(const struct exanet_simulated *s, long comm, uint32_t failure, int code) {
+  if (exanet_simulated_ends_program(comm)) {
+    struct exanet_live_call fatal = {.code = EXANET_LIVE_FATAL, .failure = failure};
+    exanet_live_call(s->ni, &fatal, true);
+  }
+  return exanet_simulated_error(comm, code);
+}
+
+int exanet_simulated_call_failed(const struct exanet_simulated *s, const struct exanet_live_call *call) {
+  if (call->error == EXANET_LIVE_NO_ERROR) return 0;
+  return exanet_simulated_failed(s, s->comm, call->failure, exanet_failure_class(call->error));
+}
+
+int exanet_simulated_check(struct exanet_simulated *s, long handle) {
+  const struct exanet_communicator *comm = exanet_communicator_find(handle);
+  if (comm == NULL || comm->remote != NULL || !exanet_live_knows_failures()) return 0;
+  s->comm = handle;
+  struct exanet_live_call call = {.code = EXANET_LIVE_CHECK, .comm = comm->number};
+  exanet_live_call(s->ni, &call, false);
+  return exanet_simulated_call_failed(s, &call);
 }
 
 int exanet_simulated_no_buffer(const struct exanet_simulated *s, uint64_t bytes, uint64_t space) {

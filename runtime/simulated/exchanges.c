@@ -56,9 +56,12 @@ static long begin_request(struct exanet_simulated *s, const struct places *at) {
   if (wrong != 0) return wrong < 0 ? exanet_simulated_real(s) : wrong;
   exanet_bytes_keep(&e.in);
   const uint32_t number = exanet_live_request_take(s);
-  exanet_live_request_begin(
-      number, &(struct exanet_live_request){
-                  .bytes = e.in, .sent = e.out, .comm = e.comm->number, .handle = s->a[at->comm], .receives = true, .of_any = e.call.received.peer == EXANET_LIVE_ANY});
+  exanet_live_request_begin(number, &(struct exanet_live_request){.bytes = e.in,
+                                                                  .sent = e.out,
+                                                                  .comm = e.comm->number,
+                                                                  .handle = s->a[at->comm],
+                                                                  .receives = true,
+                                                                  .of_any = e.call.received.peer == EXANET_LIVE_ANY});
   e.call.code = EXANET_LIVE_ISENDRECV;
   e.call.request = number;
   exanet_live_call(s->ni, &e.call, false);

@@ -57,7 +57,7 @@ static int take(struct exanet_operation *o) {
     if (l->in_place && many && i == o->comm->rank) continue;
     if (part->bytes > space && o->truncated.bytes == 0)
       o->truncated =
-          (struct exanet_truncated){o->s.comm, exanet_communicator_peer(o->comm, (int)from), part->bytes, space};
+          (struct exanet_truncated){o->s.comm, exanet_communicator_peer(o->comm, (int)from), part->bytes, space, 0};
     const int error = exanet_block_take(&o->s, &l->received, i, part);
     if (error != 0) return error;
   }

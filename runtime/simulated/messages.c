@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/simulated/failures.h"
 #include "runtime/simulated/requests.h"
 
 /* -- arguments ----------------------------------------------------------------------------------------------------- */
@@ -47,7 +46,7 @@ struct exanet_live_message exanet_message_of(const struct exanet_communicator *c
 
 static int truncated(const struct exanet_simulated *s, long comm, const struct exanet_live_status *status,
                      uint64_t space, int code) {
-  const struct exanet_truncated t = {comm, (int)status->source, status->bytes, space};
+  const struct exanet_truncated t = {comm, (int)status->source, status->bytes, space, 0};
   return exanet_simulated_truncated(s, &t, code);
 }
 

@@ -27,7 +27,7 @@ static int take(struct exanet_operation *o, uint32_t from, uint64_t at, uint64_t
   const struct exanet_live_part *part = &o->call.parts[from];
   if (part->bytes > space && o->truncated.bytes == 0)
     o->truncated =
-        (struct exanet_truncated){o->s.comm, exanet_communicator_peer(o->comm, (int)from), part->bytes, space};
+        (struct exanet_truncated){o->s.comm, exanet_communicator_peer(o->comm, (int)from), part->bytes, space, 0};
   if (part->bytes > 0) memcpy((char *)o->received.data + at, part->data, part->bytes < space ? part->bytes : space);
   return part->bytes > space ? EXANET_ERR_TRUNCATE : 0;
 }

@@ -57,7 +57,7 @@ static int end_neighbours(struct exanet_operation *o, bool over) {
     if (l->sources[i] == EXANET_LIVE_NOBODY) continue;
     if (part->bytes > space && o->truncated.bytes == 0)
       o->truncated = (struct exanet_truncated){o->s.comm, exanet_communicator_peer(o->comm, (int)l->sources[i]),
-                                               part->bytes, space};
+                                               part->bytes, space, 0};
     error = exanet_block_take(&o->s, &l->received, i, part);
   }
   exanet_bytes_end(&o->sent, false);

@@ -3,7 +3,6 @@
 //
 // Model: a message that is found by a matched probe is a number of the simulator's, as a request is, and its receive
 // goes on under the same number.
-#include "runtime/simulated/failures.h"
 #include "runtime/simulated/messages.h"
 #include "runtime/simulated/requests.h"
 

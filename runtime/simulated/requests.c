@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/simulated/failures.h"
-
 /* Source: MPICH 5.0. Its own built-in requests are 0x6c000000 and a few more. */
 #define FIRST_REQUEST 0x6c010000u
 #define LAST_REQUEST 0x6cffffffu
@@ -218,7 +216,9 @@ static int take_completed(struct asked *q, struct exanet_truncated *first) {
   return error;
 }
 
-static bool may_fail(const struct asked *q, uint32_t mine) { return q->error != 0 && requests[q->numbers[mine]].of_any; }
+static bool may_fail(const struct asked *q, uint32_t mine) {
+  return q->error != 0 && requests[q->numbers[mine]].of_any;
+}
 
 static long comm_that_may_fail(const struct asked *q) {
   for (uint32_t i = 0; i < q->ours; i++)

@@ -28,7 +28,7 @@ ANY_INCLUDE = re.compile(r'^#\s*include [<"]([^">]+)[">]', re.MULTILINE)
 Graph = dict[str, set[str]]
 
 RECORDER = ("runtime/record/*.c", "runtime/lists/*.c", "runtime/persistent/*.c")
-RANK = ("lib", "provider", "clock", "collectives", "sessions", "shmem", "simulated")
+RANK = ("lib", "provider", "clock", "collectives", "sessions", "shmem", "simulated", "tolerance")
 LINKED = {
     "exanet-fi": (*(f"runtime/{folder}/*.c" for folder in RANK), *RECORDER),
     "exanet-record": ("runtime/outside/*.c", "runtime/lib/host.c", "runtime/clock/calls.c", "runtime/clock/find.c", *RECORDER),

@@ -1,49 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that fail with what they need, and the calls of MPI's fault tolerance (MPIX_Comm_shrink and its kin).
+// The calls of MPI's fault tolerance (MPIX_Comm_shrink and its kin).
 //
-// Model: the simulator says how a call has failed, and carries out what members agree on. An error goes to the handler
-// of the communicator; where that ends the program, the simulator ends the run, with what has failed. A communicator of
-// those who are left is made by the library once all of them know who they are. Limits: intracommunicators.
-#include "runtime/simulated/failures.h"
-
+// Model: the simulator carries out what members agree on. A communicator of those who are left is made by the library
+// once all of them know who they are, over its own messages. Meanwhile nothing fails (EXANET_LIVE_MADE). Limits:
+// intracommunicators.
 #include <stdlib.h>
 
-/* Classes of errors. Source: the header of MPICH 5.0. */
-enum { PROCESS_FAILED = 101, PROCESS_FAILED_PENDING, REVOKED };
+#include "runtime/simulated/engine.h"
+
 #define SHRINK_TAG 0 /* of the library's messages for the group alone, among those of its kind */
-
-int exanet_failure_class(uint32_t error) {
-  switch ((enum exanet_live_error)error) {
-    case EXANET_LIVE_NO_ERROR: return 0;
-    case EXANET_LIVE_PROCESS_FAILED: return PROCESS_FAILED;
-    case EXANET_LIVE_MAY_FAIL: return PROCESS_FAILED_PENDING;
-    case EXANET_LIVE_REVOKED: return REVOKED;
-    case EXANET_LIVE_LOST: break;
-  }
-  return EXANET_ERR_OTHER;
-}
-
-int exanet_simulated_failed(const struct exanet_simulated *s, long comm, uint32_t failure, int code) {
-  if (exanet_simulated_ends_program(comm)) {
-    struct exanet_live_call fatal = {.code = EXANET_LIVE_FATAL, .failure = failure};
-    exanet_live_call(s->ni, &fatal, true);
-  }
-  return exanet_simulated_error(comm, code);
-}
-
-int exanet_simulated_call_failed(const struct exanet_simulated *s, const struct exanet_live_call *call) {
-  if (call->error == EXANET_LIVE_NO_ERROR) return 0;
-  return exanet_simulated_failed(s, s->comm, call->failure, exanet_failure_class(call->error));
-}
-
-int exanet_simulated_check(struct exanet_simulated *s, long handle) {
-  const struct exanet_communicator *comm = exanet_communicator_find(handle);
-  if (comm == NULL || comm->remote != NULL || !exanet_live_knows_failures()) return 0;
-  s->comm = handle;
-  struct exanet_live_call call = {.code = EXANET_LIVE_CHECK, .comm = comm->number};
-  exanet_live_call(s->ni, &call, false);
-  return exanet_simulated_call_failed(s, &call);
-}
 
 /* A call on the communicator, with space for a list of its members. */
 struct asked {
@@ -81,6 +46,8 @@ static long shrink(struct exanet_simulated *s, struct asked *q) {
   left = exanet_handle_at((long)&left, 0);
   error = exanet_own.comm_create_group(s->comm, left, SHRINK_TAG, (void *)s->a[1]);
   exanet_mpi.group_free(&left);
+  struct exanet_live_call made = {.code = EXANET_LIVE_MADE, .comm = q->comm->number};
+  exanet_live_call(s->ni, &made, false);
   if (error == 0) exanet_simulated_made(s, exanet_handle_at(s->a[1], 0));
   return error;
 }
