@@ -246,9 +246,8 @@ void LiveTolerance::notify(const Agreement& a, std::uint64_t number, std::uint32
 
 void LiveTolerance::notify_all(const Agreement& a, std::uint64_t number, LiveNotice::Kind kind,
                                const LiveAgreed& value) {
-  const LiveAgreed copy = value;
   for (std::uint32_t member = 0; member < a.members.count; ++member)
-    if (member != a.me && !is_dead(a, member)) notify(a, number, member, kind, &copy);
+    if (member != a.me && !is_dead(a, member)) notify(a, number, member, kind, &value);
 }
 
 }  // namespace exanet
