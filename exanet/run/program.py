@@ -50,15 +50,7 @@ def run(options: Options) -> int:
     factor = compute_factor(options.compute)
     levels.check(options.level)
     described = machines.of(options)
-    placed = list(options.attempt.nodes) if options.attempt else []
-    placed = placed or placement.place(
-        options.mapping,
-        ranks=options.ranks,
-        nodes=described.nodes,
-        cores_per_node=described.cores,
-        seed=options.seed,
-        networks=described.networks,
-    )
+    placed = _placed(options, described)
     config = described.config
     traffic = background_traffic.resolved(options.background, config)
     if options.fabric == "gateware":
@@ -109,6 +101,20 @@ def run(options: Options) -> int:
         if outcome.reason and not outcome.used_network and options.mpi not in ("auto", "none"):
             print(f"exanet: --mpi {options.mpi} must be what the program uses; without --mpi exanet finds it", file=sys.stderr)
     return int(outcome.exit_code)
+
+
+def _placed(options: Options, described: machines.OnMachine) -> list[int]:
+    """The node of each rank: where an attempt before this one has left it, or where --map puts it."""
+    if options.attempt and options.attempt.nodes:
+        return list(options.attempt.nodes)
+    return placement.place(
+        options.mapping,
+        ranks=options.ranks,
+        nodes=described.nodes,
+        cores_per_node=described.cores,
+        seed=options.seed,
+        networks=described.networks,
+    )
 
 
 def _not_offloaded(options: Options, placed: Sequence[int], results: Mapping[str, Any]) -> str:
