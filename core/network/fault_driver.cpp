@@ -136,7 +136,7 @@ void FaultDriver::run_on(EventQueue& events) {
   event_ = events.add_handler(
       [](void* self, Time now, std::uint32_t, std::uint64_t) {
         FaultDriver& driver = *static_cast<FaultDriver*>(self);
-        if (driver.holds_) return driver.events_->schedule(now + kHeldStep, driver.event_, 0);
+        if (now < driver.held_until_) return driver.events_->schedule(now + kHeldStep, driver.event_, 0);
         driver.apply(now);
         if (driver.next() != Time::never()) driver.events_->schedule(driver.next(), driver.event_, 0);
       },

@@ -44,7 +44,7 @@ class FaultDriver {
   Time next() const;  // when something changes next: a link, or routes; Time::never(): nothing does
   void apply(Time now);
   void run_on(EventQueue& events);  // calls apply() by itself from now on; once
-  void hold(bool holds) { holds_ = holds; }  // nothing changes meanwhile; what would have does so after it
+  void hold_until(Time until) { held_until_ = until; }  // nothing changes before; what would have does so then
 
   // Says what has been lost, sent again and waited for until a time: called at each change. Before the first one.
   using Count = std::function<FaultInterval(Time now)>;
@@ -72,7 +72,7 @@ class FaultDriver {
   std::size_t done_ = 0, known_ = 0;  // changes that have happened, and that routes know
   EventQueue* events_ = nullptr;
   std::uint32_t event_ = 0;
-  bool holds_ = false;
+  Time held_until_;
 };
 
 }  // namespace exanet

@@ -32,6 +32,7 @@ HostDeaths::HostDeaths(const FaultPlan& plan, const std::vector<NodeId>& placeme
     for (RankId rank = 0; rank < placement_.size(); ++rank)
       if (placement_[rank] == host.node) dies_[rank] = host.at;
   planned_ = dies_;
+  held_until_.resize(dies_.size());
 }
 
 void HostDeaths::run_on(EventQueue& events, MessageEngine& engine, std::function<void(RankId)> died, Known known) {
@@ -57,9 +58,14 @@ void HostDeaths::let_die(RankId rank, Time now) {
 }
 
 void HostDeaths::die(NodeId node) {
-  for (RankId rank = 0; rank < placement_.size(); ++rank)
-    if (placement_[rank] == node && dies_[rank] > events_->now())
-      return void(events_->schedule(min(dies_[rank], events_->now() + kHeldStep), on_death_, node));
+  const Time now = events_->now();
+  for (RankId rank = 0; rank < placement_.size(); ++rank) {
+    if (placement_[rank] != node || dies_[rank] <= now) continue;
+    if (dies_[rank] == Time::never() && now >= held_until_[rank])
+      dies_[rank] = now;
+    else
+      return void(events_->schedule(min(dies_[rank], now + kHeldStep), on_death_, node));
+  }
   for (RankId rank = 0; rank < placement_.size(); ++rank) {
     if (placement_[rank] != node) continue;
     died_(rank);

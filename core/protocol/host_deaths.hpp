@@ -48,8 +48,11 @@ class HostDeaths {
   void run_on(EventQueue& events, MessageEngine& engine, std::function<void(RankId)> died, Known known = {});
 
   Time dies(RankId rank) const { return dies_[rank]; }  // Time::never(): it does not
-  // The rank, which lives, does not die until it is let die, then at its time or soon after.
-  void hold(RankId rank) { dies_[rank] = Time::never(); }
+  // The rank, which lives, does not die until then, or until it is let die if that is sooner: at its time or soon after.
+  void hold(RankId rank, Time until) {
+    dies_[rank] = Time::never();
+    held_until_[rank] = until;
+  }
   void let_die(RankId rank, Time now);
   bool all_known() const { return pending_ == 0; }  // no rank has died of which others are to know still
   // What is to be said of a failed operation whose peer has died: a clause, or nothing.
@@ -63,7 +66,7 @@ class HostDeaths {
   const std::vector<NodeId> placement_;
   const std::vector<FaultChange> hosts_;
   const std::vector<KnownDeath> known_;
-  std::vector<Time> dies_, planned_;  // by rank; planned: those that are held included
+  std::vector<Time> dies_, planned_, held_until_;  // by rank; planned: those that are held included
   std::uint32_t pending_ = 0;
   EventQueue* events_ = nullptr;
   MessageEngine* engine_ = nullptr;

@@ -40,7 +40,7 @@ struct Dying : Ranks {
     driver.run_on(queue);
     deaths.run_on(queue, engine, [this](RankId rank) {
       died.push_back(rank);
-      CHECK(queue.now() == kDies);
+      CHECK(queue.now() == dies);
     });
   }
   static FaultPlan made() {
@@ -53,6 +53,7 @@ struct Dying : Ranks {
     what();
   }
 
+  Time dies = kDies;
   FaultPlan plan;
   FaultDriver driver;
   HostDeaths deaths;
@@ -158,6 +159,21 @@ TEST_CASE("hosts that die: each node learns at its own time") {
   CHECK(ranks.only<ReceiveCompletion>(2, 78).time == kDies + Time::us(70));
   CHECK(ranks.engine.operations() == 0);
   CHECK(ranks.deaths.all_known());
+}
+
+TEST_CASE("hosts that die: who is held dies soon after it is let die, or at the end of the hold") {
+  for (const bool let : {true, false}) {
+    Dying ranks;
+    ranks.deaths.hold(1, Time::us(100));
+    ranks.driver.hold_until(Time::us(100));
+    CHECK(ranks.deaths.dies(1) == Time::never());
+    ranks.dies = let ? Time::us(41) : Time::us(100);
+    if (let) ranks.at(Time::us(40), [&] { ranks.deaths.let_die(1, Time::us(40)); });
+    while (!ranks.queue.empty()) ranks.queue.run_one();
+    CHECK(ranks.died == std::vector<RankId>{1});
+    CHECK(ranks.deaths.dies(1) == ranks.dies);
+    CHECK(ranks.driver.record(0, 0, {}).changes.size() == 1);
+  }
 }
 
 TEST_CASE("hosts that die: the schedule names them, and each dies once") {

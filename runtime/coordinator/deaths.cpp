@@ -43,21 +43,27 @@ void Coordinator::learn(RankId dead, NodeId by) {
     if (!ranks_[r].dead && (by == kNoNode || placement_[r] == by)) live_->learn(r, dead);
 }
 
+namespace {
+// What is lost on the way may keep a communicator from ever being made. Making one takes microseconds.
+constexpr Time kLongestMaking = Time::ms(10);
+}  // namespace
+
 // The MPI library makes a communicator, and would not survive a failure: what fails meanwhile does so after it.
 bool Coordinator::making(const std::vector<RankId>& left) {
   for (const RankId r : left)
     if (ranks_[r].dead || dies(r) <= events_.now()) return false;
   making_ += left.size();
-  if (faults_) faults_->hold(true);
+  const Time until = events_.now() + kLongestMaking;
+  if (faults_) faults_->hold_until(until);
   for (const RankId r : left) {
-    if (hosts_) hosts_->hold(r);
+    if (hosts_) hosts_->hold(r, until);
     region_.rank(r).dies_ps = 0;
   }
   return true;
 }
 
 void Coordinator::made(RankId r) {
-  if (faults_) faults_->hold(--making_ > 0);
+  if (--making_ == 0 && faults_) faults_->hold_until(Time());
   if (!hosts_) return;
   hosts_->let_die(r, events_.now());
   if (dies(r) < Time::never()) region_.rank(r).dies_ps = static_cast<std::uint64_t>(dies(r).ps());
