@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One-sided communication with every kind of synchronisation; every rank checks what it got. Ends with a line `ok
-RANKS`."""
+RANKS`. Arguments name checks that are left out."""
+
+import sys
 
 import mpi4py
 import numpy as np
@@ -246,7 +248,8 @@ for check in (
     strided_target,
     dynamic_window,
 ):
-    check()
+    if check.__name__ not in sys.argv[1:]:
+        check()
     world.Barrier()
 if rank == 0:
     print(f"ok {size}")
