@@ -45,7 +45,7 @@ void Coordinator::learn(RankId dead, NodeId by) {
 
 namespace {
 // What is lost on the way may keep a communicator from ever being made. Making one takes microseconds.
-constexpr Time kLongestMaking = Time::ms(10);
+constexpr Time kLongestMaking = Time::us(10'000);
 }  // namespace
 
 // The MPI library makes a communicator, and would not survive a failure: what fails meanwhile does so after it.
