@@ -29,8 +29,9 @@ MACHINES = {
 }
 FEW = ("cut", "ring")
 MANY = (*FEW, "collectives", "two_sided", "one_sided", "threads", "cg", "lammps")
-ARGUMENTS = {"cg": ("256", "10"), "one_sided": ("test_says_yes_behind_a_barrier",)}
-"""One-sided communication without one of its checks: MPI_Win_test may say no while a lost packet is sent again."""
+ARGUMENTS = {"cg": ("256", "10"), "one_sided": ("test_says_yes_behind_a_barrier",), "threads": ("wait",)}
+"""One-sided communication without one of its checks: MPI_Win_test may say no while a lost packet is sent again. Threads
+that wait in place of asking again and again: who asks for ever for what was lost goes on for ever, on any machine."""
 
 LONGEST_PS = 10 * 10**12
 """A run ends before 10 s of virtual time: a program takes less than 10 ms. What is given up has taken some 50 ms end to
