@@ -48,7 +48,7 @@ class HostDeaths {
   void run_on(EventQueue& events, MessageEngine& engine, std::function<void(RankId)> died, Known known = {});
 
   Time dies(RankId rank) const { return dies_[rank]; }  // Time::never(): it does not
-  // The rank, which lives, does not die until then, or until it is let die if that is sooner: at its time or soon after.
+  // The rank, which lives, does not die until then, or until it is let die if that is sooner.
   void hold(RankId rank, Time until) {
     dies_[rank] = Time::never();
     held_until_[rank] = until;
