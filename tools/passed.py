@@ -119,6 +119,16 @@ def _write(path: Path, text: str) -> None:
     beside.rename(path)
 
 
+def named(place: Path, findings: dict[str, str] | None = None) -> dict[str, str]:
+    """What will have been found once what is built now has passed, by key. Without `findings`, what the build before
+    has written there: sources may have changed since."""
+    if findings is None:
+        return dict(json.loads(place.read_text()))
+    place.parent.mkdir(parents=True, exist_ok=True)
+    _write(place, json.dumps(findings))
+    return findings
+
+
 def take(words: list[str]) -> tuple[Kept, list[str]]:
     """The findings that `--keep FOLDER`, `--recorded FILE` and `--record FILE` of a command line name, and its other words.
 

@@ -112,7 +112,8 @@ void LiveTolerance::take(const LiveNotice& notice) {
 void LiveTolerance::advance() {
   if (!std::exchange(news_, false)) return;
   for (const auto& [context, members] : revoked_) spread(members);
-  for (auto& [key, agreement] : agreements_) advance(key.second, agreement);
+  for (auto& [key, agreement] : agreements_)
+    if (!agreement.over) advance(key.second, agreement);
 }
 
 void LiveTolerance::revoke(const Communicator& comm) {
@@ -150,6 +151,10 @@ LiveTolerance::Agreement& LiveTolerance::at(const LiveMembers& members, std::uin
 
 std::uint64_t LiveTolerance::agree(Communicator& comm, std::uint32_t flag, std::vector<bool> before) {
   const std::uint64_t number = comm.agreements++;
+  // All who live have joined the one before, and so know what that before it has decided.
+  if (number >= 2)
+    if (const auto old = agreements_.find({comm.context, number - 2}); old != agreements_.end())
+      old->second.over = true;
   Agreement& a = at(members_of(comm), number);
   a.joined = true;
   a.before = std::move(before);

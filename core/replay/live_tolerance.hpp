@@ -104,7 +104,7 @@ class LiveTolerance {
   struct Agreement {
     LiveMembers members;
     std::uint32_t me = 0;
-    bool joined = false;
+    bool joined = false, over = false;  // over: all who live know the decision
     State mine;
     std::vector<bool> before;
     std::optional<LiveAgreed> decision;

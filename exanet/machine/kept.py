@@ -49,7 +49,7 @@ def read(name: str) -> Facts | None:
         if file is not None and _is_description(file):
             text = _text(file)
             entry = json.loads(_entry(text).read_bytes())
-            if entry["text"] == text and entry["code"] == _code() and all(_text(Path(base)) == held for base, held in entry["bases"]):
+            if entry["text"] == text and entry["code"] == _CODE and all(_text(Path(base)) == held for base, held in entry["bases"]):
                 return Facts(**entry["facts"])
     return None
 
@@ -71,14 +71,17 @@ def write(name: str, before: tuple[int, ...], described: Machine, facts: Facts) 
         return
     with contextlib.suppress(OSError, UnicodeError, RuntimeError):  # also where the user has no home
         text = _text(first)
-        if state(name) != before:
+        if state(name) != before or not _CODE or _code() != _CODE:
             return
-        entry = {"text": text, "code": _code(), "bases": [[str(base), _text(base)] for base in bases], "facts": vars(facts)}
+        entry = {"text": text, "code": _CODE, "bases": [[str(base), _text(base)] for base in bases], "facts": vars(facts)}
         place = _entry(text)
         place.parent.mkdir(parents=True, exist_ok=True)
         beside = place.with_name(f".{place.name}.{os.getpid()}")
-        beside.write_text(json.dumps(entry), encoding="utf-8")
-        beside.replace(place)
+        try:
+            beside.write_text(json.dumps(entry), encoding="utf-8")
+            beside.replace(place)
+        finally:
+            beside.unlink(missing_ok=True)
         _forget(place.parent)
 
 
@@ -105,13 +108,19 @@ def _is_description(file: Path) -> bool:
 
 def _code() -> list[list[str | int]]:
     """The files that make facts of a description, each with its size and time."""
-    return [[path, found.st_size, found.st_mtime_ns] for path, found in sorted(_code_files())]
+    with contextlib.suppress(OSError):
+        return [[path, found.st_size, found.st_mtime_ns] for path, found in sorted(_code_files())]
+    return []
 
 
 def _code_files() -> Iterator[tuple[str, os.stat_result]]:
     for folder in (_PACKAGE, _PACKAGE / "machine"):
         with os.scandir(folder) as entries:
             yield from ((entry.path, entry.stat()) for entry in entries if entry.name.endswith((".py", ".so")))
+
+
+# Of this process, whose package may be replaced while it runs.
+_CODE = _code()
 
 
 def _forget(folder: Path) -> None:

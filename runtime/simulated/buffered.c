@@ -37,9 +37,7 @@ static void ask_for_buffer(void) {
 
 static uint64_t taken_by(uint32_t number) { return exanet_live_request_at(number)->bytes.bytes + OVERHEAD; }
 
-/* Gives up those that have been sent: all of them, or those that have been by now. */
-static void look(const struct exanet_simulated *s, bool all) {
-  if (attached.count == 0) return;
+static void look_once(const struct exanet_simulated *s, bool all) {
   struct exanet_live_call call = {.code = all ? EXANET_TRACE_Waitall : EXANET_TRACE_Testsome,
                                   .requests = attached.numbers,
                                   .request_count = attached.count,
@@ -57,6 +55,12 @@ static void look(const struct exanet_simulated *s, bool all) {
   for (uint32_t i = 0; i < attached.count; i++)
     if (attached.numbers[i] != UINT_MAX) attached.numbers[left++] = attached.numbers[i];
   attached.count = left;
+}
+
+/* Gives up those that have been sent: all of them, or those that have been by now. One that has failed ends a wait. */
+static void look(const struct exanet_simulated *s, bool all) {
+  if (attached.count > 0) look_once(s, all);
+  while (all && attached.count > 0) look_once(s, all);
 }
 
 static void add(uint32_t number) {

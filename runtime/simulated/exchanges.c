@@ -46,7 +46,7 @@ static long exchange(struct exanet_simulated *s, uint8_t code, const struct plac
   e.call.code = code;
   e.call.statuses = &status;
   exanet_live_call(s->ni, &e.call, true);
-  exanet_bytes_end(&e.out, false);
+  if (e.call.error == 0) exanet_bytes_end(&e.out, false); /* else it may be under way still */
   return exanet_message_end(s, &e.call, s->a[at->comm + 1], e.comm, &e.in);
 }
 

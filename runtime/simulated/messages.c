@@ -131,7 +131,7 @@ long exanet_simulated_send(struct exanet_simulated *s, uint8_t code) {
       call.sent.peer == EXANET_LIVE_NOBODY ||
       (is_eager(s, code, comm, &call.sent) && is_in_memory(&bytes) && exanet_live_post(s->ni, &call, true));
   if (!posted) exanet_live_call(s->ni, &call, true);
-  exanet_bytes_end(&bytes, false);
+  if (call.error == 0) exanet_bytes_end(&bytes, false); /* else it may be under way still */
   return exanet_simulated_call_failed(s, &call);
 }
 

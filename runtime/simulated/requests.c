@@ -67,8 +67,9 @@ void exanet_live_request_finish(struct exanet_live_request *r, const struct exan
   if (status->error != 0) r->error = exanet_failure_class(status->error);
   r->truncated =
       (struct exanet_truncated){r->handle, (int)status->source, status->bytes, r->bytes.bytes, status->failure};
-  exanet_bytes_end(&r->sent, false);
-  exanet_bytes_end(&r->bytes, r->receives && status->error == 0);
+  /* What has failed to be sent may be under way still: its copy stays. */
+  if (status->error == 0) exanet_bytes_end(&r->sent, false);
+  if (status->error == 0 || r->receives) exanet_bytes_end(&r->bytes, r->receives && status->error == 0);
 }
 
 void exanet_live_request_give_back(uint32_t number) {
@@ -246,8 +247,9 @@ static long answer(struct asked *q, uint8_t code) {
   struct exanet_truncated first;
   const int error = take_completed(q, &first);
   if (error == 0 && q->error != 0)
-    return exanet_simulated_failed(q->s, comm, q->failure,
-                                   q->at.statuses >= 0 ? EXANET_ERR_IN_STATUS : exanet_failure_class(q->error));
+    return exanet_simulated_failed(
+        q->s, comm, q->failure,
+        q->at.statuses >= 0 && q->at.outcount < 0 ? EXANET_ERR_IN_STATUS : exanet_failure_class(q->error));
   return error == 0 ? 0 : exanet_simulated_truncated(q->s, &first, error);
 }
 
@@ -304,6 +306,8 @@ static long get_status(const struct exanet_simulated *s) {
                                     .places = &place};
     exanet_live_call(s->ni, &call, false);
     if (call.completed > 0) exanet_live_request_finish(r, &status);
+    if (call.completed == 0 && call.error != 0)
+      return exanet_simulated_failed(s, r->handle, call.failure, exanet_failure_class(call.error));
   }
   *(int *)a[1] = !active || r->done;
   if ((active && !r->done) || exanet_is_ignored(a[2])) return 0;
