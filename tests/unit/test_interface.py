@@ -109,7 +109,7 @@ def test_a_message_takes_the_cycles_of_the_documents(found: Found) -> None:
 
 
 def test_a_write_takes_the_cycles_of_the_documents(found: Found) -> None:
-    tables = measured_in_docs("measured (lines of 20 cycles; `pages_test.cpp`")
+    tables = measured_in_docs("measured in cycles (lines of 20 cycles; `pages_test.cpp`")
     small = {of["pages"]: of for of in found["transfers"] if of["bytes"] == 64 and not of["read"]}
     for row, stage in (
         ("last store to the first read of memory", "first read"),
