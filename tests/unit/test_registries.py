@@ -83,5 +83,8 @@ def test_a_page_has_a_row_for_each(page: str, title: str, registry: str) -> None
 def test_help_names_all_that_there_is(command: str, option: str, registry: str) -> None:
     modes = typer.main.get_command(app).commands["sim"].commands  # type: ignore[attr-defined]
     [text] = [parameter.help for parameter in modes[command].params if option in parameter.opts]
+    elsewhere = {"flows"} if command == "load" else set()  # whole messages alone are listed in a file
     for entry in REGISTRIES[registry]:
+        if entry["name"] in elsewhere:
+            continue
         assert re.search(rf"(?<![\w-]){re.escape(entry['name'])}(?![\w-])", text), entry["name"]
