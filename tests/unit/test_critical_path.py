@@ -215,7 +215,8 @@ def test_any_program_has_a_path_as_long_as_the_run(tmp_path: Path, seed: int, le
             stream.message("Isend", order[(place + 1) % ranks], size, request=2)
             stream.wait(1, 2, compute_ps=pause // 3)
 
-    run_of(tmp_path, ranks, program, mapping="random", seed=seed, level=level)
+    run = run_of(tmp_path, ranks, program, mapping="random", seed=seed, level=level)
+    assert run.critical_path is not None and run.critical_path["end_ps"].max() == run.summary["virtual_ps"]
 
 
 def test_lists_that_are_full_leave_no_path() -> None:
