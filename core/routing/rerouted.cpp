@@ -64,6 +64,7 @@ class Rerouted final : public WrappedTopology {
   }
   bool any_equal_port() const override { return any_; }
   void equal_ports(NodeId at, NodeId dst, PortList& out) const override {
+    if (any_ && own_alone_) return inner_->equal_ports(at, dst, out);
     if (!any_ || is_last_hop(at, dst)) return out.add(next_hop(at, dst).port);
     if (intact(at, dst)) return intact_ports(at, dst, out);
     tables_.equal(links_, router_[at], router_[dst], out);
@@ -78,6 +79,7 @@ class Rerouted final : public WrappedTopology {
   }
 
   Hop next_hop(NodeId at, NodeId dst) const override {
+    if (own_alone_) return inner_->next_hop(at, dst);
     if (is_last_hop(at, dst)) {
       // What leads to a part that is cut off keeps the channels of own routes, so that it closes no cycle on its way.
       const Hop hop = inner_->next_hop(at, dst);
@@ -140,6 +142,7 @@ class Rerouted final : public WrappedTopology {
 
   bool own_routes_, several_, any_, follows_;
   bool whole_ = false;  // follows, and all works
+  bool own_alone_ = false;  // whole, with routes of the topology's own: no table is needed
   LinkStates states_;
   std::vector<std::uint32_t> router_;  // by node: the number of its router in the tables
   std::vector<NodeId> routers_;
@@ -152,6 +155,7 @@ class Rerouted final : public WrappedTopology {
 
 void Rerouted::work_out() {
   whole_ = follows_ && all_work();
+  own_alone_ = whole_ && own_routes_;
   number_routers();
   if (follows_) keep_largest_part();
   if (routers_.empty() && follows_) return;  // nothing is sent on, and every node counts as cut off

@@ -344,16 +344,26 @@ inline bool RdmaEngine::fills_next_block(Transfer& t, const Packet& packet) cons
 }
 
 // Whether all of the packet's block is there, whatever is missing of others.
-bool RdmaEngine::fills_block(Transfer& t, const Packet& packet) const {
-  const std::uint64_t number = (packet.user & ~kPacketKind) >> 32, begin = number * context_.config.dma_block_bytes;
-  const auto size =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(t.bytes - begin, context_.config.dma_block_bytes));
-  auto block = std::find_if(t.blocks.begin(), t.blocks.end(), [&](const Block& b) { return b.number == number; });
-  if (block == t.blocks.end()) block = t.blocks.insert(block, {number, 0});
-  block->received += packet.payload_bytes;
-  if (block->received < size) return false;
-  t.blocks.erase(block);
+inline bool RdmaEngine::fills_block(Transfer& t, const Packet& packet) const {
+  const std::uint64_t number = (packet.user & ~kPacketKind) >> 32;
+  const bool is_last = !t.blocks.empty() && t.blocks.back().number == number;  // most often
+  Block& block = is_last ? t.blocks.back() : block_of(t, number);
+  block.missing -= packet.payload_bytes;
+  if (block.missing != 0) return false;
+  if (is_last)
+    t.blocks.pop_back();
+  else
+    t.blocks.erase(t.blocks.begin() + (&block - t.blocks.data()));
   return true;
+}
+
+// A block of which packets have come, or, with its first one, a new one.
+RdmaEngine::Block& RdmaEngine::block_of(Transfer& t, std::uint64_t number) const {
+  for (Block& block : t.blocks)
+    if (block.number == number) return block;
+  const std::uint64_t left = t.bytes - number * context_.config.dma_block_bytes;
+  return t.blocks.emplace_back(
+      Block{number, static_cast<std::uint32_t>(std::min<std::uint64_t>(left, context_.config.dma_block_bytes))});
 }
 
 void RdmaEngine::send_ack(std::uint32_t id, std::uint32_t report, Time now) {

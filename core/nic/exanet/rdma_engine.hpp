@@ -63,7 +63,7 @@ class RdmaEngine {
  private:
   struct Block {
     std::uint64_t number;
-    std::uint32_t received;  // bytes
+    std::uint32_t missing;  // bytes
   };
   // What an acknowledgement reports to a rate control, beside what routers have noted, which is in its packet.
   struct Report {
@@ -135,6 +135,7 @@ class RdmaEngine {
   void ack_arrived(std::uint32_t id, Time now);
   bool fills_next_block(Transfer& t, const Packet& packet) const;
   bool fills_block(Transfer& t, const Packet& packet) const;
+  [[gnu::noinline]] Block& block_of(Transfer& t, std::uint64_t number) const;
   void complete(std::uint32_t id, Time now);
   [[gnu::noinline]] void copy_arrives(Transfer& t, std::uint32_t id, const Packet& packet, Time tail);
   [[gnu::noinline]] void complete_copy(std::uint32_t id, NodeId node, Time now);
