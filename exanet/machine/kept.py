@@ -2,11 +2,11 @@
 """What runs need of a machine, kept in the cache folder once its description has been read and checked.
 
 Problem: reading a description imports the schema and two readers of YAML, which takes longer than a small run's
-simulation. Model: an entry has the facts and the texts of the files that they were read from. It is used for a file of
-the same text, if those that it extends have theirs, too, and the code that reads them is the same, by sizes and times
-of its files. Limits: descriptions that extend a file by its path, or take a graph or another network from one, and
-machines with GPUs are read each time, and so is what has been changed for a run. A cache folder that cannot be written
-is none.
+simulation. Model: an entry has the facts and the texts of the files that they were read from: the machine's, those that
+it extends, and that of the faults on it. It is used for files of the same texts, if the code that reads them is the
+same, by sizes and times of its files. Limits: descriptions that extend a file by its path, or take a graph or another
+network from one, and machines with GPUs are read each time, and so is what has been changed for a run. A cache folder
+that cannot be written is none.
 """
 
 from __future__ import annotations
@@ -42,36 +42,35 @@ class Facts:
     notes: list[str]  # what is known to be wrong with the figures of programs on it
 
 
-def read(name: str) -> Facts | None:
-    """The facts of the machine of that name or path; None where its description has to be read."""
+def read(name: str, faults: str | None = None) -> Facts | None:
+    """The facts of the machine of that name or path, with a file of faults; None where they have to be read."""
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RuntimeError):  # what cannot be used is written again
-        file = _file(name)
-        if file is not None and _is_description(file):
-            text = _text(file)
+        files = _files(name, faults)
+        if files and all(map(_is_description, files)):
+            text = _texts(files)
             entry = json.loads(_entry(text).read_bytes())
             if entry["text"] == text and entry["code"] == _CODE and all(_text(Path(base)) == held for base, held in entry["bases"]):
                 return Facts(**entry["facts"])
     return None
 
 
-def state(name: str) -> tuple[int, ...]:
-    """Of the machine's file, by which a change of it is seen; empty where it is none that can be kept."""
+def state(name: str, faults: str | None = None) -> tuple[int, ...]:
+    """Of these files, by which a change of them is seen; empty where one cannot be kept."""
     with contextlib.suppress(OSError, ValueError, RuntimeError):
-        file = _file(name)
-        if file is not None and _is_description(file):
-            found = file.stat()
-            return found.st_ino, found.st_size, found.st_mtime_ns
+        files = _files(name, faults)
+        if files and all(map(_is_description, files)):
+            return tuple(number for found in map(Path.stat, files) for number in (found.st_ino, found.st_size, found.st_mtime_ns))
     return ()
 
 
-def write(name: str, before: tuple[int, ...], described: Machine, facts: Facts) -> None:
-    """Keeps the facts of the description of that name, which was read when its file's state was `before`."""
-    first, *bases = described.files
+def write(name: str, before: tuple[int, ...], described: Machine, facts: Facts, faults: str | None = None) -> None:
+    """Keeps the facts of these files, which were read when their state was `before`."""
+    bases = described.files[1:]
     if not before or any(is_path(base) for base in described.bases):
         return
     with contextlib.suppress(OSError, UnicodeError, RuntimeError):  # also where the user has no home
-        text = _text(first)
-        if state(name) != before or not _CODE or _code() != _CODE:
+        text = _texts(_files(name, faults))
+        if state(name, faults) != before or not _CODE or _code() != _CODE:
             return
         entry = {"text": text, "code": _CODE, "bases": [[str(base), _text(base)] for base in bases], "facts": vars(facts)}
         place = _entry(text)
@@ -85,15 +84,22 @@ def write(name: str, before: tuple[int, ...], described: Machine, facts: Facts) 
         _forget(place.parent)
 
 
-def _file(name: str) -> Path | None:
+def _files(name: str, faults: str | None) -> list[Path]:
+    """The machine's file, and that of the faults on it; empty where there is no such machine."""
+    beside = [] if faults is None else [Path(faults).expanduser()]
     if is_path(name):
-        return Path(name).expanduser()
-    return next((file for folder in folders() if (file := folder / f"{name}.yaml").is_file()), None)
+        return [Path(name).expanduser(), *beside]
+    file = next((file for folder in folders() if (file := folder / f"{name}.yaml").is_file()), None)
+    return [] if file is None else [file, *beside]
 
 
 def _entry(text: str) -> Path:
     content = text.encode()
     return cache() / "machines" / f"{len(content)}-{zlib.crc32(content):08x}.json"
+
+
+def _texts(files: list[Path]) -> str:
+    return "\0".join(map(_text, files))
 
 
 def _text(file: Path) -> str:
@@ -114,7 +120,7 @@ def _code() -> list[list[str | int]]:
 
 
 def _code_files() -> Iterator[tuple[str, os.stat_result]]:
-    for folder in (_PACKAGE, _PACKAGE / "machine"):
+    for folder in (_PACKAGE, _PACKAGE / "machine", _PACKAGE / "faults"):
         with os.scandir(folder) as entries:
             yield from ((entry.path, entry.stat()) for entry in entries if entry.name.endswith((".py", ".so")))
 

@@ -33,10 +33,11 @@ class OnMachine:
 def of(options: Options) -> OnMachine:
     """The machine of these options, with what fails on it. Raises InputError."""
     _check(options)
-    usual = options.level == "packet" and not options.faults and not options.storage
-    if usual and (found := kept.read(options.machine)):
+    began_ps = options.attempt.began_ps if options.attempt else 0
+    usual = options.level == "packet" and began_ps == 0 and not options.storage
+    if usual and (found := kept.read(options.machine, options.faults)):
         return OnMachine(found.name, found.nodes, found.cores, [list(range(found.nodes))], found.resolved, found.notes, {})
-    before = kept.state(options.machine)
+    before = kept.state(options.machine, options.faults)
     with lightly.imports():
         from exanet.machine import load
 
@@ -47,14 +48,15 @@ def of(options: Options) -> OnMachine:
     if options.faults:
         from exanet.faults import add
 
-        described = add(described, options.faults, from_ps=options.attempt.began_ps if options.attempt else 0)
+        described = add(described, options.faults, from_ps=began_ps)
     cores = described.cores_for_programs()
     stored, environment = _storages(options, described)
     environment |= gpus.environment(options, described)
     resolved, notes = described.resolve(), levels.caveats_of_programs(options.level, described)
     model = described.model
     if usual and described.other is None and model.gpu is None and model.topology.file is None:
-        kept.write(options.machine, before, described, kept.Facts(described.name, described.nodes, cores, resolved, notes))
+        facts = kept.Facts(described.name, described.nodes, cores, resolved, notes)
+        kept.write(options.machine, before, described, facts, options.faults)
     return OnMachine(described.name, described.nodes, cores, described.halves(), resolved | stored, notes, environment)
 
 

@@ -15,7 +15,7 @@ from exanet import machine
 from exanet.errors import InputError
 from exanet.machine import kept
 from exanet.run import machines
-from exanet.run.options import Options
+from exanet.run.options import Attempt, Options
 
 _OWN = "extends: exanest\nname: own\ndescription: One of the tests.\n"
 
@@ -142,6 +142,37 @@ def test_a_description_that_comes_through_a_pipe_is_read_once(tmp_path: Path, ca
     assert _of(pipe).name == "own"
     writer.join()
     assert _entries(cache) == []
+
+
+_CUT = "events:\n  - {at: 5 us, down: links:1:1, for: 1 us}\n"
+
+
+def test_a_file_of_faults_is_part_of_what_is_kept(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "cut.yaml"
+    file.write_text(_CUT)
+    whole, failing = _of("exanest"), _of("exanest", faults=str(file))
+    assert "faults" not in whole.config
+    assert failing.config["faults"]["events"][0]["at_ps"] == 5_000_000
+    assert len(_entries(cache)) == 2
+    with monkeypatch.context() as known:
+        known.setattr(machine, "load", lambda *_, **__: pytest.fail("it is read"))
+        assert _of("exanest", faults=str(file)) == failing
+        assert _of("exanest") == whole
+    file.write_text(_CUT.replace("5 us", "6 us"))
+    assert _of("exanest", faults=str(file)).config["faults"]["events"][0]["at_ps"] == 6_000_000
+    file.write_text(_CUT.replace("down", "dwon"))
+    for _ in range(2):  # what has errors is not kept
+        with pytest.raises(InputError, match=r"cut\.yaml:2"):
+            _of("exanest", faults=str(file))
+
+
+def test_a_program_that_goes_on_later_reads_its_faults_anew(tmp_path: Path, cache: Path) -> None:
+    file = tmp_path / "dies.yaml"
+    file.write_text("events:\n  - {at: 5 us, host: nodes:1:1}\n")
+    first = _of("exanest", faults=str(file))
+    later = _of("exanest", faults=str(file), attempt=Attempt(number=2, began_ps=3_000_000, nodes=()))
+    assert (first.config["faults"]["events"][0]["at_ps"], later.config["faults"]["events"][0]["at_ps"]) == (5_000_000, 2_000_000)
+    assert len(_entries(cache)) == 1
 
 
 def test_what_a_run_changes_is_not_taken_from_the_cache(cache: Path) -> None:
