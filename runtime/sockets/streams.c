@@ -53,6 +53,7 @@ void stream_add_file(struct stream *s, int fd) {
 static void destroy(struct exanet_ni *ni, struct stream *s) {
   if (s->state == STREAM_LISTENS) exanet_listen(ni, s->port, 0);
   stream_finish(ni, s);
+  if (s->mailbox != NULL) mailbox_free(ni, s);
   for (struct stream **at = &all; *at != NULL; at = &(*at)->next)
     if (*at == s) {
       *at = s->next;
@@ -92,7 +93,7 @@ struct stream *stream_listening(uint16_t port) {
 bool streams_serve(void) {
   for (const struct stream *s = all; s != NULL; s = s->next)
     if (s->state == STREAM_LISTENS) return true;
-  return false;
+  return mailboxes_serve();
 }
 
 struct stream *stream_take_pending(struct stream *listener) {
@@ -124,6 +125,7 @@ uint64_t stream_space(const struct exanet_ni *ni, const struct stream *s) {
 }
 
 short stream_ready(const struct exanet_ni *ni, const struct stream *s) {
+  if (s->mailbox != NULL) return mailbox_ready(s);
   switch (s->state) {
     case STREAM_NEW: return POLLOUT | POLLHUP;
     case STREAM_LISTENS: return s->pending != NULL ? POLLIN | POLLRDNORM : 0;
@@ -195,6 +197,7 @@ static void has_come(const struct exanet_stream_event *event) {
 }
 
 static void arrived(const struct exanet_stream_event *event) {
+  if (event->kind == EXANET_C_DATAGRAM) return mailbox_arrived(event);
   if (event->kind == EXANET_C_CONNECT) return has_connected(event);
   if (event->segment == EXANET_SEGMENT_OPENED && event->status == 0) return has_come(event);
   struct stream *s = find(event->peer, event->port, event->peer_port);
@@ -222,6 +225,7 @@ static void finish_all(int status, void *unused) {
     if (s->state == STREAM_LISTENS) exanet_listen(ni, s->port, 0);
     stream_finish(ni, s);
   }
+  mailboxes_close(ni);
   exanet_streams_leave(ni);
 }
 
