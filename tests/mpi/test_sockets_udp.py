@@ -80,8 +80,9 @@ def test_what_a_link_loses_is_lost(run: Callable[..., Finished], tmp_path: Path)
     faults.write_text('events:\n  - {at: 100 us, down: "qfdb(0,0,0).F2 F1", for: 50 us}\n')
     done = run("flood", 120, 1000, options=("--faults", str(faults)))
     lost = 120 - int(done.line("got")[0])
-    assert 20 < lost < 40, "50 us of one in 1.7 us"
+    assert 1 <= lost <= done.summary["lost_packets"], "what was on the link; the rest waits or takes another way"
     assert done.summary["datagrams_dropped"] == 0
+    assert done.summary["virtual_ps"] < 10e9, "nothing is sent again"
 
 
 def test_the_same_twice(run: Callable[..., Finished]) -> None:
@@ -123,7 +124,8 @@ def iperf3(exanet_run: Runner, tmp_path: Path) -> Callable[..., dict[str, Any]]:
 
 
 def test_iperf3_at_a_given_rate(iperf3: Callable[..., dict[str, Any]]) -> None:
-    end = iperf3("-u", "-b", "1G", "-n", "1M", "-l", "1400")["end"]["sum"]
+    """It looks every 50 us whether it is behind, of 16 ms in all."""
+    end = iperf3("-u", "-b", "1G", "-n", "2M", "-l", "1400", "--pacing-timer", "50")["end"]["sum"]
     assert end["bits_per_second"] == pytest.approx(1e9, rel=0.02)
     assert end["lost_packets"] == 0
 
