@@ -2,6 +2,7 @@
 // Do datagrams come whole or not at all, with what they cost, and is their sender told where nobody takes them?
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
