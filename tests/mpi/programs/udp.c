@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sockets of datagrams, for tests/mpi/test_sockets_udp.py: usage: udp pingpong BYTES | calls | flood COUNT BYTES */
+ * Sockets of datagrams, for tests/mpi/test_sockets_udp.py: usage: udp pingpong BYTES [ROUNDS] | calls | flood COUNT BYTES */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -53,12 +53,11 @@ static int connected_to(int of_rank, int port) {
   return fd;
 }
 
-static void pingpong(size_t size) {
-  enum { ROUNDS = 20 };
+static void pingpong(size_t size, int rounds) {
   char *bytes = malloc(65536), *sent = malloc(65536);
   if (rank == 0) {
     const int fd = bound_to(5001);
-    for (int i = 0; i <= ROUNDS; i++) {
+    for (int i = 0; i <= rounds; i++) {
       struct sockaddr_in from;
       socklen_t length = sizeof from;
       const ssize_t n = recvfrom(fd, bytes, 65536, 0, (struct sockaddr *)&from, &length);
@@ -69,14 +68,14 @@ static void pingpong(size_t size) {
   }
   const int fd = connected_to(0, 5001);
   double start = 0;
-  for (int i = 0; i <= ROUNDS; i++) {
+  for (int i = 0; i <= rounds; i++) {
     if (i == 1) start = now();
     for (size_t k = 0; k < size; k++) sent[k] = (char)(k * 7 + (size_t)i + k / 251);
     CHECK(send(fd, sent, size, 0) == (ssize_t)size);
     CHECK(recv(fd, bytes, 65536, 0) == (ssize_t)size);
     CHECK(memcmp(bytes, sent, size) == 0);
   }
-  printf("latency %.1f ns\n", 1e9 * (now() - start) / ROUNDS / 2);
+  printf("latency %.1f ns\n", 1e9 * (now() - start) / rounds / 2);
 }
 
 /* Rank 1 sends as fast as it can; rank 0 takes them once all have come. */
@@ -214,7 +213,7 @@ static void calls(void) {
 int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "";
   rank = atoi(getenv("EXANET_RANK"));
-  if (strcmp(what, "pingpong") == 0) pingpong((size_t)atol(argv[2]));
+  if (strcmp(what, "pingpong") == 0) pingpong((size_t)atol(argv[2]), argc > 3 ? atoi(argv[3]) : 20);
   if (strcmp(what, "calls") == 0) calls();
   if (strcmp(what, "flood") == 0) flood(atoi(argv[2]), (size_t)atol(argv[3]));
   return 0;
