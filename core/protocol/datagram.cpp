@@ -10,10 +10,12 @@
 // when it has come, or is lost: the network holds little beside what waits at the interface.
 // Where nobody takes datagrams at the port, the other host says so by a message of ICMP (RFC 792), as long as Linux
 // makes it: up to 576 bytes, of the datagram what fits.
+// A request for an echo, which ping sends, is answered by the destination's host with the same bytes, whatever the rank
+// there does.
 // A rank that has never taken datagrams is a host that is not up yet, as for streams: what comes for it is kept, up to
 // what Linux keeps for a neighbour without an address (unres_qlen_bytes), the newest.
 //
-//   fragment: sent ──▶ come ──▶ (all have) ──▶ taken │ kept │ refused: asked ──▶ answered
+//   fragment: sent ──▶ come ──▶ (all have) ──▶ taken │ kept │ to be answered ──▶ answered
 //
 // Limits: fragments wait for one another without end (30 s in Linux). Messages of ICMP are not rationed.
 #include <algorithm>
@@ -32,7 +34,7 @@ constexpr std::uint32_t kIpHeader = 20, kUdpHeader = 8, kIcmpHeader = 8, kLonges
 constexpr std::size_t kKeptBytes = 212'992;  // unres_qlen_bytes
 
 struct DatagramOperation : Operation<DatagramDescriptor> {
-  enum class State : std::uint8_t { kNew, kRefused, kAnswered } state = State::kNew;
+  enum class State : std::uint8_t { kNew, kToAnswer, kAnswered } state = State::kNew;
 };
 
 class Datagrams final : public OperationMachine<DatagramOperation> {
@@ -44,10 +46,12 @@ class Datagrams final : public OperationMachine<DatagramOperation> {
   void data_completed(std::uint32_t id, Status status, Time now) override {
     const DatagramOperation& op = (*this)[id];
     if (op.state == DatagramOperation::State::kAnswered) {
-      if (status == Status::kOk) tell_sender(id, DatagramKind::kRefused, now);
+      if (status == Status::kOk)
+        notify_sender(id, op.d.echo != 0 ? DatagramKind::kEchoed : DatagramKind::kRefused, now);
       return finish(id);
     }
-    tell_sender(id, DatagramKind::kSent, now);
+    notify_sender(id, DatagramKind::kSent, now);
+    if (op.d.echo != 0) return status == Status::kOk ? answer(id, now) : finish(id);
     const Key key{op.rank, target(op), op.d.identification};
     Datagram& datagram = datagrams_[key];
     datagram.fragments.resize(op.d.fragments);
@@ -81,16 +85,17 @@ class Datagrams final : public OperationMachine<DatagramOperation> {
   void execute(std::uint32_t id, Time now) override {
     DatagramOperation& op = (*this)[id];
     const std::uint32_t around = context_.config.ip_encapsulation_bytes;
-    if (op.state == DatagramOperation::State::kRefused) {
+    if (op.state == DatagramOperation::State::kToAnswer) {
       op.state = DatagramOperation::State::kAnswered;
-      const std::uint32_t answer = 2 * kIpHeader + kIcmpHeader + kUdpHeader + op.d.length;
-      return transfer(target(op), op.rank, around + std::min(answer, kLongestIcmp), id);
+      const std::uint32_t refusal = 2 * kIpHeader + kIcmpHeader + kUdpHeader + op.d.length;
+      const std::uint32_t echo = kIpHeader + op.d.length;
+      return transfer(target(op), op.rank, around + (op.d.echo != 0 ? echo : std::min(refusal, kLongestIcmp)), id);
     }
     if (unreachable(op)) {
-      tell_sender(id, DatagramKind::kSent, now);
+      notify_sender(id, DatagramKind::kSent, now);
       return finish(id);
     }
-    const std::uint32_t headers = kIpHeader + (op.d.fragment == 0 ? kUdpHeader : 0);
+    const std::uint32_t headers = kIpHeader + (op.d.fragment == 0 && op.d.echo == 0 ? kUdpHeader : 0);
     transfer(op.rank, target(op), around + headers + op.payload.size(), id);
   }
 
@@ -109,11 +114,16 @@ class Datagrams final : public OperationMachine<DatagramOperation> {
       keep({op.d, op.rank, std::move(whole.fragments)});
     } else {
       cost_part(whole.last, now);
-      op.state = DatagramOperation::State::kRefused;
-      const NiConfig& ni = context_.config;
-      return context_.events.schedule(context_.after(now, ni.ip_receive + ni.ip_send), on_execute(), whole.last);
+      return answer(whole.last, now);
     }
     finish(whole.last);
+  }
+
+  // By the host, whose processor takes the datagram and sends.
+  void answer(std::uint32_t id, Time now) {
+    (*this)[id].state = DatagramOperation::State::kToAnswer;
+    const NiConfig& ni = context_.config;
+    context_.events.schedule(context_.after(now, ni.ip_receive + ni.ip_send), on_execute(), id);
   }
 
   void keep(Kept datagram) {
@@ -162,7 +172,7 @@ class Datagrams final : public OperationMachine<DatagramOperation> {
     context_.host.complete(target(op), done, {});
   }
 
-  void tell_sender(std::uint32_t id, DatagramKind kind, Time now) {
+  void notify_sender(std::uint32_t id, DatagramKind kind, Time now) {
     const DatagramOperation& op = (*this)[id];
     DatagramCompletion done = completion(op.d, op.rank, kind, now);
     done.cookie = op.d.cookie;
@@ -170,8 +180,8 @@ class Datagrams final : public OperationMachine<DatagramOperation> {
     done.port = op.d.port;
     done.peer_port = op.d.peer_port;
     done.length = static_cast<std::uint16_t>(op.payload.size());
-    if (kind == DatagramKind::kRefused) done.cpu_ps = receive_ps();
-    context_.host.complete(op.rank, done, {});
+    if (kind != DatagramKind::kSent) done.cpu_ps = receive_ps();
+    context_.host.complete(op.rank, done, kind == DatagramKind::kEchoed ? Payload(op.payload) : Payload());
   }
 
   std::map<Key, Datagram> datagrams_;  // some of whose fragments have come, or were lost

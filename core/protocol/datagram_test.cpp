@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do datagrams come whole or not at all, with what they cost, and is their sender told where nobody takes them?
+// Do datagrams come whole or not at all, with what they cost, and does their sender hear where nobody takes them?
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -39,8 +39,10 @@ struct Datagrams : Ranks {
     engine.submit(kServer, d);
     run();
   }
-  void fragment(std::uint16_t length, std::uint8_t number, std::uint8_t count, std::uint32_t identification) {
+  void fragment(std::uint16_t length, std::uint8_t number, std::uint8_t count, std::uint32_t identification,
+                bool echo = false) {
     DatagramDescriptor d;
+    d.echo = echo;
     d.cookie = 9;
     d.peer.rank = kServer;
     d.port = kOwnPort;
@@ -155,6 +157,21 @@ TEST_CASE("datagrams: nobody takes them any more") {
   REQUIRE(refused.size() == 1);
   CHECK(refused[0].time - start == alone(18 + 28 + 1000) + Time::ns(1000) + alone(18 + 576));
   CHECK(refused[0].cookie == 9);
+  CHECK(ranks.engine.operations() == 0);
+}
+
+TEST_CASE("datagrams: an echo is sent back by the host, whatever its rank does") {
+  Datagrams ranks;
+  ranks.fill();
+  ranks.fragment(64, 0, 1, 0, true);
+  ranks.run();
+  const auto echoed = ranks.came(kClient, DatagramKind::kEchoed);
+  REQUIRE(echoed.size() == 1);
+  CHECK(echoed[0].time == alone(18 + kHeaders + 64) * 2 + Time::ns(1000));
+  CHECK(echoed[0].cpu_ps == 700'000);
+  CHECK(ranks.done[kClient].back().payload ==
+        std::vector<std::byte>(ranks.memory[kClient].begin(), ranks.memory[kClient].begin() + 64));
+  CHECK(ranks.count<DatagramCompletion>(kServer) == 0);
   CHECK(ranks.engine.operations() == 0);
 }
 

@@ -87,6 +87,7 @@ enum class DatagramKind : std::uint8_t {
   kPart = 1,  // a fragment has cost its receiver's processor, and others are missing
   kSent = 2,  // a fragment has left its sender's buffer
   kRefused = 3,  // to its sender: nobody takes datagrams at the port
+  kEchoed = 4,  // to its sender: the destination's host has sent an echo back, with the same bytes
 };
 
 // how to execute a descriptor; a completion repeats has_data and tagged
@@ -346,7 +347,8 @@ struct DatagramDescriptor : DescriptorHeader {
   std::uint8_t fragment = 0;  // number of the fragment
   std::uint8_t fragments = 0;  // how many the datagram has
   std::uint32_t identification = 0;  // of the caller's datagram
-  std::array<std::uint8_t, 4> reserved{};
+  std::uint8_t echo = 0;  // 1: the destination's host is to send it back (ICMP); it has one fragment
+  std::array<std::uint8_t, 3> reserved{};
 };
 static_assert(sizeof(DatagramDescriptor) == 48 && std::is_trivially_copyable_v<DatagramDescriptor>);
 
@@ -522,12 +524,12 @@ struct SegmentCompletion : CompletionHeader {
 static_assert(sizeof(SegmentCompletion) == 48 && std::is_trivially_copyable_v<SegmentCompletion>);
 
 // A fragment of a datagram has arrived, or has left its sender's buffer.
-// Payload: arrived: the fragment's bytes.
+// Payload: arrived, echoed: the fragment's bytes.
 struct DatagramCompletion : CompletionHeader {
   static constexpr CompletionKind kKind = CompletionKind::kDatagram;
   constexpr DatagramCompletion() { kind = kKind; }
-  std::uint64_t cookie = 0;  // sent, refused: as in the descriptor
-  Address peer;  // source; sent, refused: destination
+  std::uint64_t cookie = 0;  // sent, refused, echoed: as in the descriptor
+  Address peer;  // source; sent, refused, echoed: destination
   std::uint16_t port = 0;  // port of the rank that it is for
   std::uint16_t peer_port = 0;  // port of the other
   std::uint16_t length = 0;  // arrived: bytes of the whole datagram; sent: of the fragment

@@ -44,6 +44,7 @@ const char* malformed(const PacketDescriptor& d, const NiConfig& ni) {
 
 const char* malformed(const DatagramDescriptor& d, const NiConfig&) {
   if (d.fragment >= d.fragments) return "a fragment that its datagram does not have";
+  if (d.echo != 0 && d.payload_bytes != d.length) return "a fragment of an echo";
   return d.payload_bytes <= d.length ? nullptr : "a fragment that is longer than its datagram";
 }
 

@@ -206,6 +206,7 @@ struct exanet_fragment {
   uint32_t peer, identification;
   uint16_t port, peer_port, length; /* length: of the datagram */
   uint8_t number, count;
+  bool echo;
 };
 void exanet_fragment_send(struct exanet_ni *ni, const struct exanet_fragment *fragment, const void *bytes,
                           uint32_t size);
@@ -213,6 +214,8 @@ void exanet_datagram_dropped(struct exanet_ni *ni);
 /* Waits once, until something comes or this time at the longest; UINT64_MAX: for ever; 0: not at all. `serves`: only
    for somebody who connects. */
 int exanet_wait_once(struct exanet_ni *ni, struct exanet_completion *out, int max, uint64_t until_ps, bool serves);
+/* The region, before the program gives up the right to open it, as ping does at its start. */
+void exanet_map_early(void);
 /* An empty look at a stream. */
 uint64_t exanet_look_ps(const struct exanet_ni *ni);
 /* What the calling thread has computed since the last call is ours. */

@@ -136,8 +136,8 @@ static int take(struct exanet_ni *ni, struct exanet_completion *out, int max) {
   const bool timed = exn_virtual(ni);
   bool of_streams = false;
   for (const union exn_completion *c; n < max && (c = front(ni)) && (!timed || c->header.time_ps <= ni->clock_ps);) {
-    const bool of_stream = c->header.kind == EXANET_C_SEGMENT || c->header.kind == EXANET_C_CONNECT ||
-                           c->header.kind == EXANET_C_DATAGRAM;
+    const bool of_stream =
+        c->header.kind == EXANET_C_SEGMENT || c->header.kind == EXANET_C_CONNECT || c->header.kind == EXANET_C_DATAGRAM;
     if (of_stream) exn_stream_arrived(ni, c);
     take_one(ni, c, &out[n]);
     of_streams |= of_stream;

@@ -348,6 +348,7 @@ void exanet_fragment_send(struct exanet_ni *ni, const struct exanet_fragment *fr
   d->fragment = fragment->number;
   d->fragments = fragment->count;
   d->identification = fragment->identification;
+  d->echo = fragment->echo;
   memcpy(d + 1, bytes, size);
   end(ni, &d->header);
   ni->served = 0;

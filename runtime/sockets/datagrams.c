@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/ip_icmp.h>
 #include <string.h>
 
 #include "mailbox.h"
@@ -140,6 +141,14 @@ static ssize_t send_elsewhere(struct exanet_ni *ni, const struct stream *s, int 
   return kernel_sendmsg(fd, message, flags);
 }
 
+/* The host numbers it. */
+static void ask_for_echo(struct exanet_ni *ni, struct stream *s, uint32_t rank, uint8_t *bytes, uint32_t length) {
+  bytes[4] = (uint8_t)(s->port >> 8);
+  bytes[5] = (uint8_t)s->port;
+  echo_checksum(bytes, length);
+  mailbox_ask_for_echo(ni, s, rank, bytes, length);
+}
+
 ssize_t datagram_send(struct exanet_ni *ni, struct stream *s, int fd, const struct msghdr *message, int flags) {
   uint8_t bytes[LONGEST_DATAGRAM];
   uint32_t rank = s->peer;
@@ -151,16 +160,21 @@ ssize_t datagram_send(struct exanet_ni *ni, struct stream *s, int fd, const stru
     port = ntohs(to->sin_port);
     if (rank == ELSEWHERE) return send_elsewhere(ni, s, fd, message, flags);
     if (rank >= exanet_size(ni)) return fail(ENETUNREACH);
-    if (port == 0) return fail(EINVAL);
+    if (port == 0 && !s->mailbox->is_of_echoes) return fail(EINVAL);
   } else if (!s->mailbox->is_connected) {
     return fail(EDESTADDRREQ);
   }
   const size_t length = gather(message, bytes);
-  if (length > LONGEST_DATAGRAM) return fail(EMSGSIZE);
+  if (length > LONGEST_DATAGRAM || (s->mailbox->is_of_echoes && length > exanet_fragment_max(ni)))
+    return fail(EMSGSIZE);
+  if (s->mailbox->is_of_echoes && (length < ICMP_MINLEN || bytes[0] != ICMP_ECHO)) return fail(EINVAL);
   int wrong = s->bound ? 0 : mailbox_bind(ni, s, 0);
   if (wrong == 0) wrong = wait_for_space(ni, s, fd, flags);
   if (wrong != 0) return fail(wrong);
   wait_done();
-  mailbox_send(ni, s, rank, port, bytes, (uint32_t)length);
+  if (s->mailbox->is_of_echoes)
+    ask_for_echo(ni, s, rank, bytes, (uint32_t)length);
+  else
+    mailbox_send(ni, s, rank, port, bytes, (uint32_t)length);
   return (ssize_t)length;
 }

@@ -11,6 +11,7 @@
 #include "mailbox.h"
 
 #include <errno.h>
+#include <netinet/ip_icmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -29,11 +30,12 @@ static struct stream *all; /* the newest first */
 static struct datagram *coming; /* some of whose fragments have been taken */
 static uint32_t come;
 
-bool mailbox_new(struct stream *s) {
+bool mailbox_new(struct stream *s, bool of_echoes) {
   static uint64_t numbers;
   struct mailbox *m = calloc(1, sizeof *m);
   if (m == NULL) return false;
   m->number = ++numbers;
+  m->is_of_echoes = of_echoes;
   m->receive_limit = m->send_limit = DEFAULT_LIMIT;
   m->last = &m->first;
   m->next = all;
@@ -50,13 +52,14 @@ static bool option(int fd, int name) {
 
 static struct stream *at_port(uint16_t port) {
   for (struct stream *s = all; s != NULL; s = s->mailbox->next)
-    if (s->bound && s->port == port) return s;
+    if (s->bound && s->port == port && !s->mailbox->is_of_echoes) return s;
   return NULL;
 }
 
 static bool is_taken(const struct stream *by, uint16_t port) {
   for (const struct stream *s = all; s != NULL; s = s->mailbox->next)
-    if (s->bound && s->port == port && !(s->mailbox->shares && by->mailbox->shares)) return true;
+    if (s->bound && s->port == port && !s->mailbox->is_of_echoes && !(s->mailbox->shares && by->mailbox->shares))
+      return true;
   return false;
 }
 
@@ -70,6 +73,11 @@ static uint16_t free_port(void) {
 }
 
 int mailbox_bind(struct exanet_ni *ni, struct stream *s, uint16_t port) {
+  if (s->mailbox->is_of_echoes) { /* the number that its messages have, which nobody else answers to */
+    s->port = port != 0 ? port : (uint16_t)s->mailbox->number;
+    s->bound = true;
+    return 0;
+  }
   s->mailbox->shares = option(s->fd, SO_REUSEADDR) || option(s->fd, SO_REUSEPORT);
   if (port == 0) port = free_port();
   if (port == 0 || is_taken(s, port)) return EADDRINUSE;
@@ -84,7 +92,7 @@ int mailbox_bind(struct exanet_ni *ni, struct stream *s, uint16_t port) {
 void mailbox_close(struct exanet_ni *ni, struct stream *s) {
   const bool was_bound = s->bound;
   s->bound = false;
-  if (was_bound && at_port(s->port) == NULL) exanet_take_datagrams(ni, s->port, false);
+  if (was_bound && !s->mailbox->is_of_echoes && at_port(s->port) == NULL) exanet_take_datagrams(ni, s->port, false);
 }
 
 void mailbox_free(struct exanet_ni *ni, struct stream *s) {
@@ -98,7 +106,7 @@ void mailbox_free(struct exanet_ni *ni, struct stream *s) {
 
 bool mailboxes_serve(void) {
   for (const struct stream *s = all; s != NULL; s = s->mailbox->next)
-    if (s->mailbox->is_bound_by_program && !s->mailbox->is_connected) return true;
+    if (s->mailbox->is_bound_by_program && !s->mailbox->is_connected && !s->mailbox->is_of_echoes) return true;
   return false;
 }
 
@@ -116,6 +124,19 @@ static uint64_t memory(const struct exanet_ni *ni, uint32_t length) {
   return length + (uint64_t)AROUND_A_FRAGMENT * ((length + UDP_HEADER + most - 1) / most);
 }
 
+void mailbox_ask_for_echo(struct exanet_ni *ni, struct stream *s, uint32_t peer, const uint8_t *bytes,
+                          uint32_t length) {
+  const struct exanet_fragment fragment = {.socket = s->mailbox->number,
+                                           .peer = peer,
+                                           .port = s->port,
+                                           .length = (uint16_t)length,
+                                           .count = 1,
+                                           .echo = true};
+  s->mailbox->unsent += length + AROUND_A_FRAGMENT;
+  exanet_uncount(ni);
+  exanet_fragment_send(ni, &fragment, bytes, length);
+}
+
 void mailbox_send(struct exanet_ni *ni, struct stream *s, uint32_t peer, uint16_t peer_port, const uint8_t *bytes,
                   uint32_t length) {
   static uint32_t identifications;
@@ -130,11 +151,21 @@ void mailbox_send(struct exanet_ni *ni, struct stream *s, uint32_t peer, uint16_
   s->mailbox->unsent += memory(ni, length);
   exanet_uncount(ni);
   for (uint32_t sent = 0; fragment.number < count; ++fragment.number) {
-    const uint32_t room = fragment.number == 0 ? most - UDP_HEADER : most;
-    const uint32_t size = length - sent < room ? length - sent : room;
+    const uint32_t space = fragment.number == 0 ? most - UDP_HEADER : most;
+    const uint32_t size = length - sent < space ? length - sent : space;
     exanet_fragment_send(ni, &fragment, bytes + sent, size);
     sent += size;
   }
+}
+
+/* The Internet checksum of a message of ICMP (RFC 1071), in its place. */
+void echo_checksum(uint8_t *bytes, uint32_t length) {
+  uint32_t sum = 0;
+  bytes[2] = bytes[3] = 0;
+  for (uint32_t i = 0; i < length; ++i) sum += i % 2 == 0 ? (uint32_t)bytes[i] << 8 : bytes[i];
+  while (sum >> 16 != 0) sum = (sum & 0xffff) + (sum >> 16);
+  bytes[2] = (uint8_t)(~sum >> 8);
+  bytes[3] = (uint8_t)~sum;
 }
 
 /* -- what comes ---------------------------------------------------------------------------------------------------- */
@@ -147,15 +178,14 @@ static struct stream *numbered(uint64_t number) {
 static struct stream *receiver(const struct exanet_stream_event *event) {
   struct stream *found = NULL;
   for (struct stream *s = all; s != NULL; s = s->mailbox->next) {
-    if (!s->bound || s->port != event->port || s->mailbox->is_shut) continue;
+    if (!s->bound || s->port != event->port || s->mailbox->is_shut || s->mailbox->is_of_echoes) continue;
     if (s->mailbox->is_connected && s->peer == event->peer && s->peer_port == event->peer_port) return s;
     if (!s->mailbox->is_connected && found == NULL) found = s;
   }
   return found;
 }
 
-static void enqueue(const struct exanet_stream_event *event, struct datagram *d) {
-  struct stream *s = receiver(event);
+static void enqueue(const struct exanet_stream_event *event, struct stream *s, struct datagram *d) {
   if (s == NULL || s->mailbox->held > s->mailbox->receive_limit) {
     if (s != NULL) exanet_datagram_dropped(event->ni);
     free(d);
@@ -188,8 +218,18 @@ static void take_fragment(const struct exanet_stream_event *event) {
   memcpy(coming->bytes + come, event->bytes, event->carried);
   come += event->carried;
   if (come < length) return;
-  enqueue(event, coming);
+  enqueue(event, receiver(event), coming);
   coming = NULL;
+}
+
+static void take_echo(const struct exanet_stream_event *event) {
+  struct datagram *d = malloc(sizeof *d + event->carried);
+  if (d == NULL) abort();
+  *d = (struct datagram){.peer = event->peer, .length = event->carried};
+  memcpy(d->bytes, event->bytes, event->carried);
+  d->bytes[0] = ICMP_ECHOREPLY;
+  echo_checksum(d->bytes, d->length);
+  enqueue(event, numbered(event->socket), d);
 }
 
 void mailbox_arrived(const struct exanet_stream_event *event) {
@@ -197,6 +237,7 @@ void mailbox_arrived(const struct exanet_stream_event *event) {
   switch ((enum exanet_datagram_kind)event->datagram) {
     case EXANET_DATAGRAM_ARRIVED: return take_fragment(event);
     case EXANET_DATAGRAM_PART: return;
+    case EXANET_DATAGRAM_ECHOED: return take_echo(event);
     case EXANET_DATAGRAM_SENT:
       s = numbered(event->socket);
       if (s == NULL) return;

@@ -45,6 +45,10 @@ static struct exanet_ni *enter_with(int fd) { return stream_of(fd) != NULL ? exa
 static bool is_tcp(int type, int protocol) { return type == SOCK_STREAM && (protocol == 0 || protocol == IPPROTO_TCP); }
 static bool is_udp(int type, int protocol) { return type == SOCK_DGRAM && (protocol == 0 || protocol == IPPROTO_UDP); }
 
+static bool is_of_echoes(int domain, int type, int protocol) {
+  return domain == AF_INET && type == SOCK_DGRAM && protocol == IPPROTO_ICMP;
+}
+
 /* A file that has been closed past us is a new one now. */
 static struct stream *fresh(struct exanet_ni *ni, int fd) {
   if (fd >= SOCKETS_FILES) return NULL;
@@ -56,15 +60,15 @@ typedef int (*socket_type)(int, int, int);
 NEXT(socket, socket_type)
 EXPORT int socket(int domain, int type, int protocol) {
   const int kind = type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC);
-  const bool ip =
-      (domain == AF_INET || domain == AF_INET6) && (is_tcp(kind, protocol) || is_udp(kind, protocol));
+  const bool echoes = is_of_echoes(domain, kind, protocol), datagrams = echoes || is_udp(kind, protocol);
+  const bool ip = (domain == AF_INET || domain == AF_INET6) && (is_tcp(kind, protocol) || datagrams);
   if (ip) streams_begin();
   struct exanet_ni *ni = ip ? exanet_streams_enter() : NULL;
   if (ni == NULL) return next_socket()(domain, type, protocol);
   if (domain == AF_INET6) return leave(ni, fail(EAFNOSUPPORT));
-  const int fd = next_socket()(domain, type, protocol);
+  const int fd = next_socket()(domain, type, echoes ? 0 : protocol); /* the host may not allow those */
   struct stream *s = fd >= 0 ? fresh(ni, fd) : NULL;
-  if (s != NULL && is_udp(kind, protocol) && !mailbox_new(s)) stream_drop_file(ni, fd);
+  if (s != NULL && datagrams && !mailbox_new(s, echoes)) stream_drop_file(ni, fd);
   return leave(ni, fd);
 }
 
@@ -112,8 +116,8 @@ EXPORT int getpeername(int fd, struct sockaddr *restrict address, socklen_t *res
   struct exanet_ni *ni = enter_with(fd);
   if (ni == NULL) return next_getpeername()(fd, address, length);
   const struct stream *s = stream_of(fd);
-  const bool is_connected = s->mailbox != NULL ? s->mailbox->is_connected
-                                               : s->state == STREAM_OPEN || s->state == STREAM_CONNECTED;
+  const bool is_connected =
+      s->mailbox != NULL ? s->mailbox->is_connected : s->state == STREAM_OPEN || s->state == STREAM_CONNECTED;
   if (!is_connected) return leave(ni, fail(ENOTCONN));
   return leave(ni, give_address(s->peer, s->peer_port, address, length));
 }

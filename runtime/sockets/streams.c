@@ -21,7 +21,10 @@ static bool in_child;
 static unsigned answered; /* connections whose other end has said yes, and which the host does not know yet */
 
 static void note_child(void) { in_child = true; }
-static __attribute__((constructor)) void watch_forks(void) { pthread_atfork(NULL, NULL, note_child); }
+static __attribute__((constructor)) void begin(void) {
+  pthread_atfork(NULL, NULL, note_child);
+  exanet_map_early();
+}
 
 struct stream *stream_of(int fd) {
   struct stream *s = fd >= 0 && fd < SOCKETS_FILES ? __atomic_load_n(&of_file[fd], __ATOMIC_ACQUIRE) : NULL;

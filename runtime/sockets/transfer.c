@@ -312,8 +312,7 @@ static int64_t ns_of(const struct timespec *t) { return (int64_t)t->tv_sec * 100
 typedef int (*sendmmsg_type)(int, struct mmsghdr *, unsigned, int);
 EXPORT int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags) {
   static void *slot;
-  if (stream_of(fd) == NULL)
-    return ((sendmmsg_type)sockets_next(&slot, "sendmmsg"))(fd, messages, count, flags);
+  if (stream_of(fd) == NULL) return ((sendmmsg_type)sockets_next(&slot, "sendmmsg"))(fd, messages, count, flags);
   unsigned sent = 0;
   for (; sent < count; ++sent) {
     const ssize_t n = sendmsg(fd, &messages[sent].msg_hdr, flags);
@@ -327,8 +326,7 @@ EXPORT int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
 typedef int (*recvmmsg_type)(int, struct mmsghdr *, unsigned, int, struct timespec *);
 EXPORT int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *limit) {
   static void *slot;
-  if (stream_of(fd) == NULL)
-    return ((recvmmsg_type)sockets_next(&slot, "recvmmsg"))(fd, messages, count, flags, limit);
+  if (stream_of(fd) == NULL) return ((recvmmsg_type)sockets_next(&slot, "recvmmsg"))(fd, messages, count, flags, limit);
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   const int64_t until = limit != NULL ? ns_of(&now) + ns_of(limit) : INT64_MAX;

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,10 +49,10 @@ BY_MACHINE = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.machine)
 
 @pytest.fixture
 def run(exanet_run: Runner, tmp_path: Path) -> Callable[..., Finished]:
-    def start(way: Way, command: list[object]) -> Finished:
+    def start(way: Way, command: list[object], *more: str) -> Finished:
         mapping = tmp_path / "map"
         mapping.write_text("".join(f"{node}\n" for node in way.nodes))
-        options = ("--compute", "off", "--map", str(mapping), "--sockets", "fabric")
+        options = ("--compute", "off", "--map", str(mapping), "--sockets", "fabric", *more)
         return exanet_run(None, 2, command, machine=way.machine, options=options, timeout=60)
 
     return start
@@ -68,6 +70,51 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_datagram_and_its_echo(run: Callable[..., Finished], programs: Path, way: Way) -> None:
     found = float(run(way, [programs / "udp", "pingpong", "1000"]).line("latency")[0])
     assert found == pytest.approx(way.ns(1000 - TCP_HEADERS + UDP_HEADERS), rel=0.02)
+
+
+ECHO = """
+import os, socket, struct, time
+if os.environ["EXANET_RANK"] == "0":
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()  # virtual time begins
+    time.sleep(0.001)
+    raise SystemExit
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP) as s:
+    s.settimeout(1)
+    took = []
+    for number in range(5):
+        start = time.monotonic()
+        s.sendto(struct.pack("!BBHHH", 8, 0, 0, 0, number) + bytes(range(56)), ("rank0", 0))
+        data, (host, _) = s.recvfrom(1000)
+        took.append(time.monotonic() - start)
+        assert host == "127.77.0.1" and data[0] == 0 and data[6:8] == number.to_bytes(2, "big") and data[8:] == bytes(range(56))
+        words = struct.unpack("!32H", data)
+        assert (sum(words) & 0xffff) + (sum(words) >> 16) == 0xffff
+print(f"echo {1e9 * min(took):.1f} ns")
+"""
+
+
+def echo_ns(way: Way) -> float:
+    """Of 56 bytes behind ICMP's header, as ping's: both ways, of which each costs two hosts."""
+    return 2 * way.ns(20 + 8 + 56 - TCP_HEADERS)
+
+
+@BY_MACHINE
+def test_an_echo(run: Callable[..., Finished], way: Way) -> None:
+    assert float(run(way, [sys.executable, "-c", ECHO], "--mpi", "none").line("echo")[0]) == pytest.approx(echo_ns(way), rel=0.02)
+
+
+@pytest.mark.skipif(shutil.which("ping") is None, reason="ping is not installed: apt install iputils-ping")
+@BY_MACHINE
+def test_ping(run: Callable[..., Finished], tmp_path: Path, way: Way) -> None:
+    """It reads its clock in whole microseconds, and its host's calls take no time."""
+    script = tmp_path / "ping.sh"
+    script.write_text("#!/bin/sh\ncase $EXANET_RANK in\n0) exec python3 -m http.server 8000 ;;\n*) exec ping -c 5 -i 0.01 rank0 ;;\nesac\n")
+    script.chmod(0o755)
+    output = run(way, [script]).output
+    assert "5 packets transmitted, 5 received, 0% packet loss" in output
+    times = [float(ms) for ms in re.findall(r"icmp_seq=\d ttl=\d+ time=([0-9.]+) ms", output)]
+    assert len(times) == 5
+    assert min(times) * 1e6 == pytest.approx(echo_ns(way), abs=1000 + 0.02 * echo_ns(way))
 
 
 @BY_MACHINE

@@ -20,7 +20,7 @@ ni:
   ip_receive: {_HOST_NS} ns
 """
 _WRITE_BYTES, _LONG_WRITE_BYTES = 64 << 10, 128 << 10
-"""What the program writes at once: as where the machine's constant was fitted (examples/machines/bxi-100-ip.yaml), and as iperf3."""
+"""What the program writes at once: as where the machine's constant was fitted (bxi-100-ip.yaml), and as iperf3."""
 _REPORT_BYTES = 65536
 """What a receiver reads before it reports that (runtime/sockets/transfer.c), by a segment of its own."""
 
@@ -41,8 +41,8 @@ def rate(runner: Runner) -> Measured:
     found, long = (_run(runner, "bxi-256-portals", _BXI, write)["gbps"] for write in (_WRITE_BYTES, _LONG_WRITE_BYTES))
     return Measured(
         found,
-        f"a stream of {_BYTES >> 20} MiB over links of 100 Gb/s. A host takes {_HOST_NS} ns for each segment of up to {_JUMBO} B, and for each "
-        f"report of what has been read. Writes of {_WRITE_BYTES >> 10} KiB, for which that was fitted, end in a shorter segment: "
+        f"a stream of {_BYTES >> 20} MiB over links of 100 Gb/s. A host takes {_HOST_NS} ns for each segment of up to {_JUMBO} B and "
+        f"each report of what has been read. Writes of {_WRITE_BYTES >> 10} KiB, for which that was fitted, end in a shorter segment: "
         f"{by_arithmetic['short_writes']:.1f} Gb/s by arithmetic. Of {_LONG_WRITE_BYTES >> 10} KiB, as iperf3's, nearly all segments are "
         f"whole: {long:.1f} Gb/s here, {by_arithmetic['whole_segments']:.1f} by arithmetic",
         data={"by_arithmetic_gbps": by_arithmetic, "long_writes_gbps": long},

@@ -92,6 +92,7 @@ enum exanet_datagram_kind {
   EXANET_DATAGRAM_PART = 1,  /* a fragment has cost its receiver's processor, and others are missing */
   EXANET_DATAGRAM_SENT = 2,  /* a fragment has left its sender's buffer */
   EXANET_DATAGRAM_REFUSED = 3,  /* to its sender: nobody takes datagrams at the port */
+  EXANET_DATAGRAM_ECHOED = 4,  /* to its sender: the destination's host has sent an echo back, with the same bytes */
 };
 
 /* how to execute a descriptor; a completion repeats has_data and tagged */
@@ -409,7 +410,8 @@ struct exn_datagram_descriptor {
   uint8_t fragment;  /* number of the fragment */
   uint8_t fragments;  /* how many the datagram has */
   uint32_t identification;  /* of the caller's datagram */
-  uint8_t reserved[4];
+  uint8_t echo;  /* 1: the destination's host is to send it back (ICMP); it has one fragment */
+  uint8_t reserved[3];
 };
 EXN_ASSERT(sizeof(struct exn_datagram_descriptor) == 48, "size of exn_datagram_descriptor");
 EXN_ASSERT(offsetof(struct exn_datagram_descriptor, cookie) == 16, "place of exn_datagram_descriptor.cookie");
@@ -420,7 +422,8 @@ EXN_ASSERT(offsetof(struct exn_datagram_descriptor, length) == 36, "place of exn
 EXN_ASSERT(offsetof(struct exn_datagram_descriptor, fragment) == 38, "place of exn_datagram_descriptor.fragment");
 EXN_ASSERT(offsetof(struct exn_datagram_descriptor, fragments) == 39, "place of exn_datagram_descriptor.fragments");
 EXN_ASSERT(offsetof(struct exn_datagram_descriptor, identification) == 40, "place of exn_datagram_descriptor.identification");
-EXN_ASSERT(offsetof(struct exn_datagram_descriptor, reserved) == 44, "place of exn_datagram_descriptor.reserved");
+EXN_ASSERT(offsetof(struct exn_datagram_descriptor, echo) == 44, "place of exn_datagram_descriptor.echo");
+EXN_ASSERT(offsetof(struct exn_datagram_descriptor, reserved) == 45, "place of exn_datagram_descriptor.reserved");
 
 /* Any descriptor: the header's kind says which. */
 union exn_descriptor {
@@ -653,11 +656,11 @@ EXN_ASSERT(offsetof(struct exn_segment_completion, segment_kind) == 44, "place o
 EXN_ASSERT(offsetof(struct exn_segment_completion, reserved) == 45, "place of exn_segment_completion.reserved");
 
 /* A fragment of a datagram has arrived, or has left its sender's buffer.
- * Payload: arrived: the fragment's bytes. */
+ * Payload: arrived, echoed: the fragment's bytes. */
 struct exn_datagram_completion {
   struct exn_completion_header header;
-  uint64_t cookie;  /* sent, refused: as in the descriptor */
-  exanet_addr peer;  /* source; sent, refused: destination */
+  uint64_t cookie;  /* sent, refused, echoed: as in the descriptor */
+  exanet_addr peer;  /* source; sent, refused, echoed: destination */
   uint16_t port;  /* port of the rank that it is for */
   uint16_t peer_port;  /* port of the other */
   uint16_t length;  /* arrived: bytes of the whole datagram; sent: of the fragment */

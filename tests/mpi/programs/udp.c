@@ -17,12 +17,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHECK(is)                                               \
-  do {                                                          \
-    if (!(is)) {                                                \
+#define CHECK(is)                                              \
+  do {                                                         \
+    if (!(is)) {                                               \
       printf("line %d: %s: errno %d\n", __LINE__, #is, errno); \
-      exit(1);                                                  \
-    }                                                           \
+      exit(1);                                                 \
+    }                                                          \
   } while (0)
 
 static int rank;
@@ -82,9 +82,9 @@ static void pingpong(size_t size, int rounds) {
 static void flood(int count, size_t size) {
   char *bytes = calloc(1, 65536);
   if (rank == 0) {
-    const int fd = bound_to(5001), told = bound_to(5002);
+    const int fd = bound_to(5001), signal_fd = bound_to(5002);
     int got = 0;
-    CHECK(recv(told, bytes, 10, 0) == 1);
+    CHECK(recv(signal_fd, bytes, 10, 0) == 1);
     while (recv(fd, bytes, 65536, MSG_DONTWAIT) >= 0) got++;
     CHECK(errno == EAGAIN);
     printf("got %d\n", got);
