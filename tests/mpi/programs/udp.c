@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sockets of datagrams, for tests/mpi/test_sockets_udp.py: usage: udp pingpong BYTES [ROUNDS] | calls | flood COUNT BYTES */
+ * Sockets of datagrams, for tests/mpi/test_sockets_udp.py
+ * usage: udp pingpong BYTES [ROUNDS] | calls | flood COUNT BYTES */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
