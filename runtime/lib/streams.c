@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams of TCP and datagrams of UDP over the simulated network, as far as libexanet knows them: what has come goes to whoever keeps them
-// (runtime/sockets), from whichever poll finds it.
+// Streams of TCP and datagrams of UDP over the simulated network, as far as libexanet knows them: what has come goes to
+// whoever keeps them (runtime/sockets), from whichever poll finds it.
 #include "runtime/lib/ni.h"
 
 void (*exanet_on_stream)(const struct exanet_stream_event *event);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Sockets from their beginning to their end: socket, bind, listen, connect, accept, shutdown, close.
  *
- * Model: each TCP or UDP socket that is made in virtual time is ours until it connects to another host, which is reached
- * beside the simulated network. Ports are a rank's own: which ports of the host stand behind them, the program does not
- * see. A listener takes all connections that the host has for it, of which each waits for its rank's turn to be
- * accepted.
+ * Model: each TCP or UDP socket that is made in virtual time is ours until it connects to another host, which is
+ * reached beside the simulated network. Ports are a rank's own: which ports of the host stand behind them, the program
+ * does not see. A listener takes all connections that the host has for it, of which each waits for its rank's turn to
+ * be accepted.
  *
  * Limit: no IPv6: a socket of that family cannot be made, as on a host without it. */
 #define _GNU_SOURCE
