@@ -93,6 +93,41 @@ def test_the_same_twice(run: Callable[..., Finished]) -> None:
     assert outcome() == outcome()
 
 
+SYMMETRIC = """
+import os, socket
+peer = 1 - int(os.environ["EXANET_RANK"])
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", 5000))
+s.sendto(bytes(20000), (f"rank{peer}", 5000))
+data, (host, port) = s.recvfrom(65536)
+assert (len(data), host, port) == (20000, f"127.77.0.{1 + peer}", 5000)
+s.sendto(b"myself", ("localhost", 5000))
+assert s.recv(10) == b"myself"
+s.settimeout(0.01 * (1 + peer))
+try:
+    s.recv(10)
+except TimeoutError:
+    print("nothing more", flush=True)
+s.settimeout(LIMIT)
+while peer == 1:
+    try:
+        s.recv(10)
+    except (TimeoutError, BlockingIOError):
+        pass
+"""
+
+
+@pytest.mark.parametrize("limit", ["None", "0.01", "0"])
+@pytest.mark.parametrize("nodes", ["0\n1\n", "0\n0\n"])
+def test_two_that_send_to_each_other(exanet_run: Runner, tmp_path: Path, nodes: str, limit: str) -> None:
+    """A limit of time ends a wait, also when the other rank has ended. Rank 0 then goes on for ever, and is ended."""
+    mapping = tmp_path / "map"
+    mapping.write_text(nodes)
+    program = SYMMETRIC.replace("LIMIT", limit)
+    options = ("--compute", "off", "--map", str(mapping), "--sockets", "fabric", "--mpi", "none")
+    assert exanet_run(None, 2, [sys.executable, "-c", program], options=options, timeout=30).output == 2 * "nothing more\n"
+
+
 def test_clocks_by_asyncio(exanet_run: Runner) -> None:
     """docs/sockets.md shows what this prints. A question has 48 bytes, and its way back is as long."""
     options = (*SOCKETS, "--mpi", "none")
