@@ -2,8 +2,8 @@
  * Waiting for streams in virtual time.
  *
  * A rank that only serves, and whose clients have all ended, has nothing more to do: it gets SIGTERM where it handles
- * that, and ends with exit(0) where it does not. One with a port for datagrams may also wait for an answer that is lost:
- * it serves where it waits for ever, or has waited or looked often and found nothing. */
+ * that, and ends with exit(0) where it does not. One with a port for datagrams may also wait for an answer that is
+ * lost: it serves where it waits for ever, or has waited or looked often and found nothing. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdlib.h>
