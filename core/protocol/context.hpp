@@ -56,6 +56,9 @@ class Context {
   std::map<std::pair<std::uint16_t, RankId>, std::uint16_t> listeners;  // to streams, by port: the host's
   std::set<RankId> servers;  // ranks that have listened
   std::function<void(Time)> on_listen = [](Time) {};  // whoever waits for one
+  std::set<std::pair<std::uint16_t, RankId>> datagram_ports;  // at which ranks take datagrams
+  std::set<RankId> takers;  // ranks that have taken datagrams
+  std::function<void(RankId, Time)> on_takes_datagrams = [](RankId, Time) {};
   std::uint64_t reduced = 0;  // reductions that have got to their roots
   const std::unique_ptr<Nic> nic;
   KnownDeaths known_deaths;

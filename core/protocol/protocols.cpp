@@ -19,7 +19,8 @@ namespace exanet {
   X(reduction_close)                                                     \
   X(listen) /* of streams */                                             \
   X(connect)                                                             \
-  X(segment)
+  X(segment)                                                             \
+  X(datagram)
 
 #define EXANET_DECLARE(name) std::unique_ptr<StateMachine> make_##name(Context& context);
 EXANET_PROTOCOLS(EXANET_DECLARE)

@@ -54,6 +54,10 @@ class Listen final : public OperationMachine<Operation<ListenDescriptor>> {
   void execute(std::uint32_t id, Time now) override {
     const auto& op = (*this)[id];
     const std::pair<std::uint16_t, RankId> where{op.d.port, op.rank};
+    if (op.d.datagrams != 0) {
+      take_datagrams(where, op.d.host_port != 0, now);
+      return finish(id);
+    }
     if (op.d.host_port != 0)
       context_.listeners[where] = op.d.host_port;
     else
@@ -61,6 +65,16 @@ class Listen final : public OperationMachine<Operation<ListenDescriptor>> {
     context_.servers.insert(op.rank);
     context_.on_listen(now);
     finish(id);
+  }
+
+  void take_datagrams(std::pair<std::uint16_t, RankId> where, bool takes, Time now) {
+    if (!takes) {
+      context_.datagram_ports.erase(where);
+      return;
+    }
+    context_.datagram_ports.insert(where);
+    context_.takers.insert(where.second);
+    context_.on_takes_datagrams(where.second, now);
   }
 };
 

@@ -41,6 +41,7 @@ enum class DescriptorKind : std::uint8_t {
   kListen = 16,  // listens for streams at a port
   kConnect = 17,  // opens a stream to a process that listens at a port
   kSegment = 18,  // sends a segment of a stream
+  kDatagram = 19,  // sends a fragment of a datagram
 };
 
 enum class CompletionKind : std::uint8_t {
@@ -59,6 +60,7 @@ enum class CompletionKind : std::uint8_t {
   kMultiDone = 12,  // a multi-receive buffer can be reused
   kConnect = 13,  // a stream is open at its initiator
   kSegment = 14,  // a segment of a stream has arrived
+  kDatagram = 15,  // a fragment of a datagram has arrived
 };
 
 enum class EndpointKind : std::uint8_t {
@@ -78,6 +80,14 @@ enum class SegmentKind : std::uint8_t {
   kFinish = 2,  // the end of the stream: its sender sends no more
   kOpened = 3,  // nothing: the connection's initiator knows that it is open
   kWindow = 4,  // how many bytes its sender has read of the other direction since it last said so
+};
+
+enum class DatagramKind : std::uint8_t {
+  kArrived = 0,  // a fragment of one that has come whole: all its fragments follow one another
+  kPart = 1,  // a fragment has cost its receiver's processor, and others are missing
+  kSent = 2,  // a fragment has left its sender's buffer
+  kRefused = 3,  // to its sender: nobody takes datagrams at the port
+  kEchoed = 4,  // to its sender: the destination's host has sent an echo back, with the same bytes
 };
 
 // how to execute a descriptor; a completion repeats has_data and tagged
@@ -288,13 +298,14 @@ struct ReductionCloseDescriptor : DescriptorHeader {
 };
 static_assert(sizeof(ReductionCloseDescriptor) == 24 && std::is_trivially_copyable_v<ReductionCloseDescriptor>);
 
-// Listens for streams at a port, or no more. It does not complete.
+// Listens for streams at a port, or takes datagrams there, or no more. It does not complete.
 struct ListenDescriptor : DescriptorHeader {
   static constexpr DescriptorKind kKind = DescriptorKind::kListen;
   constexpr ListenDescriptor() { kind = kKind; }
   std::uint16_t port = 0;  // port
-  std::uint16_t host_port = 0;  // port of the host at which its connections come in reality; 0: listens no more
-  std::array<std::uint8_t, 4> reserved{};
+  std::uint16_t host_port = 0;  // port of the host at which its connections come in reality; of datagrams: 1; 0: listens no more
+  std::uint8_t datagrams = 0;  // 1: takes datagrams
+  std::array<std::uint8_t, 3> reserved{};
 };
 static_assert(sizeof(ListenDescriptor) == 24 && std::is_trivially_copyable_v<ListenDescriptor>);
 
@@ -323,11 +334,29 @@ struct SegmentDescriptor : DescriptorHeader {
 };
 static_assert(sizeof(SegmentDescriptor) == 48 && std::is_trivially_copyable_v<SegmentDescriptor>);
 
+// Sends a fragment of a datagram.
+// Payload: the fragment's bytes.
+struct DatagramDescriptor : DescriptorHeader {
+  static constexpr DescriptorKind kKind = DescriptorKind::kDatagram;
+  constexpr DatagramDescriptor() { kind = kKind; }
+  std::uint64_t cookie = 0;  // returned in the completions of its sender
+  Address peer;  // destination
+  std::uint16_t port = 0;  // port of the caller
+  std::uint16_t peer_port = 0;  // port of the destination
+  std::uint16_t length = 0;  // bytes of the whole datagram
+  std::uint8_t fragment = 0;  // number of the fragment
+  std::uint8_t fragments = 0;  // how many the datagram has
+  std::uint32_t identification = 0;  // of the caller's datagram
+  std::uint8_t echo = 0;  // 1: the destination's host is to send it back (ICMP); it has one fragment
+  std::array<std::uint8_t, 3> reserved{};
+};
+static_assert(sizeof(DatagramDescriptor) == 48 && std::is_trivially_copyable_v<DatagramDescriptor>);
+
 using Descriptor = std::variant<
     EpOpenDescriptor, EpCloseDescriptor, MemRegisterDescriptor, MemDeregisterDescriptor, SendDescriptor,
     ReceiveDescriptor, PeekDescriptor, CancelDescriptor, PutDescriptor, GetDescriptor, AtomicDescriptor,
     PacketDescriptor, ReductionDescriptor, ReductionOpenDescriptor, ReductionCloseDescriptor, ListenDescriptor,
-    ConnectDescriptor, SegmentDescriptor
+    ConnectDescriptor, SegmentDescriptor, DatagramDescriptor
 >;
 
 // First three words of every completion.
@@ -494,10 +523,25 @@ struct SegmentCompletion : CompletionHeader {
 };
 static_assert(sizeof(SegmentCompletion) == 48 && std::is_trivially_copyable_v<SegmentCompletion>);
 
+// A fragment of a datagram has arrived, or has left its sender's buffer.
+// Payload: arrived, echoed: the fragment's bytes.
+struct DatagramCompletion : CompletionHeader {
+  static constexpr CompletionKind kKind = CompletionKind::kDatagram;
+  constexpr DatagramCompletion() { kind = kKind; }
+  std::uint64_t cookie = 0;  // sent, refused, echoed: as in the descriptor
+  Address peer;  // source; sent, refused, echoed: destination
+  std::uint16_t port = 0;  // port of the rank that it is for
+  std::uint16_t peer_port = 0;  // port of the other
+  std::uint16_t length = 0;  // arrived: bytes of the whole datagram; sent: of the fragment
+  DatagramKind datagram_kind{};  // what it says
+  std::array<std::uint8_t, 1> reserved{};
+};
+static_assert(sizeof(DatagramCompletion) == 48 && std::is_trivially_copyable_v<DatagramCompletion>);
+
 using Completion = std::variant<
     SendCompletion, ReceiveCompletion, PeekCompletion, PutCompletion, GetCompletion, AtomicCompletion,
     RemotePutCompletion, RemoteEventCompletion, PacketCompletion, ReductionCompletion, ReductionOpenCompletion,
-    MultiDoneCompletion, ConnectCompletion, SegmentCompletion
+    MultiDoneCompletion, ConnectCompletion, SegmentCompletion, DatagramCompletion
 >;
 
 // Bytes of a descriptor's fixed part; 0: there is no such kind.
@@ -521,6 +565,7 @@ constexpr std::size_t descriptor_bytes(DescriptorKind kind) {
     case ListenDescriptor::kKind: return sizeof(ListenDescriptor);
     case ConnectDescriptor::kKind: return sizeof(ConnectDescriptor);
     case SegmentDescriptor::kKind: return sizeof(SegmentDescriptor);
+    case DatagramDescriptor::kKind: return sizeof(DatagramDescriptor);
     default: return 0;
   }
 }
@@ -553,6 +598,7 @@ void visit_descriptor(const std::byte* at, Visitor&& visit) {
     case ListenDescriptor::kKind: return as(ListenDescriptor{});
     case ConnectDescriptor::kKind: return as(ConnectDescriptor{});
     case SegmentDescriptor::kKind: return as(SegmentDescriptor{});
+    case DatagramDescriptor::kKind: return as(DatagramDescriptor{});
     default: return;
   }
 }

@@ -184,7 +184,7 @@ class Simulator {
       const exn_rank& slot = get().rank(r);
       run.ranks.push_back({order_.placement[r], ps(record_.clocks[r]), slot.compute_ps, slot.library_ps,
                            slot.last_call_ps, 0, slot.clock_reads, slot.clock_reads_ps, slot.segments,
-                           slot.segment_bytes, slot.storage});
+                           slot.segment_bytes, slot.datagrams, slot.dropped_datagrams, slot.storage});
     }
     run.has_storage = !order_.machine.storage.empty();
     run.gateways = record_.gateways;

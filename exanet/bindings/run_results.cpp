@@ -57,6 +57,10 @@ nb::dict ranks(const RunStatistics& run) {
     d["segments_sent"] = column(run.ranks, [](const RankTimes& r) { return r.segments; });
     d["stream_bytes_sent"] = column(run.ranks, [](const RankTimes& r) { return r.segment_bytes; });
   }
+  if (std::any_of(run.ranks.begin(), run.ranks.end(), [](const RankTimes& r) { return r.datagrams > 0; })) {
+    d["datagrams_sent"] = column(run.ranks, [](const RankTimes& r) { return r.datagrams; });
+    d["datagrams_dropped"] = column(run.ranks, [](const RankTimes& r) { return r.dropped_datagrams; });
+  }
   return d;
 }
 

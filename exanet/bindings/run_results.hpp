@@ -19,6 +19,7 @@ struct RankTimes {
   NodeId node = 0;
   std::uint64_t virtual_ps = 0, compute_ps = 0, library_ps = 0, last_call_ps = 0, start_ps = 0;
   std::uint64_t clock_reads = 0, clock_reads_ps = 0, segments = 0, segment_bytes = 0;
+  std::uint64_t datagrams = 0, dropped_datagrams = 0;
   exn_storage_profile storage{};  // of calls on files of storages
 };
 

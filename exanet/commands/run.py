@@ -56,7 +56,7 @@ Sockets = Annotated[
     str,
     typer.Option(
         "--sockets",
-        help="What carries TCP sockets between ranks: the host, in its own time (host), or the simulated network (fabric).",
+        help="What carries TCP and UDP sockets between ranks: the host, in its own time (host), or the simulated network (fabric).",
     ),
 ]
 QuietWithTables = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no tables.")]

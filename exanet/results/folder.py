@@ -383,6 +383,11 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
             if "segments_sent" in ranks.columns
             else {}
         ),
+        **(
+            {"datagrams": int(ranks["datagrams_sent"].sum()), "datagrams_dropped": int(ranks["datagrams_dropped"].sum())}
+            if "datagrams_sent" in ranks.columns
+            else {}
+        ),
         **({"storage": storage.totals(ranks), "storage_percent": _share(ranks, "storage_ps")} if storage.has(ranks) else {}),
         **({"processor": processors.totals(ranks)} if processors.has(ranks) else {}),
         **({"gateways": tables["gateways"].to_dicts()} if "gateways" in tables else {}),

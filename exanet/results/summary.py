@@ -169,6 +169,12 @@ def _headline(summary: Mapping[str, Any], wall_s: float) -> str:
             if summary.get("segments")
             else ""
         )
+        + (
+            f", {count_text(summary['datagrams'])} datagrams"
+            + (f", of which {count_text(lost)} found a full buffer" if (lost := summary["datagrams_dropped"]) else "")
+            if summary.get("datagrams")
+            else ""
+        )
     )
 
 
@@ -231,7 +237,11 @@ def _sockets(ranks: pl.DataFrame) -> Table:
     table = _table("Sockets", "rank", "segments", "sent")
     if "segments_sent" not in ranks.columns:
         return table
-    return _fill(table, ranks, {"segments_sent": count_text, "stream_bytes_sent": bytes_text})
+    shown: dict[str, Callable[[Any], str]] = {"segments_sent": count_text, "stream_bytes_sent": bytes_text}
+    if "datagrams_sent" in ranks.columns:
+        table = _table("Sockets", "rank", "segments", "sent", "datagrams", "dropped")
+        shown |= {"datagrams_sent": count_text, "datagrams_dropped": count_text}
+    return _fill(table, ranks, shown)
 
 
 def _fill(table: Table, rows: pl.DataFrame, shown: Mapping[str, Callable[[Any], str]]) -> Table:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MPI_CALLS = ("library", "simulated")
 """What carries out a program's MPI calls."""
 SOCKETS = ("host", "fabric")
-"""What carries a program's TCP sockets to other ranks."""
+"""What carries a program's TCP and UDP sockets to other ranks."""
 
 
 NAMES = {"mpich": "MPICH", "openmpi": "Open MPI", "openshmem": "OpenSHMEM", "libfabric": "libfabric alone", "none": "none"}

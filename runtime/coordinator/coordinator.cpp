@@ -18,6 +18,9 @@
 namespace exanet {
 namespace {
 
+// IP's header, of each fragment of a datagram. Their bytes go through rings, whose records are shorter than 255 slots.
+constexpr std::uint32_t kFragmentHeader = 20, kFragmentMax = 16'000;
+
 constexpr std::int64_t kSleepLimit =
     20'000'000;  // ns without a change before one more rank is let run: one of them may wait for it
 // How far a rank that runs alone may go before it asks again. Nobody else posts anything meanwhile, so nothing comes
@@ -84,6 +87,7 @@ Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std
   set_costs();
   set_gpus();
   region_->segment_bytes = machine.ni.ip_mtu_bytes - kSegmentHeaders;
+  region_->fragment_bytes = std::min(machine.ni.ip_mtu_bytes - kFragmentHeader, kFragmentMax) / 8 * 8;
   region_->window_bytes = machine.ni.ip_window_bytes;
   region_->segment_cpu_ps = static_cast<std::uint64_t>(machine.ni.ip_send.ps());
   region_->envelope_bytes = machine.ni.envelope_bytes;

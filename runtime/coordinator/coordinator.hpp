@@ -95,6 +95,7 @@ class Coordinator final : private Host, private LiveHost, private StorageNetwork
     Time time;
     std::uint32_t bytes = 0;
     std::array<std::byte, sizeof(exn_completion) + kPacketMax> record;  // as in the ring, payload included
+    std::vector<std::byte> rest;  // of a fragment of a datagram, the payload instead
   };
   struct Rank {
     bool asleep = false;  // and nothing has woken it yet

@@ -7,6 +7,7 @@
 // ends the run with a message that names the rank. Completions are written with their payload, and their index last.
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "core/protocol/atomic_table.h"
 #include "core/protocol/failure.hpp"
@@ -39,6 +40,12 @@ const char* malformed(const PutDescriptor& d, const NiConfig&) {
 
 const char* malformed(const PacketDescriptor& d, const NiConfig& ni) {
   return d.payload_bytes <= ni.packet_max_bytes ? nullptr : "a packet that is longer than the packetizer takes";
+}
+
+const char* malformed(const DatagramDescriptor& d, const NiConfig&) {
+  if (d.fragment >= d.fragments) return "a fragment that its datagram does not have";
+  if (d.echo != 0 && d.payload_bytes != d.length) return "a fragment of an echo";
+  return d.payload_bytes <= d.length ? nullptr : "a fragment that is longer than its datagram";
 }
 
 const char* malformed(const AtomicDescriptor& d, const NiConfig&) {
@@ -129,11 +136,16 @@ void Coordinator::complete(RankId rank, const Completion& completion, Payload pa
   std::visit(
       [&](const auto& done) {
         auto record = done;
-        const std::size_t carried = std::min(payload.size(), kPacketMax), bytes = sizeof record + carried;
+        constexpr bool kFragment = std::is_same_v<decltype(record), DatagramCompletion>;
+        const std::size_t carried = kFragment ? payload.size() : std::min(payload.size(), kPacketMax);
+        const std::size_t bytes = sizeof record + carried;
         record.payload_bytes = static_cast<std::uint16_t>(carried);
         record.slots = static_cast<std::uint8_t>((bytes + kSlotBytes - 1) / kSlotBytes);
         std::memcpy(stored.record.data(), &record, sizeof record);
-        if (carried > 0) std::memcpy(stored.record.data() + sizeof record, payload.data(), carried);
+        if constexpr (kFragment)
+          stored.rest.assign(payload.begin(), payload.end());
+        else if (carried > 0)
+          std::memcpy(stored.record.data() + sizeof record, payload.data(), carried);
         stored.time = record.time;
         failed = record.status != 0;
         stored.bytes = static_cast<std::uint32_t>(bytes);
@@ -163,7 +175,10 @@ bool Coordinator::push(RankId rank, const Stored& stored) {
   const std::uint32_t skip = slots <= to_end ? 0 : to_end;
   if (EXN_RING_SLOTS - used < skip + slots) return false;
   if (skip) reinterpret_cast<exn_completion_header*>(ring.slots[tail & EXN_RING_MASK])->kind = EXANET_C_PAD;
-  std::memcpy(ring.slots[(tail + skip) & EXN_RING_MASK], stored.record.data(), stored.bytes);
+  std::uint8_t* const slot = ring.slots[(tail + skip) & EXN_RING_MASK];
+  const std::size_t fixed = stored.bytes - stored.rest.size();
+  std::memcpy(slot, stored.record.data(), fixed);
+  if (!stored.rest.empty()) std::memcpy(slot + fixed, stored.rest.data(), stored.rest.size());
   __atomic_store_n(&ring.tail, tail + skip + slots, __ATOMIC_RELEASE);
   return true;
 }

@@ -171,12 +171,17 @@ uint32_t exanet_offloaded(const struct exanet_ni *ni);
 /* Streams of TCP over the simulated network (runtime/sockets). Who takes completions hands on what is theirs; the
    first socket begins virtual time, where it is to. */
 struct exanet_stream_event {
-  uint32_t kind; /* EXANET_C_CONNECT or EXANET_C_SEGMENT */
+  struct exanet_ni *ni;
+  uint32_t kind; /* EXANET_C_CONNECT, EXANET_C_SEGMENT or EXANET_C_DATAGRAM */
   uint32_t segment; /* enum exanet_segment_kind */
+  uint32_t datagram; /* enum exanet_datagram_kind */
   uint32_t peer;
   int32_t status;
   uint16_t port, peer_port, host_port;
   uint64_t length;
+  uint64_t socket; /* datagrams: as given with the fragment */
+  const void *bytes; /* of a fragment that has come, during the call */
+  uint32_t carried; /* how many */
 };
 #pragma GCC visibility push(default)
 extern void (*exanet_on_stream)(const struct exanet_stream_event *event);
@@ -194,9 +199,23 @@ struct exanet_segment {
   uint64_t length;
 };
 void exanet_segment_send(struct exanet_ni *ni, const struct exanet_segment *segment);
+uint32_t exanet_fragment_max(const struct exanet_ni *ni); /* with the header of UDP */
+void exanet_take_datagrams(struct exanet_ni *ni, uint16_t port, bool takes);
+struct exanet_fragment {
+  uint64_t socket;
+  uint32_t peer, identification;
+  uint16_t port, peer_port, length; /* length: of the datagram */
+  uint8_t number, count;
+  bool echo;
+};
+void exanet_fragment_send(struct exanet_ni *ni, const struct exanet_fragment *fragment, const void *bytes,
+                          uint32_t size);
+void exanet_datagram_dropped(struct exanet_ni *ni);
 /* Waits once, until something comes or this time at the longest; UINT64_MAX: for ever; 0: not at all. `serves`: only
    for somebody who connects. */
 int exanet_wait_once(struct exanet_ni *ni, struct exanet_completion *out, int max, uint64_t until_ps, bool serves);
+/* The region, before the program gives up the right to open it, as ping does at its start. */
+void exanet_map_early(void);
 /* An empty look at a stream. */
 uint64_t exanet_look_ps(const struct exanet_ni *ni);
 /* What the calling thread has computed since the last call is ours. */

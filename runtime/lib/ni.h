@@ -142,7 +142,7 @@ void exn_thread_goes(struct exn_thread *thread); /* it ends, or is no more waite
 
 /* streams.c */
 extern uint64_t exn_streams_arrived; /* how often */
-void exn_stream_arrived(const union exn_completion *c);
+void exn_stream_arrived(struct exanet_ni *ni, const union exn_completion *c);
 
 /* poll.c */
 int exn_local_grow(struct exanet_ni *ni);

@@ -112,7 +112,8 @@ static void take_one(struct exanet_ni *ni, const union exn_completion *c, struct
     case EXANET_C_MULTI_DONE: out->cookie = c->multi_done.cookie; break;
     case EXANET_C_PAD:
     case EXANET_C_CONNECT:
-    case EXANET_C_SEGMENT: break;
+    case EXANET_C_SEGMENT:
+    case EXANET_C_DATAGRAM: break;
   }
   exn_charge(ni, header->cpu_ps);
   struct exn_ring *ring = &ni->slot->cq;
@@ -135,8 +136,9 @@ static int take(struct exanet_ni *ni, struct exanet_completion *out, int max) {
   const bool timed = exn_virtual(ni);
   bool of_streams = false;
   for (const union exn_completion *c; n < max && (c = front(ni)) && (!timed || c->header.time_ps <= ni->clock_ps);) {
-    const bool of_stream = c->header.kind == EXANET_C_SEGMENT || c->header.kind == EXANET_C_CONNECT;
-    if (of_stream) exn_stream_arrived(c);
+    const bool of_stream =
+        c->header.kind == EXANET_C_SEGMENT || c->header.kind == EXANET_C_CONNECT || c->header.kind == EXANET_C_DATAGRAM;
+    if (of_stream) exn_stream_arrived(ni, c);
     take_one(ni, c, &out[n]);
     of_streams |= of_stream;
     n += !of_stream;

@@ -43,6 +43,14 @@ static struct exn_region *map_region(const char *path, int *error) {
   return region;
 }
 
+static struct exn_region *mapped_early;
+
+void exanet_map_early(void) {
+  const char *path = getenv("EXANET_NI");
+  int error = 0;
+  if (path != NULL && *path != 0 && mapped_early == NULL) mapped_early = map_region(path, &error);
+}
+
 /* Of a run in which ranks have died: their processes are still there, and launchers end all ranks when the first one
    leaves without the others. So all leave together. Registered before the program's own, and called behind them. */
 static void leave_with_others(int status, void *unused) {
@@ -71,7 +79,8 @@ int exanet_open(struct exanet_ni **out) {
   char *end;
   const unsigned long number = strtoul(rank, &end, 10);
   int error = 0;
-  struct exn_region *region = map_region(path, &error);
+  struct exn_region *region = mapped_early != NULL ? mapped_early : map_region(path, &error);
+  mapped_early = NULL;
   if (!region) return error;
   if (*end || number >= region->ranks) {
     munmap(region, region->bytes);

@@ -326,6 +326,37 @@ void exanet_segment_send(struct exanet_ni *ni, const struct exanet_segment *segm
     ni->slot->segment_bytes += segment->length;
 }
 
+void exanet_take_datagrams(struct exanet_ni *ni, uint16_t port, bool takes) {
+  warn_of(ni, EXN_SOONER_STREAMS);
+  struct exn_listen_descriptor *d = begin(ni, EXN_OP_LISTEN, 0, 0, sizeof *d, 0);
+  d->port = port;
+  d->host_port = takes;
+  d->datagrams = 1;
+  end(ni, &d->header);
+}
+
+void exanet_fragment_send(struct exanet_ni *ni, const struct exanet_fragment *fragment, const void *bytes,
+                          uint32_t size) {
+  warn_of(ni, EXN_SOONER_STREAMS);
+  struct exn_datagram_descriptor *d = begin(ni, EXN_OP_DATAGRAM, 0, 0, sizeof *d, size);
+  exn_charge(ni, ni->region->segment_cpu_ps);
+  d->cookie = fragment->socket;
+  d->peer = fragment->peer;
+  d->port = fragment->port;
+  d->peer_port = fragment->peer_port;
+  d->length = fragment->length;
+  d->fragment = fragment->number;
+  d->fragments = fragment->count;
+  d->identification = fragment->identification;
+  d->echo = fragment->echo;
+  memcpy(d + 1, bytes, size);
+  end(ni, &d->header);
+  ni->served = 0;
+  ++ni->slot->segments;
+  ni->slot->segment_bytes += size;
+  ni->slot->datagrams += fragment->number == 0;
+}
+
 size_t exanet_reduction_max(const struct exanet_ni *ni) { return ni->region->reduction_max; }
 
 int exanet_reduction_valid(const struct exanet_ni *ni, int op, int type, size_t count) {

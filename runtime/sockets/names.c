@@ -37,6 +37,20 @@ uint32_t rank_at(struct in_addr address) {
   return ELSEWHERE;
 }
 
+const struct sockaddr_in *address_in(const struct sockaddr *address, socklen_t length) {
+  const bool is = address != NULL && length >= sizeof(struct sockaddr_in) && address->sa_family == AF_INET;
+  return is ? (const struct sockaddr_in *)(const void *)address : NULL;
+}
+
+int give_address(uint32_t rank, uint16_t port, struct sockaddr *out, socklen_t *length) {
+  const struct sockaddr_in address = {
+      .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = address_of_rank(rank)};
+  if (out == NULL || length == NULL) return 0;
+  memcpy(out, &address, *length < sizeof address ? *length : sizeof address);
+  *length = sizeof address;
+  return 0;
+}
+
 /* `name`, or the address of the rank that it names, in `text`. */
 static const char *resolved(const char *name, char text[INET_ADDRSTRLEN]) {
   if (name == NULL || strncmp(name, "rank", 4) != 0) return name;

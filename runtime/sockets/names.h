@@ -13,4 +13,8 @@
 struct in_addr address_of_rank(uint32_t rank);
 /* Whose address it is: a rank's, ANY_RANK of any address of the host, or ELSEWHERE. */
 uint32_t rank_at(struct in_addr address);
+/* NULL: it is none of IPv4. */
+const struct sockaddr_in *address_in(const struct sockaddr *address, socklen_t length);
+/* As getsockname() does; 0. */
+int give_address(uint32_t rank, uint16_t port, struct sockaddr *out, socklen_t *length);
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sockets of streams from their beginning to their end: socket, bind, listen, connect, accept, shutdown, close.
+ * Sockets from their beginning to their end: socket, bind, listen, connect, accept, shutdown, close.
  *
- * Model: each TCP socket that is made in virtual time is a stream until it connects to another host, which is reached
- * beside the simulated network. Ports are a rank's own: which ports of the host stand behind them, the program does not
- * see. A listener takes all connections that the host has for it, of which each waits for its rank's turn to be
- * accepted.
+ * Model: each TCP or UDP socket that is made in virtual time is ours until it connects to another host, which is
+ * reached beside the simulated network. Ports are a rank's own: which ports of the host stand behind them, the program
+ * does not see. A listener takes all connections that the host has for it, of which each waits for its rank's turn to
+ * be accepted.
  *
  * Limit: no IPv6: a socket of that family cannot be made, as on a host without it. */
 #define _GNU_SOURCE
@@ -16,6 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "datagrams.h"
+#include "mailbox.h"
 #include "names.h"
 #include "sockets.h"
 
@@ -40,8 +42,11 @@ static int leave(struct exanet_ni *ni, int result) {
 
 static struct exanet_ni *enter_with(int fd) { return stream_of(fd) != NULL ? exanet_streams_enter() : NULL; }
 
-static bool is_tcp(int type, int protocol) {
-  return (type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC)) == SOCK_STREAM && (protocol == 0 || protocol == IPPROTO_TCP);
+static bool is_tcp(int type, int protocol) { return type == SOCK_STREAM && (protocol == 0 || protocol == IPPROTO_TCP); }
+static bool is_udp(int type, int protocol) { return type == SOCK_DGRAM && (protocol == 0 || protocol == IPPROTO_UDP); }
+
+static bool is_of_echoes(int domain, int type, int protocol) {
+  return domain == AF_INET && type == SOCK_DGRAM && protocol == IPPROTO_ICMP;
 }
 
 /* A file that has been closed past us is a new one now. */
@@ -54,31 +59,20 @@ static struct stream *fresh(struct exanet_ni *ni, int fd) {
 typedef int (*socket_type)(int, int, int);
 NEXT(socket, socket_type)
 EXPORT int socket(int domain, int type, int protocol) {
-  const bool ip = (domain == AF_INET || domain == AF_INET6) && is_tcp(type, protocol);
+  const int kind = type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC);
+  const bool echoes = is_of_echoes(domain, kind, protocol), datagrams = echoes || is_udp(kind, protocol);
+  const bool ip = (domain == AF_INET || domain == AF_INET6) && (is_tcp(kind, protocol) || datagrams);
   if (ip) streams_begin();
   struct exanet_ni *ni = ip ? exanet_streams_enter() : NULL;
   if (ni == NULL) return next_socket()(domain, type, protocol);
   if (domain == AF_INET6) return leave(ni, fail(EAFNOSUPPORT));
-  const int fd = next_socket()(domain, type, protocol);
-  if (fd >= 0) fresh(ni, fd);
+  const int fd = next_socket()(domain, type, echoes ? 0 : protocol); /* the host may not allow those */
+  struct stream *s = fd >= 0 ? fresh(ni, fd) : NULL;
+  if (s != NULL && datagrams && !mailbox_new(s, echoes)) stream_drop_file(ni, fd);
   return leave(ni, fd);
 }
 
 /* -- addresses ----------------------------------------------------------------------------------------------------- */
-static const struct sockaddr_in *inet(const struct sockaddr *address, socklen_t length) {
-  const bool is = address != NULL && length >= sizeof(struct sockaddr_in) && address->sa_family == AF_INET;
-  return is ? (const struct sockaddr_in *)(const void *)address : NULL;
-}
-
-static int give_address(uint32_t rank, uint16_t port, struct sockaddr *out, socklen_t *length) {
-  const struct sockaddr_in address = {
-      .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = address_of_rank(rank)};
-  if (out == NULL || length == NULL) return 0;
-  memcpy(out, &address, *length < sizeof address ? *length : sizeof address);
-  *length = sizeof address;
-  return 0;
-}
-
 static bool is_taken(uint16_t port) { return port != 0 && stream_listening(port) != NULL; }
 
 /* To a port of the host, whatever the program's is; 0: that one. */
@@ -97,10 +91,14 @@ EXPORT int bind(int fd, const struct sockaddr *address, socklen_t length) {
   struct exanet_ni *ni = enter_with(fd);
   if (ni == NULL) return next_bind()(fd, address, length);
   struct stream *s = stream_of(fd);
-  const struct sockaddr_in *at = inet(address, length);
+  const struct sockaddr_in *at = address_in(address, length);
   if (at == NULL || s->state != STREAM_NEW || s->bound) return leave(ni, fail(EINVAL));
   const uint32_t rank = rank_at(at->sin_addr);
   if (rank != ANY_RANK && rank != exanet_rank(ni)) return leave(ni, fail(EADDRNOTAVAIL));
+  if (s->mailbox != NULL) {
+    const int error = datagram_bind(ni, s, ntohs(at->sin_port));
+    return leave(ni, error != 0 ? fail(error) : 0);
+  }
   if (is_taken(ntohs(at->sin_port))) return leave(ni, fail(EADDRINUSE));
   return leave(ni, bind_stream(s, fd, ntohs(at->sin_port)));
 }
@@ -118,36 +116,10 @@ EXPORT int getpeername(int fd, struct sockaddr *restrict address, socklen_t *res
   struct exanet_ni *ni = enter_with(fd);
   if (ni == NULL) return next_getpeername()(fd, address, length);
   const struct stream *s = stream_of(fd);
-  if (s->state != STREAM_OPEN && s->state != STREAM_CONNECTED) return leave(ni, fail(ENOTCONN));
+  const bool is_connected =
+      s->mailbox != NULL ? s->mailbox->is_connected : s->state == STREAM_OPEN || s->state == STREAM_CONNECTED;
+  if (!is_connected) return leave(ni, fail(ENOTCONN));
   return leave(ni, give_address(s->peer, s->peer_port, address, length));
-}
-
-typedef int (*getsockopt_type)(int, int, int, void *, socklen_t *);
-NEXT(getsockopt, getsockopt_type)
-EXPORT int getsockopt(int fd, int level, int option, void *restrict value, socklen_t *restrict length) {
-  struct exanet_ni *ni = level == SOL_SOCKET && option == SO_ERROR ? enter_with(fd) : NULL;
-  if (ni == NULL) return next_getsockopt()(fd, level, option, value, length);
-  struct stream *s = stream_of(fd);
-  wait_take(ni);
-  if (*length < sizeof s->error) return leave(ni, fail(EINVAL));
-  memcpy(value, &s->error, sizeof s->error);
-  *length = sizeof s->error;
-  if (s->state == STREAM_FAILED) s->error = 0;
-  return leave(ni, 0);
-}
-
-typedef int (*setsockopt_type)(int, int, int, const void *, socklen_t);
-NEXT(setsockopt, setsockopt_type)
-EXPORT int setsockopt(int fd, int level, int option, const void *value, socklen_t length) {
-  const bool bounds = level == SOL_SOCKET && option == SO_SNDBUF && value != NULL && length >= sizeof(int);
-  struct exanet_ni *ni = bounds ? enter_with(fd) : NULL;
-  const int result = next_setsockopt()(fd, level, option, value, length);
-  if (ni == NULL) return result;
-  int bytes;
-  memcpy(&bytes, value, sizeof bytes);
-  const uint64_t least = 2 * (uint64_t)exanet_segment_max(ni);
-  stream_of(fd)->window = bytes > 0 && (uint64_t)bytes > least ? (uint64_t)bytes : least;
-  return leave(ni, result);
 }
 
 /* -- connections --------------------------------------------------------------------------------------------------- */
@@ -157,6 +129,7 @@ EXPORT int listen(int fd, int backlog) {
   struct exanet_ni *ni = enter_with(fd);
   if (ni == NULL) return next_listen()(fd, backlog);
   struct stream *s = stream_of(fd);
+  if (s->mailbox != NULL) return leave(ni, fail(EOPNOTSUPP));
   if (s->state == STREAM_LISTENS) return leave(ni, 0);
   if (s->state != STREAM_NEW) return leave(ni, fail(EINVAL));
   if (is_taken(s->port)) return leave(ni, fail(EADDRINUSE));
@@ -207,16 +180,22 @@ EXPORT int connect(int fd, const struct sockaddr *address, socklen_t length) {
   struct exanet_ni *ni = enter_with(fd);
   if (ni == NULL) return next_connect()(fd, address, length);
   struct stream *s = stream_of(fd);
-  const struct sockaddr_in *to = inet(address, length);
-  if (to == NULL) return leave(ni, fail(EAFNOSUPPORT));
+  const struct sockaddr_in *to = address_in(address, length);
+  const bool to_nobody = s->mailbox != NULL && length >= sizeof address->sa_family && address->sa_family == AF_UNSPEC;
+  if (to == NULL && !to_nobody) return leave(ni, fail(EAFNOSUPPORT));
+  if (to_nobody) return leave(ni, datagram_connect(ni, s, NULL));
   const uint32_t rank = rank_at(to->sin_addr);
-  if (rank == ELSEWHERE && s->state == STREAM_NEW) {
+  if (rank == ELSEWHERE && s->state == STREAM_NEW && !(s->mailbox != NULL && s->bound)) {
     epoll_give_back(fd);
     stream_drop_file(ni, fd);
     exanet_streams_leave(ni);
     return next_connect()(fd, address, length);
   }
   wait_take(ni);
+  if (s->mailbox != NULL) {
+    const int error = datagram_connect(ni, s, to);
+    return leave(ni, error != 0 ? fail(error) : 0);
+  }
   stream_hold(s);
   const int result = connect_stream(ni, s, fd, rank, ntohs(to->sin_port)), error = errno;
   stream_release(ni, s);
@@ -265,7 +244,7 @@ static int take_from_host(int listener, uint16_t wanted, int flags) {
 }
 
 static int accept_stream(struct exanet_ni *ni, struct stream *s, int fd, int flags) {
-  if (s->state != STREAM_LISTENS) return fail(EINVAL);
+  if (s->state != STREAM_LISTENS) return fail(s->mailbox != NULL ? EOPNOTSUPP : EINVAL);
   wait_take(ni);
   const bool waits = (kernel_flags(fd) & O_NONBLOCK) == 0;
   const uint64_t until = wait_limit(ni, fd, SO_RCVTIMEO);
@@ -315,6 +294,10 @@ EXPORT int shutdown(int fd, int how) {
   struct exanet_ni *ni = enter_with(fd);
   if (ni == NULL) return next_shutdown()(fd, how);
   struct stream *s = stream_of(fd);
+  if (s->mailbox != NULL) {
+    if (how != SHUT_WR) s->mailbox->is_shut = true;
+    return leave(ni, s->mailbox->is_connected ? 0 : fail(ENOTCONN));
+  }
   if (s->state != STREAM_OPEN) return leave(ni, fail(ENOTCONN));
   const int result = next_shutdown()(fd, how);
   if (how != SHUT_RD) stream_finish(ni, s);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * TCP sockets over the simulated network, as the files of this folder share them.
+ * Sockets of TCP and UDP over the simulated network, as the files of this folder share them.
  *
  * Problem: an unmodified program reaches other ranks by the host's sockets. Its bytes are there at once, and its calls
  * wait for the host.
  *
- * Model: bytes go through sockets of the host, between ports that it chooses. What the program may know of them is kept
+ * Model: bytes of streams go through sockets of the host, between ports that it chooses; datagrams go over the
+ * simulated network whole, and their sockets of the host are never used. What the program may know of them is kept
  * here: how many bytes have come in virtual time, how many the other end has not read, which connections have come.
  * Each call is answered by that. What goes to the other end goes as segments over the simulated network, too, before
  * the other end may see it. A rank is the host rank0, rank1, ... with an address of its own.
  *
- * Files stand in layers, and use only those below: kernel | streams | waits | names, transfer, ready | open, epoll. */
+ * Files stand in layers, and use only those below: kernel | mailbox | streams | waits | names, ready, epoll |
+ * datagrams | transfer, options, open. */
 #ifndef EXANET_SOCKETS_SOCKETS_H
 #define EXANET_SOCKETS_SOCKETS_H
 
@@ -50,6 +52,7 @@ struct stream {
   uint64_t unread; /* bytes sent that the other end has not said to have read */
   uint64_t unreported; /* bytes read, and not reported */
   uint32_t sequence;
+  struct mailbox *mailbox; /* of datagrams; then the state stays as it is. NULL: of a stream */
   uint64_t news; /* one more each time that something comes */
   struct stream *pending; /* a listener's connections that have come, the oldest first */
   struct stream *next_pending;
@@ -66,6 +69,13 @@ int kernel_bind_anywhere(int fd); /* to a port of loopback; that, or -1 */
 int kernel_connect(int fd, uint16_t host_port); /* 0 or an errno value */
 int kernel_accept(int fd, int flags, uint16_t *host_port);
 int kernel_close(int fd);
+
+/* -- mailbox.c: of datagrams --------------------------------------------------------------------------------------- */
+void mailbox_arrived(const struct exanet_stream_event *event);
+void mailbox_free(struct exanet_ni *ni, struct stream *s);
+short mailbox_ready(const struct stream *s);
+bool mailboxes_serve(void);
+void mailboxes_close(struct exanet_ni *ni);
 
 /* -- streams.c ----------------------------------------------------------------------------------------------------- */
 #define SOCKETS_FILES 65536

@@ -21,7 +21,10 @@ static bool in_child;
 static unsigned answered; /* connections whose other end has said yes, and which the host does not know yet */
 
 static void note_child(void) { in_child = true; }
-static __attribute__((constructor)) void watch_forks(void) { pthread_atfork(NULL, NULL, note_child); }
+static __attribute__((constructor)) void begin(void) {
+  pthread_atfork(NULL, NULL, note_child);
+  exanet_map_early();
+}
 
 struct stream *stream_of(int fd) {
   struct stream *s = fd >= 0 && fd < SOCKETS_FILES ? __atomic_load_n(&of_file[fd], __ATOMIC_ACQUIRE) : NULL;
@@ -53,6 +56,7 @@ void stream_add_file(struct stream *s, int fd) {
 static void destroy(struct exanet_ni *ni, struct stream *s) {
   if (s->state == STREAM_LISTENS) exanet_listen(ni, s->port, 0);
   stream_finish(ni, s);
+  if (s->mailbox != NULL) mailbox_free(ni, s);
   for (struct stream **at = &all; *at != NULL; at = &(*at)->next)
     if (*at == s) {
       *at = s->next;
@@ -124,6 +128,7 @@ uint64_t stream_space(const struct exanet_ni *ni, const struct stream *s) {
 }
 
 short stream_ready(const struct exanet_ni *ni, const struct stream *s) {
+  if (s->mailbox != NULL) return mailbox_ready(s);
   switch (s->state) {
     case STREAM_NEW: return POLLOUT | POLLHUP;
     case STREAM_LISTENS: return s->pending != NULL ? POLLIN | POLLRDNORM : 0;
@@ -195,6 +200,7 @@ static void has_come(const struct exanet_stream_event *event) {
 }
 
 static void arrived(const struct exanet_stream_event *event) {
+  if (event->kind == EXANET_C_DATAGRAM) return mailbox_arrived(event);
   if (event->kind == EXANET_C_CONNECT) return has_connected(event);
   if (event->segment == EXANET_SEGMENT_OPENED && event->status == 0) return has_come(event);
   struct stream *s = find(event->peer, event->port, event->peer_port);
@@ -222,6 +228,7 @@ static void finish_all(int status, void *unused) {
     if (s->state == STREAM_LISTENS) exanet_listen(ni, s->port, 0);
     stream_finish(ni, s);
   }
+  mailboxes_close(ni);
   exanet_streams_leave(ni);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Bytes of streams: read() and write() and their kin.
+ * Bytes of sockets: read() and write() and their kin. Those of datagrams go to datagrams.c.
  *
  * Model: a read takes no more than has come in virtual time, and waits for that. A write puts bytes into the host's
  * socket first, then sends their segments; it waits while as many bytes are on their way, or unread, as the window has.
@@ -11,8 +11,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "datagrams.h"
 #include "sockets.h"
 
 #define REPORT_BYTES 65536u
@@ -190,6 +192,18 @@ static ssize_t send_all(struct exanet_ni *ni, struct stream *s, int fd, const st
 }
 
 /* -- the calls ----------------------------------------------------------------------------------------------------- */
+static ssize_t take(struct exanet_ni *ni, struct stream *s, int fd, struct msghdr *message, int flags) {
+  if (s->mailbox != NULL) return datagram_receive(ni, s, fd, message, flags);
+  message->msg_namelen = 0; /* as of a stream */
+  message->msg_controllen = message->msg_flags = 0;
+  return receive(ni, s, fd, message->msg_iov, message->msg_iovlen, flags);
+}
+
+static ssize_t give(struct exanet_ni *ni, struct stream *s, int fd, const struct msghdr *message, int flags) {
+  return s->mailbox != NULL ? datagram_send(ni, s, fd, message, flags)
+                            : send_all(ni, s, fd, message->msg_iov, message->msg_iovlen, flags);
+}
+
 /* The value of `own`, with the interface and the stream of `fd`; where it is none of ours that of the next definition
    of the function. */
 #define CALL(name, type, fd, own, ...)                                    \
@@ -205,61 +219,71 @@ static ssize_t send_all(struct exanet_ni *ni, struct stream *s, int fd, const st
   errno = error;                                                          \
   return result
 
-#define ONE(buffer, size) (&(struct iovec){.iov_base = (void *)(buffer), .iov_len = (size)}), 1
+#define PARTS(parts, count) (&(struct msghdr){.msg_iov = (struct iovec *)(parts), .msg_iovlen = (size_t)(count)})
+#define ONE(buffer, size) PARTS((&(struct iovec){.iov_base = (void *)(buffer), .iov_len = (size)}), 1)
 
 typedef ssize_t (*read_type)(int, void *, size_t);
 EXPORT ssize_t read(int fd, void *buffer, size_t size) {
-  CALL(read, read_type, fd, receive(ni, s, fd, ONE(buffer, size), 0), fd, buffer, size);
+  CALL(read, read_type, fd, take(ni, s, fd, ONE(buffer, size), 0), fd, buffer, size);
 }
 
 typedef ssize_t (*readv_type)(int, const struct iovec *, int);
 EXPORT ssize_t readv(int fd, const struct iovec *parts, int count) {
-  CALL(readv, readv_type, fd, receive(ni, s, fd, parts, (size_t)count, 0), fd, parts, count);
+  CALL(readv, readv_type, fd, take(ni, s, fd, PARTS(parts, count), 0), fd, parts, count);
 }
 
 typedef ssize_t (*recv_type)(int, void *, size_t, int);
 EXPORT ssize_t recv(int fd, void *buffer, size_t size, int flags) {
-  CALL(recv, recv_type, fd, receive(ni, s, fd, ONE(buffer, size), flags), fd, buffer, size, flags);
+  CALL(recv, recv_type, fd, take(ni, s, fd, ONE(buffer, size), flags), fd, buffer, size, flags);
+}
+
+static ssize_t take_from(struct exanet_ni *ni, struct stream *s, int fd, struct msghdr *message, int flags,
+                         socklen_t *length) {
+  const ssize_t n = take(ni, s, fd, message, flags);
+  if (length != NULL) *length = message->msg_namelen;
+  return n;
 }
 
 typedef ssize_t (*recvfrom_type)(int, void *, size_t, int, struct sockaddr *, socklen_t *);
 EXPORT ssize_t recvfrom(int fd, void *restrict buffer, size_t size, int flags, struct sockaddr *restrict from,
                         socklen_t *restrict length) {
-  if (length != NULL && stream_of(fd) != NULL) *length = 0; /* as of a stream */
-  CALL(recvfrom, recvfrom_type, fd, receive(ni, s, fd, ONE(buffer, size), flags), fd, buffer, size, flags, from,
+  struct iovec part = {.iov_base = buffer, .iov_len = size};
+  struct msghdr message = {.msg_name = from, .msg_iov = &part, .msg_iovlen = 1};
+  if (length != NULL) message.msg_namelen = *length;
+  CALL(recvfrom, recvfrom_type, fd, take_from(ni, s, fd, &message, flags, length), fd, buffer, size, flags, from,
        length);
 }
 
 typedef ssize_t (*recvmsg_type)(int, struct msghdr *, int);
 EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags) {
-  if (stream_of(fd) != NULL) message->msg_namelen = message->msg_controllen = message->msg_flags = 0;
-  CALL(recvmsg, recvmsg_type, fd, receive(ni, s, fd, message->msg_iov, message->msg_iovlen, flags), fd, message, flags);
+  CALL(recvmsg, recvmsg_type, fd, take(ni, s, fd, message, flags), fd, message, flags);
 }
 
 typedef ssize_t (*write_type)(int, const void *, size_t);
 EXPORT ssize_t write(int fd, const void *bytes, size_t size) {
-  CALL(write, write_type, fd, send_all(ni, s, fd, ONE(bytes, size), 0), fd, bytes, size);
+  CALL(write, write_type, fd, give(ni, s, fd, ONE(bytes, size), 0), fd, bytes, size);
 }
 
 typedef ssize_t (*writev_type)(int, const struct iovec *, int);
 EXPORT ssize_t writev(int fd, const struct iovec *parts, int count) {
-  CALL(writev, writev_type, fd, send_all(ni, s, fd, parts, (size_t)count, 0), fd, parts, count);
+  CALL(writev, writev_type, fd, give(ni, s, fd, PARTS(parts, count), 0), fd, parts, count);
 }
 
 typedef ssize_t (*send_type)(int, const void *, size_t, int);
 EXPORT ssize_t send(int fd, const void *bytes, size_t size, int flags) {
-  CALL(send, send_type, fd, send_all(ni, s, fd, ONE(bytes, size), flags), fd, bytes, size, flags);
+  CALL(send, send_type, fd, give(ni, s, fd, ONE(bytes, size), flags), fd, bytes, size, flags);
 }
 
 typedef ssize_t (*sendto_type)(int, const void *, size_t, int, const struct sockaddr *, socklen_t);
 EXPORT ssize_t sendto(int fd, const void *bytes, size_t size, int flags, const struct sockaddr *to, socklen_t length) {
-  CALL(sendto, sendto_type, fd, send_all(ni, s, fd, ONE(bytes, size), flags), fd, bytes, size, flags, to, length);
+  struct iovec part = {.iov_base = (void *)bytes, .iov_len = size};
+  const struct msghdr message = {.msg_name = (void *)to, .msg_namelen = length, .msg_iov = &part, .msg_iovlen = 1};
+  CALL(sendto, sendto_type, fd, give(ni, s, fd, &message, flags), fd, bytes, size, flags, to, length);
 }
 
 typedef ssize_t (*sendmsg_type)(int, const struct msghdr *, int);
 EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
-  CALL(sendmsg, sendmsg_type, fd, send_all(ni, s, fd, message->msg_iov, message->msg_iovlen, flags), fd, message,
-       flags);
+  CALL(sendmsg, sendmsg_type, fd, give(ni, s, fd, message, flags), fd, message, flags);
 }
 
 /* A part of a file at a time, as a caller has to expect. */
@@ -268,7 +292,7 @@ static ssize_t send_file(struct exanet_ni *ni, struct stream *s, int fd, int fro
   const size_t wanted = count < sizeof piece ? count : sizeof piece;
   const off_t at = offset != NULL ? *offset : lseek(from, 0, SEEK_CUR);
   const ssize_t n = pread(from, piece, wanted, at);
-  const ssize_t sent = n > 0 ? send_all(ni, s, fd, ONE(piece, (size_t)n), 0) : n;
+  const ssize_t sent = n > 0 ? give(ni, s, fd, ONE(piece, (size_t)n), 0) : n;
   if (sent > 0 && offset != NULL) *offset = at + sent;
   if (sent > 0 && offset == NULL) lseek(from, at + sent, SEEK_SET);
   return sent;
@@ -282,6 +306,42 @@ EXPORT ssize_t sendfile(int fd, int from, off_t *offset, size_t count) {
 EXPORT ssize_t sendfile64(int fd, int from, off_t *offset, size_t count);
 EXPORT ssize_t sendfile64(int fd, int from, off_t *offset, size_t count) { return sendfile(fd, from, offset, count); }
 
+/* -- several at once ----------------------------------------------------------------------------------------------- */
+static int64_t ns_of(const struct timespec *t) { return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec; }
+
+typedef int (*sendmmsg_type)(int, struct mmsghdr *, unsigned, int);
+EXPORT int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags) {
+  static void *slot;
+  if (stream_of(fd) == NULL) return ((sendmmsg_type)sockets_next(&slot, "sendmmsg"))(fd, messages, count, flags);
+  unsigned sent = 0;
+  for (; sent < count; ++sent) {
+    const ssize_t n = sendmsg(fd, &messages[sent].msg_hdr, flags);
+    if (n < 0) return sent > 0 ? (int)sent : -1;
+    messages[sent].msg_len = (unsigned)n;
+  }
+  return (int)sent;
+}
+
+/* As Linux's, it looks at its limit of time only when something has come. */
+typedef int (*recvmmsg_type)(int, struct mmsghdr *, unsigned, int, struct timespec *);
+EXPORT int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *limit) {
+  static void *slot;
+  if (stream_of(fd) == NULL) return ((recvmmsg_type)sockets_next(&slot, "recvmmsg"))(fd, messages, count, flags, limit);
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const int64_t until = limit != NULL ? ns_of(&now) + ns_of(limit) : INT64_MAX;
+  unsigned got = 0;
+  for (; got < count; ++got) {
+    const ssize_t n = recvmsg(fd, &messages[got].msg_hdr, flags & ~MSG_WAITFORONE);
+    if (n < 0) return got > 0 ? (int)got : -1;
+    messages[got].msg_len = (unsigned)n;
+    if (flags & MSG_WAITFORONE) flags |= MSG_DONTWAIT;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (ns_of(&now) >= until) return (int)got + 1;
+  }
+  return (int)got;
+}
+
 /* What programs that are built with _FORTIFY_SOURCE call: the size of the buffer has been checked where it is known. */
 EXPORT ssize_t __read_chk(int fd, void *buffer, size_t size, size_t space);
 EXPORT ssize_t __read_chk(int fd, void *buffer, size_t size, size_t space) {
@@ -290,4 +350,10 @@ EXPORT ssize_t __read_chk(int fd, void *buffer, size_t size, size_t space) {
 EXPORT ssize_t __recv_chk(int fd, void *buffer, size_t size, size_t space, int flags);
 EXPORT ssize_t __recv_chk(int fd, void *buffer, size_t size, size_t space, int flags) {
   return size <= space ? recv(fd, buffer, size, flags) : fail(EFAULT);
+}
+EXPORT ssize_t __recvfrom_chk(int fd, void *restrict buffer, size_t size, size_t space, int flags,
+                              struct sockaddr *restrict from, socklen_t *restrict length);
+EXPORT ssize_t __recvfrom_chk(int fd, void *restrict buffer, size_t size, size_t space, int flags,
+                              struct sockaddr *restrict from, socklen_t *restrict length) {
+  return size <= space ? recvfrom(fd, buffer, size, flags, from, length) : fail(EFAULT);
 }

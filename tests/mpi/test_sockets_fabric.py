@@ -57,14 +57,14 @@ def quick_host(tmp_path: Path) -> Path:
     return file
 
 
-def one_way_ns(payload: int) -> float:
-    """Of a segment on exanest to a neighbour: both hosts, the interface (dma_start, translation, memory_read,
-    memory_write, dma_completion), two routers of 4 cycles, the link, and what of its packets the link carries behind
-    the first word."""
-    frame, ns = payload + 52 + 18, 2 * 1700 + 300 + 40 + 150 + 100 + 100 + 2 * 4 * 6.4 + 242.1
+def one_way_ns(payload: float, latency_ns: float = 242.1, pauses: float = 33 / 32) -> float:
+    """Of a segment to a neighbour, on exanest or a machine like it: both hosts, the interface (dma_start, translation,
+    memory_read, memory_write, dma_completion), two routers of 4 cycles, the link, and what of its packets the link
+    carries behind the first word."""
+    frame, ns = payload + 52 + 18, 2 * 1700 + 300 + 40 + 150 + 100 + 100 + 2 * 4 * 6.4 + latency_ns
     while frame > 0:
         words = 2 + -(-min(frame, 256) // 16)
-        ns += (2 * words + 2) * 6.4 * 33 / 32 if frame > 256 or payload > 256 else 0
+        ns += (2 * words + 2) * 6.4 * pauses if frame > 256 or payload > 256 else 0
         frame -= 256
     return ns
 

@@ -16,7 +16,7 @@ def accelerator(runner: Runner) -> Measured:
     nodes = range(runner.machine(MACHINE).nodes)
     given = (",".join(map(str, RANKS)), *SIZES)
     software = runner.run("allreduce", MACHINE, nodes, *given)["latency_us"]
-    units = runner.run("allreduce", MACHINE, nodes, *given, offload="allreduce")["latency_us"]
+    units = runner.run("allreduce", MACHINE, nodes, *given, options=("--offload", "allreduce"))["latency_us"]
     saved = {ranks: {size: 100 * (1 - units[ranks][size] / us) for size, us in by_size.items()} for ranks, by_size in software.items()}
     best, ranks, size = max((share, ranks, size) for ranks, by_size in saved.items() for size, share in by_size.items())
     most = ", ".join(f"{ranks}: {by_size['8']:.0f} to {max(by_size.values()):.0f} %" for ranks, by_size in saved.items())

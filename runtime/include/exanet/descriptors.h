@@ -41,6 +41,7 @@ enum exanet_descriptor_kind {
   EXN_OP_LISTEN = 16,  /* listens for streams at a port */
   EXN_OP_CONNECT = 17,  /* opens a stream to a process that listens at a port */
   EXN_OP_SEGMENT = 18,  /* sends a segment of a stream */
+  EXN_OP_DATAGRAM = 19,  /* sends a fragment of a datagram */
 };
 
 /* what has completed; 0 skips to the ring's start */
@@ -60,6 +61,7 @@ enum exanet_completion_kind {
   EXANET_C_MULTI_DONE = 12,  /* a multi-receive buffer can be reused */
   EXANET_C_CONNECT = 13,  /* a stream is open at its initiator */
   EXANET_C_SEGMENT = 14,  /* a segment of a stream has arrived */
+  EXANET_C_DATAGRAM = 15,  /* a fragment of a datagram has arrived */
 };
 
 /* what an endpoint receives */
@@ -82,6 +84,15 @@ enum exanet_segment_kind {
   EXANET_SEGMENT_FINISH = 2,  /* the end of the stream: its sender sends no more */
   EXANET_SEGMENT_OPENED = 3,  /* nothing: the connection's initiator knows that it is open */
   EXANET_SEGMENT_WINDOW = 4,  /* how many bytes its sender has read of the other direction since it last said so */
+};
+
+/* what a completion says of a datagram */
+enum exanet_datagram_kind {
+  EXANET_DATAGRAM_ARRIVED = 0,  /* a fragment of one that has come whole: all its fragments follow one another */
+  EXANET_DATAGRAM_PART = 1,  /* a fragment has cost its receiver's processor, and others are missing */
+  EXANET_DATAGRAM_SENT = 2,  /* a fragment has left its sender's buffer */
+  EXANET_DATAGRAM_REFUSED = 3,  /* to its sender: nobody takes datagrams at the port */
+  EXANET_DATAGRAM_ECHOED = 4,  /* to its sender: the destination's host has sent an echo back, with the same bytes */
 };
 
 /* how to execute a descriptor; a completion repeats has_data and tagged */
@@ -339,17 +350,19 @@ EXN_ASSERT(sizeof(struct exn_reduction_close_descriptor) == 24, "size of exn_red
 EXN_ASSERT(offsetof(struct exn_reduction_close_descriptor, tree) == 16, "place of exn_reduction_close_descriptor.tree");
 EXN_ASSERT(offsetof(struct exn_reduction_close_descriptor, reserved) == 20, "place of exn_reduction_close_descriptor.reserved");
 
-/* Listens for streams at a port, or no more. It does not complete. */
+/* Listens for streams at a port, or takes datagrams there, or no more. It does not complete. */
 struct exn_listen_descriptor {
   struct exn_descriptor_header header;
   uint16_t port;  /* port */
-  uint16_t host_port;  /* port of the host at which its connections come in reality; 0: listens no more */
-  uint8_t reserved[4];
+  uint16_t host_port;  /* port of the host at which its connections come in reality; of datagrams: 1; 0: listens no more */
+  uint8_t datagrams;  /* 1: takes datagrams */
+  uint8_t reserved[3];
 };
 EXN_ASSERT(sizeof(struct exn_listen_descriptor) == 24, "size of exn_listen_descriptor");
 EXN_ASSERT(offsetof(struct exn_listen_descriptor, port) == 16, "place of exn_listen_descriptor.port");
 EXN_ASSERT(offsetof(struct exn_listen_descriptor, host_port) == 18, "place of exn_listen_descriptor.host_port");
-EXN_ASSERT(offsetof(struct exn_listen_descriptor, reserved) == 20, "place of exn_listen_descriptor.reserved");
+EXN_ASSERT(offsetof(struct exn_listen_descriptor, datagrams) == 20, "place of exn_listen_descriptor.datagrams");
+EXN_ASSERT(offsetof(struct exn_listen_descriptor, reserved) == 21, "place of exn_listen_descriptor.reserved");
 
 /* Opens a stream to a process that listens at a port. */
 struct exn_connect_descriptor {
@@ -385,6 +398,33 @@ EXN_ASSERT(offsetof(struct exn_segment_descriptor, sequence) == 36, "place of ex
 EXN_ASSERT(offsetof(struct exn_segment_descriptor, segment_kind) == 40, "place of exn_segment_descriptor.segment_kind");
 EXN_ASSERT(offsetof(struct exn_segment_descriptor, reserved) == 41, "place of exn_segment_descriptor.reserved");
 
+/* Sends a fragment of a datagram.
+ * Payload: the fragment's bytes. */
+struct exn_datagram_descriptor {
+  struct exn_descriptor_header header;
+  uint64_t cookie;  /* returned in the completions of its sender */
+  exanet_addr peer;  /* destination */
+  uint16_t port;  /* port of the caller */
+  uint16_t peer_port;  /* port of the destination */
+  uint16_t length;  /* bytes of the whole datagram */
+  uint8_t fragment;  /* number of the fragment */
+  uint8_t fragments;  /* how many the datagram has */
+  uint32_t identification;  /* of the caller's datagram */
+  uint8_t echo;  /* 1: the destination's host is to send it back (ICMP); it has one fragment */
+  uint8_t reserved[3];
+};
+EXN_ASSERT(sizeof(struct exn_datagram_descriptor) == 48, "size of exn_datagram_descriptor");
+EXN_ASSERT(offsetof(struct exn_datagram_descriptor, cookie) == 16, "place of exn_datagram_descriptor.cookie");
+EXN_ASSERT(offsetof(struct exn_datagram_descriptor, peer) == 24, "place of exn_datagram_descriptor.peer");
+EXN_ASSERT(offsetof(struct exn_datagram_descriptor, port) == 32, "place of exn_datagram_descriptor.port");
+EXN_ASSERT(offsetof(struct exn_datagram_descriptor, peer_port) == 34, "place of exn_datagram_descriptor.peer_port");
+EXN_ASSERT(offsetof(struct exn_datagram_descriptor, length) == 36, "place of exn_datagram_descriptor.length");
+EXN_ASSERT(offsetof(struct exn_datagram_descriptor, fragment) == 38, "place of exn_datagram_descriptor.fragment");
+EXN_ASSERT(offsetof(struct exn_datagram_descriptor, fragments) == 39, "place of exn_datagram_descriptor.fragments");
+EXN_ASSERT(offsetof(struct exn_datagram_descriptor, identification) == 40, "place of exn_datagram_descriptor.identification");
+EXN_ASSERT(offsetof(struct exn_datagram_descriptor, echo) == 44, "place of exn_datagram_descriptor.echo");
+EXN_ASSERT(offsetof(struct exn_datagram_descriptor, reserved) == 45, "place of exn_datagram_descriptor.reserved");
+
 /* Any descriptor: the header's kind says which. */
 union exn_descriptor {
   struct exn_descriptor_header header;
@@ -406,6 +446,7 @@ union exn_descriptor {
   struct exn_listen_descriptor listen;
   struct exn_connect_descriptor connect;
   struct exn_segment_descriptor segment;
+  struct exn_datagram_descriptor datagram;
 };
 
 /* First three words of every completion. */
@@ -614,6 +655,27 @@ EXN_ASSERT(offsetof(struct exn_segment_completion, peer_port) == 42, "place of e
 EXN_ASSERT(offsetof(struct exn_segment_completion, segment_kind) == 44, "place of exn_segment_completion.segment_kind");
 EXN_ASSERT(offsetof(struct exn_segment_completion, reserved) == 45, "place of exn_segment_completion.reserved");
 
+/* A fragment of a datagram has arrived, or has left its sender's buffer.
+ * Payload: arrived, echoed: the fragment's bytes. */
+struct exn_datagram_completion {
+  struct exn_completion_header header;
+  uint64_t cookie;  /* sent, refused, echoed: as in the descriptor */
+  exanet_addr peer;  /* source; sent, refused, echoed: destination */
+  uint16_t port;  /* port of the rank that it is for */
+  uint16_t peer_port;  /* port of the other */
+  uint16_t length;  /* arrived: bytes of the whole datagram; sent: of the fragment */
+  uint8_t datagram_kind;  /* what it says (enum exanet_datagram_kind) */
+  uint8_t reserved;
+};
+EXN_ASSERT(sizeof(struct exn_datagram_completion) == 48, "size of exn_datagram_completion");
+EXN_ASSERT(offsetof(struct exn_datagram_completion, cookie) == 24, "place of exn_datagram_completion.cookie");
+EXN_ASSERT(offsetof(struct exn_datagram_completion, peer) == 32, "place of exn_datagram_completion.peer");
+EXN_ASSERT(offsetof(struct exn_datagram_completion, port) == 40, "place of exn_datagram_completion.port");
+EXN_ASSERT(offsetof(struct exn_datagram_completion, peer_port) == 42, "place of exn_datagram_completion.peer_port");
+EXN_ASSERT(offsetof(struct exn_datagram_completion, length) == 44, "place of exn_datagram_completion.length");
+EXN_ASSERT(offsetof(struct exn_datagram_completion, datagram_kind) == 46, "place of exn_datagram_completion.datagram_kind");
+EXN_ASSERT(offsetof(struct exn_datagram_completion, reserved) == 47, "place of exn_datagram_completion.reserved");
+
 /* Any completion: the header's kind says which. */
 union exn_completion {
   struct exn_completion_header header;
@@ -631,6 +693,7 @@ union exn_completion {
   struct exn_multi_done_completion multi_done;
   struct exn_connect_completion connect;
   struct exn_segment_completion segment;
+  struct exn_datagram_completion datagram;
 };
 
 #undef EXN_ASSERT

@@ -185,7 +185,8 @@ struct exn_rank {
   uint64_t live_call; /* rank, asleep: address of the struct exanet_live_call that it is in, 0: none */
   uint64_t live_posted; /* rank, asleep: that of the first one that it has posted, 0: none; simulator: 0 taken */
   uint32_t serves; /* rank, asleep: 1 + its empty waits if it listens for streams and waits for nobody else, or 0 */
-  uint64_t segments, segment_bytes; /* rank: of streams, that it has sent, and their payload */
+  uint64_t segments, segment_bytes; /* rank: of streams and datagrams, that it has sent, and their payload */
+  uint64_t datagrams, dropped_datagrams; /* rank: that it has sent; that have come, and found the buffer full */
   struct exn_storage_call storage_call; /* rank, asleep: that it is in; simulator: action EXN_STORAGE_NONE, taken */
   struct exn_storage_profile storage; /* rank: sums for the profile */
   struct exn_costs costs; /* simulator */
@@ -225,6 +226,7 @@ struct exn_region {
   uint32_t packet_max;
   uint32_t segment_bytes; /* of a stream's longest segment */
   uint32_t window_bytes; /* of a stream */
+  uint32_t fragment_bytes; /* of a datagram's longest fragment, with the header of UDP */
   uint32_t servers_end; /* simulator: 1 only servers are left */
   uint64_t segment_cpu_ps; /* the host's kernel, to send a segment */
   double compute_factor; /* 0: computing takes no virtual time */
