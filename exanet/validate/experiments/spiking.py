@@ -12,7 +12,7 @@ from pathlib import Path
 
 from exanet import replay
 from exanet.trace import written
-from exanet.validate.registry import Measured, Reading, experiment, published
+from exanet.validate.registry import Measured, Off, Reading, experiment, published
 from exanet.validate.runner import Runner
 
 _MACHINE, _EXCHANGES = "fat-tree-1024", 3
@@ -80,6 +80,13 @@ _A_RANK_A_NODE = 4
 """Layouts of one thread: as many cores as nodes."""
 
 
+_THREADS_LOSE = (
+    "theirs lose with threads: with 8 ranks on 8 nodes, whose messages stay the same, 16 threads a rank reach 74 % of 128 cores in theirs "
+    "and 94 % here, on 512 cores 37 and 52 %. Memory and what NEST does not share between threads are not in the computing here, which "
+    "threads share evenly"
+)
+
+
 @functools.cache
 def speed_ups(runner: Runner) -> dict[int, float]:
     """By cores, in the layouts of the published table."""
@@ -105,7 +112,7 @@ def _in_layouts(row: str, ours: dict[int, float], shown: str) -> Measured:
     )
 
 
-@experiment("R41", kind="predicted")
+@experiment("R41", kind="predicted", off=Off(0.401, _THREADS_LOSE))
 def speed_ups_by_cores(runner: Runner) -> Measured:
     """Speed-ups in the layouts of the published table; threads share a rank's computing evenly."""
     ours = speed_ups(runner)
@@ -113,7 +120,7 @@ def speed_ups_by_cores(runner: Runner) -> Measured:
     return _in_layouts("R41", ours, f"On {most} cores all exchanges together take {1 - ours[most] / most:.1%} of the time")
 
 
-@experiment("R40", kind="predicted")
+@experiment("R40", kind="predicted", off=Off(-0.286, _THREADS_LOSE))
 def run_times(runner: Runner) -> Measured:
     """The published time of one core over the speed-ups of R41."""
     one = float(published()["R40"]["value"][0])

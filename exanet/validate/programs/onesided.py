@@ -38,7 +38,7 @@ def latency_us(window: MPI.Win, operation: Callable[[], None]) -> float:
 
 
 def operations(window: MPI.Win, size: int) -> dict[str, Callable[[], None]]:
-    """By name, on `size` bytes of integers of eight bytes."""
+    """By name, on `size` bytes of integers of eight bytes; the last takes one of these."""
     here, there = memoryview(bytearray(size)), memoryview(bytearray(size))
     data, answer = [here, size // 8, MPI.INT64_T], [there, size // 8, MPI.INT64_T]
     return {
@@ -46,6 +46,7 @@ def operations(window: MPI.Win, size: int) -> dict[str, Callable[[], None]]:
         "accumulate": lambda: window.Accumulate(data, 1),
         "get": lambda: window.Get(answer, 1),
         "get_accumulate": lambda: window.Get_accumulate(data, answer, 1),
+        "fetch_and_op": lambda: window.Fetch_and_op([here, 1, MPI.INT64_T], [there, 1, MPI.INT64_T], 1),
     }
 
 
