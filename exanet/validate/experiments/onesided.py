@@ -10,10 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from exanet.validate.experiments.mpi_latency import MACHINE, ONE_HOP
-from exanet.validate.registry import Measured, Reading, experiment, published
+from exanet.validate.registry import Measured, Off, Reading, experiment, published
 from exanet.validate.runner import Runner
 
 SIZES = (8, 64, 256, 1024)
+
+_NO_LOCK = (
+    "the source says that its emulation of these operations takes a lock within ParaStation MPI. MPICH's takes none and is shorter: with a "
+    "lock of 2.9 us its 7.3 us for 8 B would be the 10.2 us of which 80 % are saved here"
+)
 
 
 def _latency_us(runner: Runner) -> dict[str, dict[str, dict[str, float]]]:
@@ -54,7 +59,7 @@ def gets(runner: Runner) -> Measured:
     return _measured(runner, "R49", min(_saved(runner, "get").values()), ("get",))
 
 
-@experiment("R50", kind="bound", needs=("mpich",))
+@experiment("R50", kind="bound", off=Off(-0.099, _NO_LOCK), needs=("mpich",))
 def atomics(runner: Runner) -> Measured:
     """The most that is saved of any size."""
     return _measured(runner, "R50", max(_saved(runner, "get_accumulate").values()), ("get_accumulate",))
