@@ -24,7 +24,7 @@ OFF = {"E01", "E02", "E03", "E05", "E08", "E13", "E29", "E30", "E31", "K05", "K0
 shows here."""
 
 
-OFF_BY_ANOTHER_READING = {"A01", "A05", "D10", "D11", "D15", "E04", "E08", "K05", "P01", "P06", "P07", "R25", "R27", "R33", "R36", "R47"}
+OFF_BY_ANOTHER_READING = {"A01", "A05", "D10", "D11", "D15", "E04", "E08", "K05", "P01", "P06", "P07", "R25", "R27", "R33", "R36", "R39", "R47"}
 """The rows whose source can be read in a second way under which ours is off."""
 
 
@@ -185,6 +185,14 @@ def test_messages_from_a_gpu_take_longer() -> None:
     one_way, both = rows["R45"]["data"], rows["A06"]["data"]
     assert one_way["host to host"] == pytest.approx(both["host_us"])
     assert one_way["device to device"] == pytest.approx(both["device_us"])
+
+
+def test_a_key_value_store_answers_by_what_rdma_takes() -> None:
+    status, rows = validate("R39")
+    assert status == 0, rows
+    rates = rows["R39"]["data"]["transactions_per_s"]
+    assert rates["before"] < rates["exanest"] < rates["now"]
+    assert rates["before"] < 1e6 / 4, "a transaction takes no less than RDMA's 4 us"
 
 
 def test_spiking_networks_scale_as_published_while_each_rank_has_a_node_and_a_thread() -> None:
