@@ -59,9 +59,7 @@ def test_rows_that_take_long_stay_on_the_page_with_the_date_of_their_run(tmp_pat
 
 
 def git_folder() -> str:
-    return subprocess.run(
-        ["git", "rev-parse", "--absolute-git-dir"], capture_output=True, text=True, check=True, cwd=ROOT
-    ).stdout.strip()
+    return subprocess.run(["git", "rev-parse", "--absolute-git-dir"], capture_output=True, text=True, check=True, cwd=ROOT).stdout.strip()
 
 
 def test_the_page_is_made_of_what_validate_prints(tmp_path: Path) -> None:

@@ -43,8 +43,8 @@ def lanes_as_designed(runner: Runner) -> Measured:
     run = loaded_link(runner, _PACKET_BYTES)
     return Measured(
         (found["links"], found["gbps"] * _CODING),
-        f"words on a full link of {_LANES} lanes of {_LANE_DESIGNED_GBPS:g} Gb/s, with their 8b/10b code, and the links of a node of apenet; "
-        f"that machine's own lanes have the {_LANE_GBPS:g} Gb/s at which they ran (A02)",
+        f"words on a full link of {_LANES} lanes of {_LANE_DESIGNED_GBPS:g} Gb/s, with their 8b/10b code, and a node's links; "
+        f"apenet's own lanes have the {_LANE_GBPS:g} Gb/s at which they ran (A02)",
         data=found,
         readings=(Reading("lanes as they ran", (run["links"], run["raw_gbps"]), (6, _LANES * _LANE_DESIGNED_GBPS)),),
     )

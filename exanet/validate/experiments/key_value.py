@@ -22,7 +22,7 @@ def _before(runner: Runner) -> str:
     own = runner.machine(_BEFORE).resolve()["ni"]["dma_start_ps"]
     took_ps = 1000 * runner.run("puts", _BEFORE, _NEIGHBOURS, _VALUE_BYTES, mpi="none")["one_way_ns"][str(_VALUE_BYTES)]
     start_ns = (own + _BEFORE_US * 1e6 - took_ps) / 1000
-    return f"ni: {{dma_start: {{value: {start_ns:.1f} ns, source: RDMA takes {_BEFORE_US:g} us (D1.4 section 8.2), kind: calibrated}}}}"
+    return f"ni: {{dma_start: {{value: {start_ns:.1f} ns, source: RDMA takes {_BEFORE_US:g} us (D1.4 8.2), kind: calibrated}}}}"
 
 
 @experiment("R39", kind="bound")
@@ -35,8 +35,9 @@ def transactions(runner: Runner) -> Measured:
     now, before, prototype = rate(_NOW), rate(_BEFORE, _before(runner)), rate(_BEFORE)
     return Measured(
         now / before,
-        f"{now / 1000:.0f} thousand a second on {_NOW}, {before / 1000:.0f} with an RDMA of {_BEFORE_US:g} us, and {prototype / 1000:.0f} on "
-        f"{_BEFORE} as it is, whose interface cuts transfers itself. The aim of the source names neither a store nor what it is compared with",
+        f"{now / 1000:.0f} thousand a second on {_NOW}, {before / 1000:.0f} with an RDMA of {_BEFORE_US:g} us, and {prototype / 1000:.0f} "
+        f"on {_BEFORE} as it is, whose interface cuts transfers itself. The aim of the source names neither a store nor what it is "
+        "compared with",
         holds=now / before >= 2,
         data={"transactions_per_s": {"now": now, "before": before, "exanest": prototype}},
         readings=(Reading(f"against {_BEFORE} as it is", now / prototype, 2.0, now / prototype >= 2),),

@@ -25,8 +25,8 @@ def accelerator(runner: Runner) -> Measured:
     return Measured(
         best,
         f"saved on {ranks} ranks at {size} B, {software[ranks][size]:.2f} us by MPICH and {units[ranks][size]:.2f} us by the units; "
-        f"of 8 B to the best size by ranks {most}; ranks and sizes of the published figure are not known, nor its MPI. Open MPI takes more steps at some sizes, of which the units save "
-        "up to 96 % (docs/offload.md)",
+        f"of 8 B to the best size by ranks {most}; ranks and sizes of the published figure are not known, nor its "
+        "MPI. Open MPI takes more steps at some sizes, of which the units save up to 96 % (docs/offload.md)",
         data={"software_us": software, "units_us": units, "saved_percent": saved},
         readings=(Reading("sums of 8 B", max(by_size["8"] for by_size in saved.values()), 88.0),),
     )

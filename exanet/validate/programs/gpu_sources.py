@@ -4,6 +4,7 @@ round trip less the way back, which is half of that between host memories. Argum
 
 import itertools
 import sys
+from collections.abc import Callable
 
 import numpy as np
 from mpi4py import MPI
@@ -12,7 +13,7 @@ from exanet import gpu
 from exanet.validate.programs.pingpong import answer
 
 WARM_UP, ROUNDS = 3, 10
-PLACES = {"host": np.empty, "device": gpu.empty}
+PLACES: dict[str, Callable[..., np.ndarray]] = {"host": np.empty, "device": gpu.empty}
 
 world = MPI.COMM_WORLD
 size = int(sys.argv[2])
