@@ -84,11 +84,11 @@ def spike_block_bytes(ranks: int) -> int:
     return SPIKE_BYTES * math.ceil(GROWN * most)
 
 
-def spiking(folder: Path, ranks: int, exchanges: int) -> Path:
+def spiking(folder: Path, ranks: int, exchanges: int, threads: int = 1) -> Path:
     """A network of spiking neurons, spread evenly: between exchanges each rank advances its neurons and delivers the
-    spikes that came."""
+    spikes that came, its threads sharing that evenly."""
     block = spike_block_bytes(ranks)
-    compute_ps = (NEURONS * STEPS * NEURON_STEP_PS + SPIKES * INPUTS * ARRIVAL_PS) // ranks
+    compute_ps = (NEURONS * STEPS * NEURON_STEP_PS + SPIKES * INPUTS * ARRIVAL_PS) // (ranks * threads)
     with Writer(folder, ranks, {"program": [f"spikes exchanged {exchanges} times"]}) as streams:
         for stream in streams:
             for _ in range(exchanges):

@@ -186,13 +186,11 @@ def round_trips(runner: Runner) -> Drawing:
 
 @figure("red-sea", "spiking-speed-up")
 def spiking_speed_up(runner: Runner) -> Drawing:
-    ranks = (2, 4, 8, 16, 32, 64, 128)
-    took = {count: spiking.took_ms(runner, count) for count in ranks}
-    cores = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 704)
+    ours = spiking.speed_ups(runner)
     theirs = tuple(float(value) for value in published()["R41"]["value"])
     curves = (
-        _ours("ours, a written network of neurons", {count: 2 * took[2] / ms for count, ms in took.items()}),
-        Curve("R41, published, NEST on Dibona", cores, theirs, published=True),
+        _ours("ours, a written network of neurons", ours),
+        Curve("R41, published, NEST on Dibona", tuple(ours), theirs, published=True),
     )
     return Drawing("Speed-up of spiking networks (table 1; inputs not published)", "cores", "speed-up", curves, True)
 

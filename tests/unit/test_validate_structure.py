@@ -75,6 +75,7 @@ MACHINES: dict[str, tuple[str, dict[str, Any]]] = {
     "K26": ("trenz-2x2", {"power.links.link.idle": "300 mW"}),
     "R01": ("bxi-256", {"links.link.rate": "200 Gb/s"}),
     "R02": ("bxi-256", {"router.clock": "800 MHz"}),
+    "A01": ("apenet", {"topology.shape": [4, 4, 1]}),
 }
 
 

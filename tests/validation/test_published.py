@@ -19,12 +19,13 @@ INTERFACE = ("R33", "R34", "R35", "R36", "R38", "R44", "A03", "A04", "E07", "E08
 GATEWARE = ("K04", "K05", "K08", "K09", "K10", "K11", "K12", "K13", "K14", "D03", "D04", "D09", "D11", "E03", "E04")
 
 
-OFF = {"E01", "E02", "E03", "E05", "E13", "E29", "E30", "E31", "K05", "K08", "K26", "R38"}
+OFF = {"E01", "E02", "E03", "E05", "E08", "E13", "E29", "E30", "E31", "K05", "K08", "K26", "R36", "R38", "R40", "R41", "R50"}
 """The predictions and bounds that miss. Each row's Off says by how much, and one that changes fails: a regression
 shows here."""
 
 
-OFF_BY_ANOTHER_READING = {"A05", "D10", "D11", "D15", "E04", "K05", "P01", "P06", "R25", "R27", "R33", "R47"}
+OFF_BY_ANOTHER_READING = {"A01", "A05", "D10", "D11", "D15", "E04", "E08", "K05", "P01", "P06", "P07"}
+OFF_BY_ANOTHER_READING |= {"R25", "R27", "R33", "R36", "R39", "R47"}
 """The rows whose source can be read in a second way under which ours is off."""
 
 
@@ -88,7 +89,8 @@ def test_the_gateware_is_where_it_was_published_or_better() -> None:
 def test_the_network_interface_is_where_it_was_published_or_better() -> None:
     status, rows = validate(*INTERFACE)
     assert status == 0, rows
-    kinds = {"bound": {"R33", "R34", "R38", "R44", "E09"}, "structural": {"E10"}, "shape": {"E07"}, "calibrated": {"R35"}}
+    bounds = {"R33", "R34", "R36", "R38", "R44", "E08", "E09"}
+    kinds = {"bound": bounds, "structural": {"E10"}, "shape": {"E07"}, "calibrated": {"R35"}}
     kinds["beside"] = set(INTERFACE) - set().union(*kinds.values())
     assert {kind: {row for row in INTERFACE if rows[row]["kind"] == kind} for kind in kinds} == kinds
     ours = {row: rows[row]["ours"] for row in INTERFACE}
@@ -101,6 +103,7 @@ def test_the_network_interface_is_where_it_was_published_or_better() -> None:
         "R36": {"carvnet-100mhz": 1260, "carvnet": 785, "carvnet-a53": 904},
     }, "docs/calibration.md shows them"
     assert ours["R36"] == pytest.approx(91 * 0.0064)
+    assert rows["E08"]["data"] == {"to the network": 4, "to memory": 7}, "docs/karma.md shows them"
     assert rows["E07"]["data"] == {"mailboxes": 1024, "bytes": 1 << 20, "refused_when_full": True}
 
 
@@ -127,7 +130,7 @@ def test_the_links_of_an_ethernet_follow_from_their_rate() -> None:
 
 @pytest.mark.long
 def test_programs_that_are_not_published_have_no_verdict() -> None:
-    status, rows = validate("P08", "R14", "R32", "R40", "R61")
+    status, rows = validate("P08", "R14", "R32", "R61")
     assert status == 0 and {row["kind"] for row in rows.values()} == {"beside"}, rows
 
 
@@ -135,7 +138,7 @@ def test_one_sided_operations_are_shorter_by_the_interface() -> None:
     status, rows = validate("R05", "R48", "R49", "R50")
     assert status == 0, rows
     native, emulated = (rows["R49"]["data"][way] for way in ("native_us", "emulated_us"))
-    for name in ("put", "get"):
+    for name in ("put", "accumulate", "get", "get_accumulate"):
         assert all(native[name][size] < us for size, us in emulated[name].items()), name
 
 
@@ -170,11 +173,38 @@ def test_a_link_of_four_lanes_carries_what_its_packets_leave_of_its_rate() -> No
     status, rows = validate("A01", "A02", "A05", "R37")
     assert status == 0, rows
     assert rows["R37"]["data"]["payload_gbytes_per_s"] * 8 == pytest.approx(rows["R37"]["ours"] * 32 / 35, rel=1e-3)
-    assert rows["A01"]["data"]["links"] == 6
+    assert rows["A01"]["ours"] == [6, pytest.approx(34.0)], "32 words of 136 bit are a packet; they take 5 ns each"
     assert rows["A02"]["ours"] == pytest.approx(28.0), "7 words of 128 bit in 8 cycles of 5 ns, coded 8b/10b"
     for found in rows["A05"]["data"]:
         words = found["packet_bytes"] / 16
         assert found["payload_gbytes_per_s"] == pytest.approx(2.8 * words / (words + 3), rel=1e-3), "header, footer and a word of framing"
+
+
+def test_messages_from_a_gpu_take_longer() -> None:
+    status, rows = validate("A06", "R45")
+    assert status == 0, rows
+    one_way, both = rows["R45"]["data"], rows["A06"]["data"]
+    assert one_way["host to host"] == pytest.approx(both["host_us"])
+    assert one_way["device to device"] == pytest.approx(both["device_us"])
+
+
+def test_a_key_value_store_answers_by_what_rdma_takes() -> None:
+    status, rows = validate("R39")
+    assert status == 0, rows
+    rates = rows["R39"]["data"]["transactions_per_s"]
+    assert rates["before"] < rates["exanest"] < rates["now"]
+    assert rates["before"] < 1e6 / 4, "a transaction takes no less than RDMA's 4 us"
+
+
+def test_spiking_networks_scale_as_published_while_each_rank_has_a_node_and_a_thread() -> None:
+    status, rows = validate("R40", "R41")
+    assert status == 0, rows
+    for row in rows.values():
+        assert [reading["verdict"] for reading in row["readings"]] == ["passed"]
+    assert list(rows["R41"]["data"]) == ["1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "704"]
+    ours = rows["R41"]["ours"]
+    assert ours == sorted(ours)
+    assert all(ratio <= int(cores) for cores, ratio in rows["R41"]["data"].items()), "no more than the cores share"
 
 
 @pytest.mark.slow

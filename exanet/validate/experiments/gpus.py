@@ -81,3 +81,19 @@ def peer_against_infiniband(runner: Runner) -> Measured:
         f"software, which are ours. At 512 KB the three take {longest} us",
         data={"peer_us": peer, "staged_us": staged, "infiniband_us": infiniband},
     )
+
+
+@experiment("R45", kind="shape", needs=("mpich",))
+def sources(runner: Runner) -> Measured:
+    """Messages by the memory that they come from and go to: both that leave a GPU's memory take longer than both that
+    leave a host's."""
+    one_way = runner.run("gpu_sources", MACHINE, NODES, SMALL, changes=PEER)["one_way_us"]
+    from_gpu, from_host = ([us for way, us in one_way.items() if way.startswith(f"{place} ")] for place in ("device", "host"))
+    return Measured(
+        min(from_gpu) - max(from_host),
+        f"{SMALL} B between neighbours, peer to peer: {', '.join(f'{way} {us:.2f} us' for way, us in one_way.items())}. The GPUs are those "
+        "of quong, an earlier generation; a read of theirs crosses PCI Express twice, a write once",
+        holds=min(from_gpu) > max(from_host),
+        text=", ".join(f"{us:.2f} us" for us in one_way.values()),
+        data=one_way,
+    )

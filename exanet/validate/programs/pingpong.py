@@ -4,6 +4,7 @@ sizes in bytes."""
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ def one_way_us(comm: MPI.Comm, data: Any, warm_up: int = WARM_UP, rounds: int = 
     return (MPI.Wtime() - start) / (2 * rounds) * 1e6
 
 
-def answer(comm: MPI.Comm, latency: dict[int, float]) -> None:
+def answer(comm: MPI.Comm, latency: Mapping[Any, float]) -> None:
     if comm.rank == 0:
         Path(sys.argv[1]).write_text(json.dumps({"one_way_us": latency}), encoding="utf-8")
 
