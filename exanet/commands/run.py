@@ -99,6 +99,14 @@ Cpu = Annotated[
         help="The processor that the program is built for, a53, u740 or a file: it runs under QEMU, and cycles are counted.",
     ),
 ]
+Handlers = Annotated[
+    str | None,
+    typer.Option(
+        "--handlers",
+        metavar="FILE.c",
+        help="Handlers in C that the receiving interfaces run on packets of messages (sPIN; docs/spin.md).",
+    ),
+]
 Restarts = Annotated[
     int,
     typer.Option(
@@ -152,6 +160,7 @@ def command(
     sockets: Sockets = "host",
     storage: Storage = None,
     cpu: Cpu = None,
+    handlers: Handlers = None,
     restarts: Restarts = 0,
     restart_delay: RestartDelay = "0 s",
 ) -> None:
@@ -187,6 +196,7 @@ def command(
         sockets=sockets,
         storage=tuple(storage or ()),
         cpu=cpu,
+        handlers=handlers,
         restarts=restarts,
         restart_delay=restart_delay,
     )

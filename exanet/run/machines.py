@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from exanet import level as levels
-from exanet import lightly, storage
+from exanet import lightly, spin, storage
 from exanet.errors import InputError
 from exanet.machine import kept
 from exanet.run import gpus
@@ -33,7 +33,7 @@ class OnMachine:
 def of(options: Options) -> OnMachine:
     """The machine of these options, with what fails on it. Raises InputError."""
     _check(options)
-    usual = options.level == "packet" and not options.faults and not options.storage
+    usual = options.level == "packet" and not options.faults and not options.storage and not options.handlers
     if usual and (found := kept.read(options.machine)):
         return OnMachine(found.name, found.nodes, found.cores, [list(range(found.nodes))], found.resolved, found.notes, {})
     before = kept.state(options.machine)
@@ -51,11 +51,12 @@ def of(options: Options) -> OnMachine:
     cores = described.cores_for_programs()
     stored, environment = _storages(options, described)
     environment |= gpus.environment(options, described)
+    spin.check(options, described)
     resolved, notes = described.resolve(), levels.caveats_of_programs(options.level, described)
     model = described.model
     if usual and described.other is None and model.gpu is None and model.topology.file is None:
         kept.write(options.machine, before, described, kept.Facts(described.name, described.nodes, cores, resolved, notes))
-    return OnMachine(described.name, described.nodes, cores, described.halves(), resolved | stored, notes, environment)
+    return OnMachine(described.name, described.nodes, cores, described.halves(), resolved | stored | spin.resolved(options.handlers), notes, environment)
 
 
 def _check(options: Options) -> None:

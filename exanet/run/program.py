@@ -279,6 +279,7 @@ def _meta(options: Options, described: machines.OnMachine, config: dict[str, Any
         **({"collectives": {"bcast": options.bcast}} if options.bcast else {}),
         **({"offload": list(options.offload)} if options.offload else {}),
         **({"mpi_calls": options.mpi_calls} if options.mpi_calls != "library" else {}),
+        **({"handlers": options.handlers} if options.handlers else {}),
         **({"cpu": options.cpu} if options.cpu else {}),
         **({"sockets": options.sockets} if options.sockets != "host" else {}),
         **({"notes": described.notes} if described.notes else {}),
