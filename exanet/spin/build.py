@@ -39,7 +39,7 @@ _COMPILE = (
 def program(source: Path) -> dict[str, Any]:
     """The handlers of a file in C, as the simulator takes them. Raises InputError."""
     if not source.is_file():
-        raise InputError(f"--handlers {source}: there is no such file")
+        raise InputError(f"--handlers {source}: there is no such file; give one, or {', '.join(shipped())} of the package")
     if source.suffix != ".c":
         raise InputError(f"--handlers {source}: give a file in C, whose name ends in .c (docs/spin.md)")
     if shutil.which(COMPILER) is None:
@@ -53,6 +53,11 @@ def program(source: Path) -> dict[str, Any]:
         if done.returncode:
             raise InputError(f"--handlers {source}: {COMPILER} fails:\n{done.stderr.strip()[-3000:]}")
         return _taken(source, elf.read(made))
+
+
+def shipped() -> list[str]:
+    """Names of the handlers that come with the package."""
+    return sorted(path.stem for path in (Path(__file__).parent / "handlers").glob("*.c"))
 
 
 def _taken(source: Path, executable: elf.Executable) -> dict[str, Any]:

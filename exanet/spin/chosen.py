@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from exanet.run.options import Options
 
 
+_SHIPPED = Path(__file__).parent / "handlers"
+
+
 def check(options: Options, described: Machine) -> None:
     """Raises InputError where handlers cannot run."""
     if options.handlers is None:
@@ -33,10 +36,16 @@ def check(options: Options, described: Machine) -> None:
             raise InputError(f"{option} and --handlers do not go together: {why}; leave one of them out")
 
 
+def file_of(name: str) -> Path:
+    """The file that --handlers names: one of a path, or one that comes with the package, by its name alone."""
+    shipped = _SHIPPED / f"{name}.c"
+    return shipped if name.isidentifier() and shipped.is_file() else Path(name)
+
+
 def resolved(source: str | None) -> dict[str, Any]:
     """The handlers as a key of the resolved machine; none without a file. Raises InputError."""
     if source is None:
         return {}
     from exanet.spin import build
 
-    return {"handlers": build.program(Path(source))}
+    return {"handlers": build.program(file_of(source))}

@@ -55,23 +55,31 @@ class Runner:
             raise RunFailed(str(error)) from None
 
     def run(
-        self, program: str, machine: str, nodes: Sequence[int], *arguments: object, mpi: str = "mpich", changes: str = "", offload: str = ""
+        self,
+        program: str,
+        machine: str,
+        nodes: Sequence[int],
+        *arguments: object,
+        mpi: str = "mpich",
+        changes: str = "",
+        offload: str = "",
+        handlers: str = "",
     ) -> dict[str, Any]:
         """The answer of PROGRAM with one rank on each of `nodes`; `changes` is YAML laid over the machine's
         description.
 
-        `offload` is as `exanet run --offload` takes it.
+        `offload` is as `exanet run --offload` takes it, and `handlers` as --handlers does.
 
         The answer has one more key, "run": the summary of the simulator.
 
         Raises:
             RunFailed: the run did not succeed.
         """
-        key = (program, machine, ",".join(map(str, nodes)), mpi, changes, offload, *map(str, arguments))
+        key = (program, machine, ",".join(map(str, nodes)), mpi, changes, offload, handlers, *map(str, arguments))
         if key not in self._answers:
             with tempfile.TemporaryDirectory(prefix="exanet-validate-") as folder:
                 try:
-                    self._answers[key] = _run(Path(folder), program, machine, nodes, arguments, mpi, changes, offload)
+                    self._answers[key] = _run(Path(folder), program, machine, nodes, arguments, mpi, changes, offload, handlers)
                 except RunFailed as failure:
                     self._answers[key] = failure
         answer = self._answers[key]
@@ -81,7 +89,15 @@ class Runner:
 
 
 def _run(
-    folder: Path, program: str, machine: str, nodes: Sequence[int], arguments: Sequence[object], mpi: str, changes: str, offload: str
+    folder: Path,
+    program: str,
+    machine: str,
+    nodes: Sequence[int],
+    arguments: Sequence[object],
+    mpi: str,
+    changes: str,
+    offload: str,
+    handlers: str,
 ) -> dict[str, Any]:
     if changes:
         changed = folder / "changed.yaml"
@@ -91,7 +107,7 @@ def _run(
     answer, results = folder / "answer.json", folder / "results"
     command = [sys.executable, "-P", "-m", "exanet", "run", "--quiet", "--no-report", "-m", machine, "-n", str(len(nodes))]
     command += ["--map", str(folder / "map"), "--compute", "off", "--mpi", mpi, "-o", str(results)]
-    command += [*(("--offload", offload) if offload else ()), "--"]
+    command += [*(("--offload", offload) if offload else ()), *(("--handlers", handlers) if handlers else ()), "--"]
     command += [sys.executable, str(_PROGRAMS / f"{program}.py"), str(answer), *map(str, arguments)]
     status, said = _finish(command)
     if status is None:

@@ -175,6 +175,7 @@ Time HandlerUnits::packet(std::uint64_t message, std::uint64_t bytes, Time at) {
   if (program_.payload != 0)
     done = run(active, kPayload, program_.payload, offset, bytes, max(there, active.header_done));
   active.done = max(active.done, done);
+  statistics_.last_packet_ps = std::max(statistics_.last_packet_ps, static_cast<std::uint64_t>(done.ps()));
   keep(node, bytes, at, done);
   if (active.came == active.what.bytes && program_.completion != 0)
     active.done = done = run(active, kCompletion, program_.completion, offset, 0, active.done);

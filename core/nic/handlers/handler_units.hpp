@@ -60,7 +60,8 @@ struct HandlerStatistics {
   std::uint64_t payload_cycles = 0;
   std::uint64_t dma_bytes = 0;
   std::uint64_t most_packet_bytes = 0;  // of a node, in packet memory at once
-  std::uint64_t first_ps = 0, last_ps = 0;  // first packet's arrival, and when the last one was done with
+  std::uint64_t first_ps = 0, last_packet_ps = 0;  // first packet's arrival, and when the last one was done with ...
+  std::uint64_t last_ps = 0;  // ... and the last message
 };
 
 template <typename V>
@@ -77,6 +78,7 @@ void visit(HandlerStatistics& s, V&& v) {
   v("dma_bytes", s.dma_bytes);
   v("most_packet_bytes", s.most_packet_bytes);
   v("first_ps", s.first_ps);
+  v("last_packet_ps", s.last_packet_ps);
   v("last_ps", s.last_ps);
 }
 
