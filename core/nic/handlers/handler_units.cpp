@@ -12,7 +12,7 @@ namespace exanet {
 
 namespace {
 
-constexpr const char* kKinds[] = {"header", "payload", "completion"};
+constexpr const char* kHandlerKinds[] = {"header", "payload", "completion"};
 
 std::int64_t cycles_until(Time from, Time to, Time cycle) {
   return to <= from ? 0 : ((to - from).ps() + cycle.ps() - 1) / cycle.ps();
@@ -139,7 +139,8 @@ HandlerUnits::Process& HandlerUnits::process(std::uint32_t number) {
   Process& own = processes_[number];
   if (own.scratchpads.empty()) {
     own.memory.resize(hpu_.handler_memory_bytes);
-    std::memcpy(own.memory.data(), program_.data.data(), std::min(own.memory.size(), program_.data.size() * 4));
+    if (!program_.data.empty())
+      std::memcpy(own.memory.data(), program_.data.data(), std::min(own.memory.size(), program_.data.size() * 4));
     own.scratchpads.assign(hpu_.clusters, std::vector<std::byte>(hpu_.scratchpad_bytes));
   }
   return own;
@@ -296,7 +297,7 @@ Time HandlerUnits::run(Active& active, Kind kind, std::uint32_t entry, std::uint
 
 void HandlerUnits::fault(Active& active, Kind kind, const std::string& why) {
   active.failed = true;
-  on_fault_("the " + std::string(kKinds[kind]) + " handler of a message from rank " +
+  on_fault_("the " + std::string(kHandlerKinds[kind]) + " handler of a message from rank " +
             std::to_string(active.what.source) + " to rank " + std::to_string(active.what.process) + " " + why);
 }
 

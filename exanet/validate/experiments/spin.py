@@ -15,6 +15,7 @@ _NODES = (0, 4)  # on two switches
 _LONG = 960 * 4000  # bytes: packets enough for the first and last ones not to count
 _HEADER = 64  # bytes of a packet beside its payload
 _SMALL, _LARGE = 4096, 1 << 20
+_REPEATS = 5
 
 
 @experiment("R06", kind="predicted", needs=("mpich", "riscv"))
@@ -22,7 +23,7 @@ def workloads(runner: Runner) -> Measured:
     rates: dict[str, float] = {}
     cycles: dict[str, float] = {}
     for name, spread in _WORKLOADS.items():
-        found = runner.run("handled", "pspin", _NODES, 0, spread, _LONG, handlers=name)["run"]["handlers"]
+        found = runner.run("handled", "pspin", _NODES, 1, 0, spread, _LONG, handlers=name)["run"]["handlers"]
         rates[name] = found["gbit_per_s"] * (1 + _HEADER * found["packets"] / found["bytes"])
         cycles[name] = found["cycles_per_packet"]
     each = ", ".join(f"{name} {rates[name]:.0f} Gb/s ({cycles[name]:.0f} cycles)" for name in rates)
@@ -37,8 +38,8 @@ def workloads(runner: Runner) -> Measured:
 def _overlap(runner: Runner, size: int, handlers: str) -> tuple[float, float]:
     """Share of computing in computing and waiting, in percent, where computing takes as long as the message alone; and
     how many microseconds that is."""
-    alone = float(runner.run("handled", "fpspin", _NODES, 0, 2, size, handlers=handlers)["waited_us"][str(size)])
-    waited = float(runner.run("handled", "fpspin", _NODES, alone, 2, size, handlers=handlers)["waited_us"][str(size)])
+    alone = float(runner.run("handled", "fpspin", _NODES, _REPEATS, 0, 2, size, handlers=handlers)["waited_us"][str(size)])
+    waited = float(runner.run("handled", "fpspin", _NODES, _REPEATS, alone, 2, size, handlers=handlers)["waited_us"][str(size)])
     return 100 * alone / (alone + waited), alone
 
 
