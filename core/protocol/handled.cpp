@@ -119,8 +119,8 @@ class Handled final : public OperationMachine<HandledOperation>, private Message
     HandledOperation& op = (*this)[id];
     op.state = State::receiving;
     ++op.holds;
-    RdmaTransfer reply{context_.node(op.rank), context_.node(target(op)), op.message.bytes(), true, op.payload.empty(),
-                       user(id)};
+    RdmaTransfer reply{
+        context_.node(op.rank), context_.node(target(op)), op.message.bytes(), true, op.payload.empty(), user(id)};
     reply.part = RdmaTransfer::Part::kReply;
     reply.own = {.process = op.rank};
     reply.target = {.process = target(op), .address = 0, .memory = memory_};

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from exanet.quantity import bytes_text, count_text
+from exanet.quantity import bytes_text, count_text, counted
 
 
 def totals(counts: Mapping[str, Any]) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def totals(counts: Mapping[str, Any]) -> dict[str, Any]:
 def line(total: Mapping[str, Any]) -> str:
     """These as a line for the terminal."""
     return (
-        f"handlers: {count_text(total['messages'])} messages, {count_text(total['packets'])} packets, {bytes_text(total['bytes'])} at "
+        f"handlers: {counted(total['messages'], 'message')}, {count_text(total['packets'])} packets, {bytes_text(total['bytes'])} at "
         f"{total['gbit_per_s']:.4g} Gb/s; {total['cycles_per_packet']:.4g} cycles a packet; "
         f"{bytes_text(total['dma_bytes'])} to and from host memory"
     )

@@ -61,9 +61,7 @@ class HandlerUnits::Commands final : public HpuDevice {
 
  private:
   Time now(std::uint64_t cycle) const { return begins_ + units_.hpu_.cycle * static_cast<std::int64_t>(cycle); }
-  Time ends_of(std::uint32_t number) const {
-    return number == 0 || number > ends_.size() ? Time() : ends_[number - 1];
-  }
+  Time ends_of(std::uint32_t number) const { return number == 0 || number > ends_.size() ? Time() : ends_[number - 1]; }
 
   void start(std::uint32_t kind, Time at) {
     std::byte value[8];
@@ -73,7 +71,8 @@ class HandlerUnits::Commands final : public HpuDevice {
     std::byte* local = is_value ? value : units_.own_memory(node_, process_, cluster_, local_, bytes);
     const HandledMessage& what = active_.what;
     if (kind > hpu::kValueToHost) return refuse("begins a command that there is not");
-    if (local == nullptr) return refuse("has a command on " + std::to_string(bytes) + " B that are in none of its memories");
+    if (local == nullptr)
+      return refuse("has a command on " + std::to_string(bytes) + " B that are in none of its memories");
     if (host_ < what.host || host_ - what.host > what.host_bytes || bytes > what.host_bytes - (host_ - what.host))
       return refuse("has a command on " + std::to_string(bytes) + " B that are not all in the receive's buffer of " +
                     std::to_string(what.host_bytes) + " B");
@@ -256,8 +255,7 @@ void HandlerUnits::prepare(Node& node, Active& active, std::uint32_t hpu, std::u
                            .clusters = hpu_.clusters,
                            .scratchpads = {}};
   for (std::uint32_t c = 0; c < hpu_.clusters; ++c)
-    arguments.scratchpads[c] =
-        hpu::kClusterBase + c * hpu::kClusterStep + hpu_.per_cluster * hpu::kOwnBytes;
+    arguments.scratchpads[c] = hpu::kClusterBase + c * hpu::kClusterStep + hpu_.per_cluster * hpu::kOwnBytes;
   std::byte* memory = node.clusters[cluster].own.data() + std::size_t{inside} * hpu::kOwnBytes;
   std::memcpy(memory, &arguments, sizeof arguments);
   if (bytes > 0 && !host_->read_message(active.message, offset, memory + hpu::kPacketAt, bytes)) active.failed = true;
@@ -278,11 +276,10 @@ Time HandlerUnits::run(Active& active, Kind kind, std::uint32_t entry, std::uint
   if (active.failed) return ready;
   Process& owner = process(active.what.process);
   Commands commands(*this, node, owner, active, cluster, begins);
-  const std::uint32_t stack = hpu::kClusterBase + cluster * hpu::kClusterStep +
-                              (hpu % hpu_.per_cluster + 1) * hpu::kOwnBytes;
+  const std::uint32_t stack =
+      hpu::kClusterBase + cluster * hpu::kClusterStep + (hpu % hpu_.per_cluster + 1) * hpu::kOwnBytes;
   const std::uint32_t argument = stack - hpu::kOwnBytes;
-  HpuCore::Outcome outcome =
-      core_.run(entry, argument, stack, hpu, regions(node, owner, cluster, &commands));
+  HpuCore::Outcome outcome = core_.run(entry, argument, stack, hpu, regions(node, owner, cluster, &commands));
   if (outcome.fault.empty()) outcome.fault = commands.wrong();
   if (!outcome.fault.empty()) fault(active, kind, outcome.fault);
   cycles += outcome.cycles;

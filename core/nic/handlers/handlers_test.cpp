@@ -139,8 +139,7 @@ TEST_CASE("HPU core: results are those of the instruction set") {
 TEST_CASE("HPU core: what it cannot execute is a fault") {
   const HpuCore core(hpu::kProgramBase, kText);
   CHECK(core.run(kProducts, 64, 0, 0, {}).fault == "loads 4 B from 0x00000040, where it has no memory");
-  CHECK(core.run(hpu::kProgramBase + 4096, 0, 0, 0, {}).fault ==
-        "goes to 0x1d001000, where it has no instructions");
+  CHECK(core.run(hpu::kProgramBase + 4096, 0, 0, 0, {}).fault == "goes to 0x1d001000, where it has no instructions");
   const HpuCore endless(hpu::kProgramBase, {0x0000006f});  // j .
   CHECK(endless.run(hpu::kProgramBase, 0, 0, 0, {}).fault == "does not end within 10000000 instructions");
   const HpuCore illegal(hpu::kProgramBase, {0xffffffff});
@@ -149,7 +148,8 @@ TEST_CASE("HPU core: what it cannot execute is a fault") {
 
 TEST_CASE("HPUs: the rate is the less of the line's and HPUs x bytes / cycles") {
   Bench fast(with(0, kLoop, 0)), slow(with(0, kLoop, 0));
-  CHECK(fast.last(400, 1000, Time::ns(50)) == copied(1000) + Time::ns(100 * 401));  // four HPUs, 401 ns each
+  CHECK(fast.last(400, 1000, Time::ns(50)) ==
+        copied(1000) + Time::ns(3 * 50 + 100 * 401));  // four HPUs, of which the last begins with the fourth packet
   CHECK(slow.last(400, 1000, Time::ns(200)) == copied(1000) + Time::ns(399 * 200 + 401));
   CHECK(fast.units.statistics().payload_cycles == 400 * 401);
 }
@@ -180,9 +180,10 @@ TEST_CASE("HPUs: a command ends a packet, and is kept to the receive's buffer") 
   CHECK(bench.host.buffer[63] == std::byte{64});
   CHECK(bench.units.end(1, true, Time::ns(1000)));
   bench.last(1, 65, Time());
-  CHECK(bench.fault ==
-        "the payload handler of a message from rank 0 to rank 0 has a command on 65 B that are not all in the receive's "
-        "buffer of 64 B");
+  CHECK(
+      bench.fault ==
+      "the payload handler of a message from rank 0 to rank 0 has a command on 65 B that are not all in the receive's "
+      "buffer of 64 B");
   CHECK(!bench.units.end(1, true, Time::ns(1000)));
 }
 

@@ -91,9 +91,7 @@ std::uint32_t compute(Op op, std::uint32_t a, std::uint32_t b, std::uint64_t& cy
     case Op::kMulHigh: cycle += 4; return high(sa, sb);
     case Op::kMulHighMixed: cycle += 4; return high(sa, b);
     case Op::kMulHighUnsigned: cycle += 4; return static_cast<std::uint32_t>(std::uint64_t{a} * b >> 32);
-    default:
-      cycle += division_cycles(b, op == Op::kDiv || op == Op::kRem) - 1;
-      return divide(op, a, b);
+    default: cycle += division_cycles(b, op == Op::kDiv || op == Op::kRem) - 1; return divide(op, a, b);
   }
 }
 
@@ -228,9 +226,7 @@ bool HpuCore::step(State& state, const Instruction& i) const {
     return true;
   }
   switch (i.op) {
-    case Op::kIllegal:
-      state.fault = "has no instruction of RV32IMAC at " + hexadecimal(pc);
-      return false;
+    case Op::kIllegal: state.fault = "has no instruction of RV32IMAC at " + hexadecimal(pc); return false;
     case Op::kJump: state.x[i.to] = next; return jump(state, pc + immediate, 2);
     case Op::kJumpRegister: {
       const std::uint32_t target = (state.x[i.from1] + immediate) & ~1u;

@@ -5,9 +5,7 @@ namespace exanet::rv32 {
 
 namespace {
 
-constexpr std::uint32_t bits(std::uint32_t word, int high, int low) {
-  return word >> low & ((2u << (high - low)) - 1);
-}
+constexpr std::uint32_t bits(std::uint32_t word, int high, int low) { return word >> low & ((2u << (high - low)) - 1); }
 // Bits of an immediate: those of the word from `low` on, at `at`.
 constexpr std::uint32_t place(std::uint32_t word, int high, int low, int at) { return bits(word, high, low) << at; }
 constexpr std::int32_t extend(std::uint32_t value, int width) {
@@ -80,7 +78,8 @@ Op system(std::uint32_t word) {
 
 Instruction whole(std::uint32_t word) {
   const auto to = static_cast<std::uint8_t>(bits(word, 11, 7));
-  const auto from1 = static_cast<std::uint8_t>(bits(word, 19, 15)), from2 = static_cast<std::uint8_t>(bits(word, 24, 20));
+  const auto from1 = static_cast<std::uint8_t>(bits(word, 19, 15)),
+             from2 = static_cast<std::uint8_t>(bits(word, 24, 20));
   const std::uint32_t kind = bits(word, 14, 12);
   const auto upper = static_cast<std::int32_t>(word & 0xfffff000);
   switch (bits(word, 6, 0)) {
@@ -89,21 +88,21 @@ Instruction whole(std::uint32_t word) {
     case 0x6f:
       return {.op = Op::kJump,
               .to = to,
-              .immediate = extend(place(word, 31, 31, 20) | place(word, 19, 12, 12) | place(word, 20, 20, 11) |
-                                      place(word, 30, 21, 1),
-                                  21)};
+              .immediate = extend(
+                  place(word, 31, 31, 20) | place(word, 19, 12, 12) | place(word, 20, 20, 11) | place(word, 30, 21, 1),
+                  21)};
     case 0x67:
       return {.op = kind == 0 ? Op::kJumpRegister : Op::kIllegal,
               .to = to,
               .from1 = from1,
               .immediate = extend(bits(word, 31, 20), 12)};
     case 0x63:
-      return {.op = kBranches[kind],
-              .from1 = from1,
-              .from2 = from2,
-              .immediate = extend(place(word, 31, 31, 12) | place(word, 7, 7, 11) | place(word, 30, 25, 5) |
-                                      place(word, 11, 8, 1),
-                                  13)};
+      return {
+          .op = kBranches[kind],
+          .from1 = from1,
+          .from2 = from2,
+          .immediate = extend(
+              place(word, 31, 31, 12) | place(word, 7, 7, 11) | place(word, 30, 25, 5) | place(word, 11, 8, 1), 13)};
     case 0x03: return {.op = kLoads[kind], .to = to, .from1 = from1, .immediate = extend(bits(word, 31, 20), 12)};
     case 0x23:
       return {.op = kStores[kind],
@@ -125,8 +124,7 @@ constexpr std::uint8_t low_register(std::uint32_t half, int low) {
 
 Instruction quadrant0(std::uint32_t half) {
   const std::uint8_t to = low_register(half, 2), base = low_register(half, 7);
-  const auto offset =
-      static_cast<std::int32_t>(place(half, 5, 5, 6) | place(half, 12, 10, 3) | place(half, 6, 6, 2));
+  const auto offset = static_cast<std::int32_t>(place(half, 5, 5, 6) | place(half, 12, 10, 3) | place(half, 6, 6, 2));
   switch (bits(half, 15, 13)) {
     case 0: {
       const auto amount = static_cast<std::int32_t>(place(half, 10, 7, 6) | place(half, 12, 11, 4) |
@@ -190,11 +188,11 @@ Instruction quadrant2(std::uint32_t half) {
     case 0:
       return {.op = bits(half, 12, 12) != 0 ? Op::kIllegal : Op::kShiftLeft, .to = to, .from1 = to, .immediate = from};
     case 2:
-      return {.op = to == 0 ? Op::kIllegal : Op::kLoadWord,
-              .to = to,
-              .from1 = 2,
-              .immediate = static_cast<std::int32_t>(place(half, 3, 2, 6) | place(half, 12, 12, 5) |
-                                                     place(half, 6, 4, 2))};
+      return {
+          .op = to == 0 ? Op::kIllegal : Op::kLoadWord,
+          .to = to,
+          .from1 = 2,
+          .immediate = static_cast<std::int32_t>(place(half, 3, 2, 6) | place(half, 12, 12, 5) | place(half, 6, 4, 2))};
     case 4:
       if (from == 0) {
         if (to == 0) return {};

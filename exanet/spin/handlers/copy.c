@@ -7,5 +7,6 @@ SPIN_MATCH(.tag = 7, .source = SPIN_ANY, .destination = SPIN_ANY, .least = 1);
 void payload_handler(handler_args_t *args) {
   const task_t *task = args->task;
   spin_cmd_t copy;
-  spin_dma_to_host(spin_host_address(task) + task->pkt_offset, (uint32_t)task->pkt_mem, task->pkt_mem_size, true, &copy);
+  spin_dma_to_host(spin_host_address(task) + task->pkt_offset, (uint32_t)task->pkt_mem, task->pkt_mem_size, true,
+                   &copy);
 }

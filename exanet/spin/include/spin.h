@@ -47,8 +47,7 @@ void completion_handler(handler_args_t *args);
 struct spin_match {
   uint32_t tag, source, destination, least;
 };
-#define SPIN_MATCH(...) \
-  __attribute__((used, section(".spin.match"))) const struct spin_match spin_match = {__VA_ARGS__}
+#define SPIN_MATCH(...) __attribute__((used, section(".spin.match"))) const struct spin_match spin_match = {__VA_ARGS__}
 
 typedef uint32_t spin_cmd_t; /* number of a command */
 
@@ -105,10 +104,16 @@ static inline uint32_t spin_cycle(void) {
   return cycle;
 }
 
-/* Adds to a word of memory that several HPUs add to. */
+/* Adds to a word of memory that several HPUs add to, or keeps the larger one there. Both return what was there. */
 static inline uint32_t amo_add(volatile void *word, uint32_t value) {
   uint32_t old;
   __asm__ volatile("amoadd.w %0, %2, (%1)" : "=r"(old) : "r"(word), "r"(value) : "memory");
+  return old;
+}
+
+static inline uint32_t amo_max(volatile void *word, uint32_t value) {
+  uint32_t old;
+  __asm__ volatile("amomaxu.w %0, %2, (%1)" : "=r"(old) : "r"(word), "r"(value) : "memory");
   return old;
 }
 
