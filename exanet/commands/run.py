@@ -104,8 +104,8 @@ Handlers = Annotated[
     typer.Option(
         "--handlers",
         metavar="FILE.c",
-        help="Handlers in C that the receiving interfaces run on packets of messages (sPIN; docs/spin.md): a file, or copy, filter, histogram, "
-        "reduce or unpack.",
+        help="Handlers that the receiving interfaces run on packets (sPIN; docs/spin.md): a file in C, or copy, filter, histogram, reduce "
+        "or unpack.",
     ),
 ]
 Restarts = Annotated[

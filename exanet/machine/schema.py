@@ -630,8 +630,8 @@ class Gpu(Strict):
 
 
 class Hpu(Strict):
-    """Handler processing units (HPUs) of each interface, for handlers of packets (docs/spin.md). They change nothing unless
-    a run says --handlers."""
+    """Handler processing units (HPUs) of each interface, for handlers of packets (docs/spin.md). They change nothing
+    unless a run says --handlers."""
 
     clusters: Count = Field(description="Clusters of HPUs, up to 16. A message begins in one of them.")
     per_cluster: Count = Field(description="HPUs of a cluster, up to 64.")

@@ -56,7 +56,9 @@ def of(options: Options) -> OnMachine:
     model = described.model
     if usual and described.other is None and model.gpu is None and model.topology.file is None:
         kept.write(options.machine, before, described, kept.Facts(described.name, described.nodes, cores, resolved, notes))
-    return OnMachine(described.name, described.nodes, cores, described.halves(), resolved | stored | spin.resolved(options.handlers), notes, environment)
+    return OnMachine(
+        described.name, described.nodes, cores, described.halves(), resolved | stored | spin.resolved(options.handlers), notes, environment
+    )
 
 
 def _check(options: Options) -> None:

@@ -2,8 +2,8 @@
 """Compiles handlers for the HPUs, by Debian's cross compiler, and makes of them what the simulator takes.
 
 The memory map is that of core/nic/handlers/layout.hpp. Instructions are those of RV32IMAC: the compiler's
-`-march=rv32imac`, without a library. PULP's compiler has loops whose branch takes no cycle; Debian's has not, and unrolls
-loops instead.
+`-march=rv32imac`, without a library. PULP's compiler has loops whose branch takes no cycle; Debian's has not, and
+unrolls loops instead.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ SECTIONS {{
 }}
 """
 _COMPILE = (
-    "-march=rv32imac", "-mabi=ilp32", "-O3", "-funroll-loops", "-std=gnu11", "-ffreestanding", "-fno-pic", "-fno-pie", "-fno-stack-protector",
+    "-march=rv32imac", "-mabi=ilp32", "-O3", "-funroll-loops",
+    "-std=gnu11", "-ffreestanding", "-fno-pic", "-fno-pie", "-fno-stack-protector",
     "-fno-tree-loop-distribute-patterns", "-msmall-data-limit=0", "-mcmodel=medany", "-Wall",
     "-nostdlib", "-static", "-no-pie", "-Wl,-e,0", "-Wl,--build-id=none", "-Wl,--no-warn-rwx-segments",
 )  # fmt: skip

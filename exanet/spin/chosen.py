@@ -30,7 +30,11 @@ def check(options: Options, described: Machine) -> None:
         ("--fabric gateware", options.fabric == "gateware", "the gateware has no HPUs"),
         ("--record", options.record is not None, "a trace does not say what handlers do"),
         ("--timeline", options.timeline, "the critical path that it looks for does not know of handlers"),
-        ("--mpi-calls simulated", options.mpi_calls == "simulated", "messages of calls that the simulator carries out have no handlers yet"),
+        (
+            "--mpi-calls simulated",
+            options.mpi_calls == "simulated",
+            "messages of calls that the simulator carries out have no handlers yet",
+        ),
     ):
         if given:
             raise InputError(f"{option} and --handlers do not go together: {why}; leave one of them out")

@@ -114,13 +114,18 @@ def test_slower_units_take_longer(handled: Handled) -> None:
     ("body", "said"),
     [
         ("*(volatile int *)0x40 = 1;", "the payload handler of a message from rank 1 to rank 0 stores 4 B to 0x00000040"),
-        ("for (;;) __asm__ volatile(\"\");", "does not end within 10000000 instructions"),
-        ("spin_cmd_t c; spin_dma_to_host(spin_host_address(args->task) + 1, (uint32_t)args->task->pkt_mem, 960, true, &c);", "receive's buffer"),
+        ('for (;;) __asm__ volatile("");', "does not end within 10000000 instructions"),
+        (
+            "spin_cmd_t c; spin_dma_to_host(spin_host_address(args->task) + 1, (uint32_t)args->task->pkt_mem, 960, true, &c);",
+            "receive's buffer",
+        ),
     ],
 )
 def test_a_handler_that_cannot_go_on_ends_the_run(handled: Handled, tmp_path: Path, body: str, said: str) -> None:
     source = tmp_path / "wrong.c"
-    source.write_text(f"#include <spin.h>\nSPIN_MATCH(7, SPIN_ANY, SPIN_ANY, 1);\nvoid payload_handler(handler_args_t *args) {{ (void)args; {body} }}\n")
+    source.write_text(
+        f"#include <spin.h>\nSPIN_MATCH(7, SPIN_ANY, SPIN_ANY, 1);\nvoid payload_handler(handler_args_t *args) {{ (void)args; {body} }}\n"
+    )
     done = exit_of(handled, str(source))
     assert done.code != 0 and said in done.errors
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rank 1 sends messages of tag 7 to rank 0, whose interface runs handlers on them. Meanwhile rank 0 multiplies matrices,
-for as long as the argument says: the product is real, and its time is a sleep of the virtual clock, so that it is the
-same on each host. Arguments: answer, repetitions, microseconds of computing, how much larger the receive's buffer is
-than the message, sizes in bytes.
-Answers with the microseconds that rank 0 then waited for each size."""
+"""Rank 1 sends messages of tag 7 to rank 0, whose interface runs handlers on them. Meanwhile rank 0 multiplies
+matrices, for as long as the argument says: the product is real, and its time is a sleep of the virtual clock, so that
+it is the same on each host. Arguments: answer, repetitions, microseconds of computing, how much larger the receive's
+buffer is than the message, sizes in bytes. Answers with the microseconds that rank 0 then waited for each size."""
 
 import json
 import sys
