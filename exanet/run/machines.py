@@ -10,7 +10,7 @@ from exanet import level as levels
 from exanet import lightly, spin, storage
 from exanet.errors import InputError
 from exanet.machine import kept
-from exanet.run import gpus
+from exanet.run import gpus, handlers
 from exanet.run.options import Options
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def of(options: Options) -> OnMachine:
     cores = described.cores_for_programs()
     stored, environment = _storages(options, described)
     environment |= gpus.environment(options, described)
-    spin.check(options, described)
+    handlers.check(options, described)
     resolved, notes = described.resolve(), levels.caveats_of_programs(options.level, described)
     model = described.model
     if usual and described.other is None and model.gpu is None and model.topology.file is None:

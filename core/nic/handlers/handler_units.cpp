@@ -70,21 +70,21 @@ class HandlerUnits::Commands final : public HpuDevice {
     const std::uint32_t bytes = is_value ? 8 : bytes_;
     std::byte* local = is_value ? value : units_.own_memory(node_, process_, cluster_, local_, bytes);
     const HandledMessage& what = active_.what;
-    if (kind > hpu::kValueToHost) return refuse("begins a command that there is not");
+    if (kind > hpu::kValueToHost) return reject_command("begins a command that there is not");
     if (local == nullptr)
-      return refuse("has a command on " + std::to_string(bytes) + " B that are in none of its memories");
+      return reject_command("has a command on " + std::to_string(bytes) + " B that are in none of its memories");
     if (host_ < what.host || host_ - what.host > what.host_bytes || bytes > what.host_bytes - (host_ - what.host))
-      return refuse("has a command on " + std::to_string(bytes) + " B that are not all in the receive's buffer of " +
-                    std::to_string(what.host_bytes) + " B");
+      return reject_command("has a command on " + std::to_string(bytes) +
+                            " B that are not all in the receive's buffer of " + std::to_string(what.host_bytes) + " B");
     HandlerHost& host = *units_.host_;
     const bool moved = kind == hpu::kFromHost ? host.read_process(active_.message, host_, local, bytes)
                                               : host.write_process(active_.message, host_, local, bytes);
-    if (!moved) return refuse("has a command on memory that its process has not mapped");
+    if (!moved) return reject_command("has a command on memory that its process has not mapped");
     node_.dma_free = max(node_.dma_free, at) + moving_time(bytes, units_.hpu_.dma_rate_bit_per_s);
     ends_.push_back(node_.dma_free + units_.hpu_.dma_latency);
     units_.statistics_.dma_bytes += bytes;
   }
-  void refuse(const std::string& why) {
+  void reject_command(const std::string& why) {
     if (wrong_.empty()) wrong_ = why;
     ends_.push_back({});
   }
@@ -193,9 +193,9 @@ void HandlerUnits::keep(Node& node, std::uint64_t bytes, Time at, Time until) {
   statistics_.most_packet_bytes = std::max(statistics_.most_packet_bytes, node.packet_bytes);
 }
 
-// One of the home cluster that is idle; else the one that is idle first, of those the first behind the home cluster's.
-std::uint32_t HandlerUnits::choose(const Node& node, std::uint32_t home, Time ready) const {
-  const std::uint32_t count = hpu_.count(), first = home * hpu_.per_cluster;
+// One of the message's cluster that is idle; else the one that is idle first, of those the first from there on.
+std::uint32_t HandlerUnits::choose(const Node& node, std::uint32_t preferred, Time ready) const {
+  const std::uint32_t count = hpu_.count(), first = preferred * hpu_.per_cluster;
   std::uint32_t best = first;
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t hpu = (first + i) % count;

@@ -3,8 +3,8 @@
 //
 // Problem: sPIN executes a header handler once for a message, then a payload handler for each packet, and a completion
 // handler at the end, on the cores of the receiving interface. Model, after PsPIN (core/nic/hpu.hpp):
-// - A packet whose last word has come is copied into a cluster's memory and waits for an HPU there: one of the message's
-//   home cluster if any is idle, otherwise the HPU that is idle first. It runs to the handler's end.
+// - A packet whose last word has come is copied into a cluster's memory and waits for an HPU there: one of the
+//   message's cluster if any is idle, otherwise the HPU that is idle first. It runs to the handler's end.
 // - Payload handlers begin when the header handler is done, the completion handler when all payload handlers are. A
 //   handler is done when it has returned and its commands to host memory have ended.
 // - Instructions are executed one by one (rv32.hpp), on the packet's own bytes, so that cycles depend on the data.
@@ -133,7 +133,7 @@ class HandlerUnits {
   enum Kind : std::uint32_t { kHeader, kPayload, kCompletion };
 
   Time run(Active& active, Kind kind, std::uint32_t entry, std::uint64_t offset, std::uint64_t bytes, Time ready);
-  std::uint32_t choose(const Node& node, std::uint32_t home, Time ready) const;
+  std::uint32_t choose(const Node& node, std::uint32_t preferred, Time ready) const;
   void prepare(Node& node, Active& active, std::uint32_t hpu, std::uint64_t offset, std::uint64_t bytes);
   // `device`: null where it does not count.
   std::vector<HpuRegion> regions(Node& node, Process& process, std::uint32_t cluster, HpuDevice* device) const;

@@ -208,7 +208,7 @@ TEST_CASE("HPUs: messages are matched by ranks, tag and size, and none of a libr
   CHECK(!units.takes(0, 1, 0x80000007, 100));
 }
 
-TEST_CASE("HPUs: handlers that do not fit are refused") {
+TEST_CASE("HPUs: handlers that do not fit are rejected") {
   HpuConfig hpu = four();
   hpu.program_bytes = 64;
   CHECK_THROWS_AS(HandlerUnits(hpu, with(0, kLoop, 0), 1, 1024), ConfigError);
