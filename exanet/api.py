@@ -80,7 +80,8 @@ def run(
     for the trace of the program's calls, `output` one for the results. `background` is what others send
     (`--background`), `storage` the folders whose files are on a storage of the machine (`--storage`), each as
     "FOLDER=NAME". `faults` is a file of what fails, `mpi_calls` "library" or "simulated", `cpu` the processor that the
-    program is built for (`--cpu`), `handlers` what the interfaces run on packets (`--handlers`). With `timeline` there is the table `calls`, and in `output` the page.
+    program is built for (`--cpu`), `handlers` what the interfaces run on packets (`--handlers`). With `timeline` there
+    is the table `calls`, and in `output` the page.
     The program's exit status is `run["exit_code"]` of what is returned, times are integers of
     picoseconds in columns that end in `_ps`, sizes of bytes in `_bytes`. Raises InputError, also where the program
     never calls MPI_Init.
