@@ -51,7 +51,13 @@ def handled(exanet_run: Runner, stack: Stack, compiled: Callable[..., Path]) -> 
     program = compiled("handlers")
 
     def run(
-        handlers: str, mode: str, words: int = WORDS, rounds: int = 2, more: tuple[str, ...] = (), machine: str = "pspin", code: int = 0
+        handlers: str,
+        mode: str,
+        words: int = WORDS,
+        rounds: int = 2,
+        more: tuple[str, ...] = (),
+        machine: str = "pspin",
+        code: int | None = 0,
     ) -> Finished:
         options = ("--compute", "off", "--map", "round-robin", *(("--handlers", handlers) if handlers else ()), *more)
         return exanet_run(stack, 2, [program, mode, str(words), str(PACKET), str(rounds)], machine=machine, options=options, code=code)
@@ -110,6 +116,25 @@ def test_slower_units_take_longer(handled: Handled) -> None:
     assert fast["gbit_per_s"] > 20 * slow["gbit_per_s"]
 
 
+def test_lost_packets_are_sent_again_or_fail_the_message(handled: Handled, tmp_path: Path) -> None:
+    (tmp_path / "map").write_text("0\n4\n", encoding="utf-8")
+    (tmp_path / "faults.yaml").write_text("events:\n  - {lossy: 'links:16:1', lost_packets: 0.2, at: 0 ns}\n", encoding="utf-8")
+    (tmp_path / "again.yaml").write_text("extends: pspin\nname: again\nni: {reliability: end-to-end}\n", encoding="utf-8")
+    more = ("--map", str(tmp_path / "map"), "--faults", str(tmp_path / "faults.yaml"))
+    done = handled("histogram", "histogram", machine=str(tmp_path / "again.yaml"), more=more)
+    assert done.line("histogram")[0] == "right" and done.summary["lost_packets"] > 100
+    failed = handled("histogram", "histogram", more=more, code=None)
+    assert failed.code != 0 and "failed: " in failed.errors
+
+
+@pytest.mark.parametrize("dies", ["host0", "host1"])
+@pytest.mark.parametrize("at", [2, 6, 30])
+def test_a_host_that_dies_fails_the_message_at_the_other_end(handled: Handled, tmp_path: Path, dies: str, at: int) -> None:
+    (tmp_path / "faults.yaml").write_text(f"detection: 100 us\nevents:\n  - {{host: {dies}, at: {at} us}}\n", encoding="utf-8")
+    done = handled("histogram", "histogram", words=240000, more=("--faults", str(tmp_path / "faults.yaml")), code=None)
+    assert done.code != 0 and "failed: a node that it needs is down" in done.errors
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [
@@ -126,12 +151,8 @@ def test_a_handler_that_cannot_go_on_ends_the_run(handled: Handled, tmp_path: Pa
     source.write_text(
         f"#include <spin.h>\nSPIN_MATCH(7, SPIN_ANY, SPIN_ANY, 1);\nvoid payload_handler(handler_args_t *args) {{ (void)args; {body} }}\n"
     )
-    done = exit_of(handled, str(source))
+    done = handled(str(source), "copy", words=240, rounds=1, code=None)
     assert done.code != 0 and said in done.errors
-
-
-def exit_of(handled: Handled, source: str) -> Finished:
-    return handled(source, "copy", words=240, rounds=1, code=None)  # type: ignore[arg-type]
 
 
 def test_what_cannot_be_is_refused(handled: Handled, tmp_path: Path) -> None:
