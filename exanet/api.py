@@ -71,6 +71,7 @@ def run(
     faults: Name | None = None,
     mpi_calls: str = "library",
     cpu: str | None = None,
+    handlers: Name | None = None,
 ) -> Run:
     """Runs a program, `command` with its arguments, on a simulated machine: `exanet run`.
 
@@ -79,7 +80,8 @@ def run(
     for the trace of the program's calls, `output` one for the results. `background` is what others send
     (`--background`), `storage` the folders whose files are on a storage of the machine (`--storage`), each as
     "FOLDER=NAME". `faults` is a file of what fails, `mpi_calls` "library" or "simulated", `cpu` the processor that the
-    program is built for (`--cpu`). With `timeline` there is the table `calls`, and in `output` the page.
+    program is built for (`--cpu`), `handlers` what the interfaces run on packets (`--handlers`). With `timeline` there
+    is the table `calls`, and in `output` the page.
     The program's exit status is `run["exit_code"]` of what is returned, times are integers of
     picoseconds in columns that end in `_ps`, sizes of bytes in `_bytes`. Raises InputError, also where the program
     never calls MPI_Init.
@@ -113,6 +115,7 @@ def run(
             faults=None if faults is None else str(faults),
             mpi_calls=mpi_calls,
             cpu=cpu,
+            handlers=None if handlers is None else str(handlers),
         )
         status = program.run(options)
         if not (place / "summary.json").exists():

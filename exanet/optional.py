@@ -47,6 +47,12 @@ TOOLS = {
     ),
     "perl": Tool("perl", "it builds the Verilated gateware", "apt-get install perl", lambda: shutil.which("perl") is not None),
     "g++": Tool("g++", "it builds the Verilated gateware", "apt-get install g++", lambda: shutil.which("g++") is not None),
+    "riscv": Tool(
+        "riscv64-linux-gnu-gcc",
+        "it compiles handlers of packets",
+        "apt-get install gcc-riscv64-linux-gnu",
+        lambda: shutil.which("riscv64-linux-gnu-gcc") is not None,
+    ),
     "yosys": Tool(
         "Yosys",
         "it counts the gateware's resources",

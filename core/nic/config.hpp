@@ -4,16 +4,20 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/config/visit.hpp"
 #include "core/nic/gpu.hpp"
+#include "core/nic/hpu.hpp"
 #include "core/nic/pacing/parameters.hpp"
 #include "core/units/time.hpp"
 
 namespace exanet {
+
+class HandlerUnits;  // core/nic/handlers
 
 // Of a segment of TCP: IP's, and TCP's with time stamps.
 inline constexpr std::uint32_t kSegmentHeaders = 52;
@@ -103,6 +107,8 @@ struct NiConfig {
   std::vector<NiConfig> networks = {};
   std::optional<GatewayConfig> gateway;
   std::optional<GpuConfig> gpu;  // of each node
+  std::optional<HpuConfig> hpu;  // of each interface
+  std::shared_ptr<HandlerUnits> handlers;  // with the handlers of this run; null: there are none
 };
 
 template <>
@@ -164,6 +170,7 @@ void visit(NiConfig& c, V&& v) {
   v("networks", c.networks, kOptional);
   v("gateway", c.gateway, kOptional);
   v("gpu", c.gpu, kOptional);
+  v("hpu", c.hpu, kOptional);
 }
 
 }  // namespace exanet

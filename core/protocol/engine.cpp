@@ -51,6 +51,7 @@ Time MessageEngine::lookahead(Sooner sooner) const {
     if (reduces()) least = min(least, costs.send_cpu() + ni.store_word);
     if (sooner.one_sided) least = min(least, costs.rdma_cpu());
     if (sooner.streams) least = min(least, ni.ip_send);
+    if (ni.handlers) least = min(least, ni.packetizer);  // an interface that matches (handled.cpp)
     if (sooner.packets) least = min(least, costs.packet_cpu() + ni.store_word + ni.packetizer);
   }
   return max(least, Time::ps(1));

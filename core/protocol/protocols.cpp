@@ -8,6 +8,7 @@ namespace exanet {
 #define EXANET_PROTOCOLS(X)                                              \
   X(local) /* what stays at its own rank: endpoints, memory, receives */ \
   X(multicast) /* messages to groups of ranks */                         \
+  X(handled) /* messages whose packets handlers take */                  \
   X(eager) /* short messages */                                          \
   X(rendezvous) /* all others */                                         \
   X(packet) /* bare packets */                                           \

@@ -209,6 +209,11 @@ class Simulator {
     d["no_worker_threads"] = nb::bytes(why, ::strnlen(why, sizeof region->no_workers));
     d["hosted"] = region->where == EXN_ENDED_THERE;
     add_deaths(d, record_.deaths);
+    if (std::optional<HandlerStatistics> handlers = record_.handlers) {
+      nb::dict counts;
+      visit(*handlers, [&counts](const char* key, std::uint64_t& count) { counts[key] = count; });
+      d["handlers"] = counts;
+    }
     d["complete"] = control().reason().empty();
     d["reason"] = control().reason();
     return d;

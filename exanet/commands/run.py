@@ -99,6 +99,15 @@ Cpu = Annotated[
         help="The processor that the program is built for, a53, u740 or a file: it runs under QEMU, and cycles are counted.",
     ),
 ]
+Handlers = Annotated[
+    str | None,
+    typer.Option(
+        "--handlers",
+        metavar="FILE.c",
+        help="Handlers that the receiving interfaces run on packets (sPIN; docs/spin.md): a file in C, or copy, filter, histogram, reduce "
+        "or unpack.",
+    ),
+]
 Restarts = Annotated[
     int,
     typer.Option(
@@ -152,6 +161,7 @@ def command(
     sockets: Sockets = "host",
     storage: Storage = None,
     cpu: Cpu = None,
+    handlers: Handlers = None,
     restarts: Restarts = 0,
     restart_delay: RestartDelay = "0 s",
 ) -> None:
@@ -187,6 +197,7 @@ def command(
         sockets=sockets,
         storage=tuple(storage or ()),
         cpu=cpu,
+        handlers=handlers,
         restarts=restarts,
         restart_delay=restart_delay,
     )

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from exanet import _core, lightly, units
 from exanet.errors import InputError
-from exanet.machine import gpu
+from exanet.machine import gpu, hpu
 from exanet.machine.constant import Constant, dimension_of
 from exanet.machine.located import Located, Mark
 from exanet.machine.resolve import described_path, resolve, storages
@@ -259,6 +259,7 @@ def _contradictions(model: MachineFile, packets: bool, changes: Mapping[str, Loc
         *_power_problems(model),
         *_sleep_problems(model),
         *gpu.problems(model),
+        *hpu.problems(model),
     ]
     yield from found
     slips = list(_slips(model))

@@ -18,6 +18,7 @@ from exanet import units
 from exanet.machine.constant import Constant, dimension_of
 from exanet.machine.schema import (
     Gateway,
+    Hpu,
     Link,
     MachineFile,
     NetworkInterface,
@@ -34,6 +35,7 @@ from exanet.machine.schema import (
 _DERIVED: dict[tuple[type[BaseModel], str], tuple[str, Callable[[Any], int]]] = {
     (Router, "clock"): ("cycle_ps", lambda router: 10**12 // router.clock.value),
     (NetworkInterface, "clock"): ("clock_ps", lambda ni: 10**12 // ni.clock.value if ni.clock.value else 0),
+    (Hpu, "clock"): ("cycle_ps", lambda hpu: 10**12 // hpu.clock.value),
     (Link, "rate"): ("word_time_ps", lambda link: int(Fraction(link.word.value * 10**12, link.rate.value))),
     (Link, "pause_every"): ("pause_every", lambda link: link.pause_every.value),
 }
@@ -51,6 +53,7 @@ def resolve(model: MachineFile) -> dict[str, Any]:
     kinds = link_kinds(model)
     power = {} if model.power is None else {"power": _power(model.power, kinds)}
     gpu = {} if model.gpu is None else {"gpu": _section(model.gpu)}
+    hpu = {} if model.hpu is None else {"hpu": _section(model.hpu)}
     cores = {} if model.hardware is None else {"cores_per_node": model.hardware.cores_per_node.value}
     return {
         "name": model.name,
@@ -58,7 +61,7 @@ def resolve(model: MachineFile) -> dict[str, Any]:
         "topology": topology_of(model),
         "router": router,
         "links": [{"name": name, **_section(model.links[name])} for name in kinds],
-        **({} if model.ni is None else {"ni": _section(model.ni) | gpu}),
+        **({} if model.ni is None else {"ni": _section(model.ni) | gpu | hpu}),
         **power,
     }
 
@@ -130,7 +133,7 @@ def described_path(path: str) -> tuple[str, ...]:
     """
     if path == "topology.link_kinds":
         return ("links",)
-    path = path.removeprefix("ni.") if path.startswith("ni.gpu") else path
+    path = path.removeprefix("ni.") if path.startswith(("ni.gpu", "ni.hpu")) else path
     if path.startswith(_OF_GATEWAYS):
         return _gateway_path(path)
     here: Any = MachineFile

@@ -629,6 +629,26 @@ class Gpu(Strict):
     staged_above: Bytes | None = Field(default=None, description="With `path: auto`: longest message that goes peer to peer.")
 
 
+class Hpu(Strict):
+    """Handler processing units (HPUs) of each interface, for handlers of packets (docs/spin.md). They change nothing
+    unless a run says --handlers."""
+
+    clusters: Count = Field(description="Clusters of HPUs, up to 16. A message begins in one of them.")
+    per_cluster: Count = Field(description="HPUs of a cluster, up to 64.")
+    clock: Frequency = Field(description="Clock of the HPUs.")
+    dispatch: Time = Field(description="Time from a packet's last word to the begin of its handler on an idle HPU, beside its copy.")
+    copy_rate: Rate = Field(description="Rate at which a packet is copied into a cluster's memory.")
+    start_cycles: Count = Field(description="Cycles of the HPU's clock before each handler.")
+    cold_cycles: Count = Field(description="Further cycles when a cluster runs one of the handlers for the first time.")
+    far_cycles: Count = Field(description="Cycles of a load from handler memory, or from another cluster's scratchpad; of one's own: 1.")
+    program: Bytes = Field(description="Memory for the instructions of handlers.")
+    handler_memory: Bytes = Field(description="Memory that all clusters share.")
+    scratchpad: Bytes = Field(description="Scratchpad of a cluster.")
+    packet_memory: Bytes = Field(description="Memory for packets. A run that needs more says so.")
+    dma_latency: Time = Field(description="Time of a command that moves bytes to or from host memory, without its bytes.")
+    dma_rate: Rate = Field(description="Rate of such commands, of all HPUs of an interface together.")
+
+
 class Gateway(Strict):
     """Gateways between this machine's network and another machine's (docs/gateway.md). Both are one machine then, and a
     program has ranks on both networks. Without this section there is one network."""
@@ -697,6 +717,7 @@ class MachineFile(Strict):
     power: Power | None = Field(default=None)
     gateway: Gateway | None = Field(default=None)
     gpu: Gpu | None = Field(default=None)
+    hpu: Hpu | None = Field(default=None)
     storage: dict[Annotated[str, StringConstraints(pattern=NAME)], Storage] = Field(
         default_factory=dict, description="Storages of programs' files, by name. They change nothing unless a run says --storage."
     )

@@ -29,7 +29,7 @@ from exanet.directory import MARKS, commands
 from exanet.errors import InputError
 from exanet.files import json_bytes, parquet, plain, why
 from exanet.quantity import count_text, counted, time_text
-from exanet.results import energy, gateways, host, notebook, processors, storage
+from exanet.results import energy, gateways, handlers, host, notebook, processors, storage
 
 FORMAT = 1
 """Raised when a file or column changes its meaning or goes away."""
@@ -73,6 +73,7 @@ _ASKED = (
     "background",
     "storage",
     "cpu",
+    "handlers",
     "notes",
     "exanet_version",
     "trace",
@@ -390,6 +391,7 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
         ),
         **({"storage": storage.totals(ranks), "storage_percent": _share(ranks, "storage_ps")} if storage.has(ranks) else {}),
         **({"processor": processors.totals(ranks)} if processors.has(ranks) else {}),
+        **({"handlers": handlers.totals(total["handlers"])} if "handlers" in total else {}),
         **({"gateways": tables["gateways"].to_dicts()} if "gateways" in tables else {}),
         "compute_percent": _share(ranks, "compute_ps"),
         "wait_percent": _share(ranks, "wait_ps"),

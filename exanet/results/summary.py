@@ -13,7 +13,7 @@ from rich.table import Table
 
 from exanet import results as run_results
 from exanet.quantity import bytes_text, count_text, counted, time_text
-from exanet.results import energy, gateways, path_tables, processors, storage
+from exanet.results import energy, gateways, handlers, path_tables, processors, storage
 from exanet.results.folder import lasted_ps
 
 EVERY_RANK_UP_TO = 16
@@ -110,6 +110,8 @@ def show(
         console.print(costs)
     if "storage" in summary:
         console.print(storage.line(summary["storage"]), highlight=False, soft_wrap=True)
+    if "handlers" in summary:
+        console.print(handlers.line(summary["handlers"]), highlight=False, soft_wrap=True)
     if "processor" in summary:
         console.print(processors.line(str(meta["cpu"]), summary["processor"]), highlight=False, soft_wrap=True)
     for note in meta.get("notes", ()):

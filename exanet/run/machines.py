@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from exanet import level as levels
-from exanet import lightly, storage
+from exanet import lightly, spin, storage
 from exanet.errors import InputError
 from exanet.machine import kept
-from exanet.run import gpus
+from exanet.run import gpus, handlers
 from exanet.run.options import Options
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def of(options: Options) -> OnMachine:
     """The machine of these options, with what fails on it. Raises InputError."""
     _check(options)
     began_ps = options.attempt.began_ps if options.attempt else 0
-    usual = options.level == "packet" and began_ps == 0 and not options.storage
+    usual = options.level == "packet" and began_ps == 0 and not options.storage and not options.handlers
     if usual and (found := kept.read(options.machine, options.faults)):
         return OnMachine(found.name, found.nodes, found.cores, [list(range(found.nodes))], found.resolved, found.notes, {})
     before = kept.state(options.machine, options.faults)
@@ -52,12 +52,14 @@ def of(options: Options) -> OnMachine:
     cores = described.cores_for_programs()
     stored, environment = _storages(options, described)
     environment |= gpus.environment(options, described)
+    handlers.check(options, described)
     resolved, notes = described.resolve(), levels.caveats_of_programs(options.level, described)
     model = described.model
     if usual and described.other is None and model.gpu is None and model.topology.file is None:
         facts = kept.Facts(described.name, described.nodes, cores, resolved, notes)
         kept.write(options.machine, before, described, facts, options.faults)
-    return OnMachine(described.name, described.nodes, cores, described.halves(), resolved | stored, notes, environment)
+    used = resolved | stored | spin.resolved(options.handlers)
+    return OnMachine(described.name, described.nodes, cores, described.halves(), used, notes, environment)
 
 
 def _check(options: Options) -> None:

@@ -64,6 +64,7 @@ class Options:
     timeline: bool = False  # timeline.html is written, for which calls are recorded
     storage: tuple[str, ...] = ()  # folders whose files are on a storage of the machine (exanet.storage)
     cpu: str | None = None  # the processor that the program is built for, under QEMU (exanet.cpu)
+    handlers: str | None = None  # a file of handlers for the interfaces (exanet.spin)
     restarts: int = 0  # how often it is started again after hosts have died
     restart_delay: str = "0 s"  # virtual time from an attempt's end to the beginning of the next one
     attempt: Attempt | None = None  # which one this is, of a run with restarts

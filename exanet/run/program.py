@@ -87,6 +87,8 @@ def run(options: Options) -> int:
             meta |= packed.turns_on_workers(results["summary"])
         if note := background_traffic.note(options.background, results):
             meta["notes"] = [*meta.get("notes", ()), note]
+        if note := _short_of_packet_memory(config, results):
+            meta["notes"] = [*meta.get("notes", ()), note]
         if note := _not_offloaded(options, placed, results):
             meta["notes"] = [*meta.get("notes", ()), note]
             if options.quiet:
@@ -129,6 +131,15 @@ def _not_offloaded(options: Options, placed: Sequence[int], results: Mapping[str
         also = " and one of a node above or below" if need > most else ""
         why = f"a unit has {reduction_branches} branches, and a node has {counted(most, 'rank')}{also}: place fewer ranks on a node (--map)"
     return f"--offload {','.join(options.offload)}: the interfaces carried out no collective: {why}"
+
+
+def _short_of_packet_memory(config: Mapping[str, Any], results: Mapping[str, Any]) -> str:
+    """What is to be said where handlers could not keep up; "" otherwise."""
+    if "handlers" not in results["summary"]:
+        return ""
+    from exanet.results import handlers
+
+    return handlers.note(results["summary"]["handlers"], config["ni"]["hpu"]["packet_memory_bytes"])
 
 
 @contextlib.contextmanager
@@ -279,6 +290,7 @@ def _meta(options: Options, described: machines.OnMachine, config: dict[str, Any
         **({"collectives": {"bcast": options.bcast}} if options.bcast else {}),
         **({"offload": list(options.offload)} if options.offload else {}),
         **({"mpi_calls": options.mpi_calls} if options.mpi_calls != "library" else {}),
+        **({"handlers": options.handlers} if options.handlers else {}),
         **({"cpu": options.cpu} if options.cpu else {}),
         **({"sockets": options.sockets} if options.sockets != "host" else {}),
         **({"notes": described.notes} if described.notes else {}),

@@ -13,6 +13,7 @@
 
 #include "core/config/error.hpp"
 #include "core/lofamo/notice.hpp"
+#include "core/nic/handlers/handler_units.hpp"
 #include "core/routing/make_topology.hpp"
 
 namespace exanet {
@@ -45,9 +46,15 @@ std::uint32_t processors() {
   return ::sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<std::uint32_t>(std::max(1, CPU_COUNT(&set))) : 1;
 }
 
-// Without a use for it the unit is left out: what it might send keeps nobody waiting.
-NiConfig with_offloads(NiConfig ni, std::uint32_t offloaded) {
+// Of this run. Without a use for it the unit that reduces is left out: what it might send keeps nobody waiting.
+NiConfig interfaces(const MachineConfig& machine, std::uint32_t offloaded, std::size_t nodes) {
+  NiConfig ni = machine.ni;
   if (offloaded == 0) ni.reduction_trees = 0;
+  if (machine.handlers) {
+    if (!ni.hpu) throw ConfigError("handlers", "the machine's interfaces have no HPUs: add a section hpu to its file");
+    ni.handlers = std::make_shared<HandlerUnits>(*ni.hpu, *machine.handlers, nodes,
+                                                 static_cast<std::uint32_t>(machine.fabric.router.max_payload_bytes));
+  }
   return ni;
 }
 
@@ -60,7 +67,7 @@ Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std
       topology_(make_topology(following(machine.topology, machine.faults))),
       placement_(placement),
       options_(options),
-      ni_(with_offloads(machine.ni, options.offloaded)),
+      ni_(interfaces(machine, options.offloaded, topology_->node_count())),
       fabric_(machine.fabric),
       engine_(events_, *topology_, failing(machine.fabric, machine.faults), ni_, placement, *this,
               machine.flow_level ? flow_interface() : nic_kind("exanet"), machine.network),
@@ -83,6 +90,7 @@ Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std
     background_.emplace(events_, engine_, *topology_, machine.topology, machine.fabric, *machine.background,
                         [this] { return !nothing_comes(); });
   make_storages(machine.storage);
+  if (ni_.handlers) ni_.handlers->set_on_fault([this](const std::string& why) { stop(why); });
   set_nodes();
   set_costs();
   set_gpus();
@@ -194,6 +202,7 @@ RunRecord Coordinator::record() {
   record.deaths = deaths_;
   if (background_) record.background = background_->record();
   record.gateways = engine_.nic().gateways();
+  if (ni_.handlers) record.handlers = ni_.handlers->statistics();
   record.reductions = engine_.reductions();
   record.page_lookups = engine_.nic().pages().lookups;
   record.page_walks = engine_.nic().pages().walks;

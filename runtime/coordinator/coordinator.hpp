@@ -46,6 +46,7 @@ struct MachineConfig {
   FaultSchedule faults;  // of the run
   std::optional<BackgroundConfig> background;  // traffic beside programs
   std::vector<StorageConfig> storage;  // that files of programs are on
+  std::optional<HandlerProgram> handlers;  // of packets, on the interfaces' HPUs
 };
 
 template <typename V>
@@ -56,6 +57,7 @@ void visit(MachineConfig& c, V&& v) {
   v("faults", c.faults, kOptional);
   v("background", c.background, kOptional);
   v("storage", c.storage, kOptional);
+  v("handlers", c.handlers, kOptional);
 }
 
 class Coordinator final : private Host, private LiveHost, private StorageNetwork, private TransferListener {

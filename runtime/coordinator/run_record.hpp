@@ -9,6 +9,7 @@
 #include "core/faults/schedule.hpp"
 #include "core/network/statistics.hpp"
 #include "core/nic/gateway_use.hpp"
+#include "core/nic/handlers/handler_units.hpp"
 #include "core/protocol/host_deaths.hpp"
 #include "core/protocol/matching.hpp"
 #include "core/protocol/statistics.hpp"
@@ -33,6 +34,7 @@ struct RunRecord {
   std::vector<RankDeath> deaths;  // in their order
   std::optional<BackgroundRecord> background;  // where there was any
   std::vector<GatewayUse> gateways;  // likewise
+  std::optional<HandlerStatistics> handlers;  // likewise
 };
 
 template <typename V>
@@ -55,6 +57,7 @@ void visit(RunRecord& r, V&& v) {
   v("deaths", r.deaths);
   v("background", r.background);
   v("gateways", r.gateways);
+  v("handlers", r.handlers);
 }
 
 }  // namespace exanet

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from exanet import _core, background_traffic, machine
 from exanet.machine.resolve import described_path, resolved_key
-from exanet.machine.schema import Gpu, Link, NetworkInterface, Router, Storage, Switch
+from exanet.machine.schema import Gpu, Hpu, Link, NetworkInterface, Router, Storage, Switch
 
 SHIPPED = ("exanest", "torus-512", "exanest-tor", "bxi-256", "fat-tree-64")
 PYTHON_ALONE = ("name", "cores_per_node", "power")
@@ -36,7 +36,7 @@ def everything() -> dict[str, Any]:
         "order": [0, 1, 2], "routing": "valiant", "failed": ["links:1:1"], "graph": graph, "link_kinds": ["host"],
         "rails": 2, "arrangement": "palmtree", "network_names": ["first", "second"], "gateways": [[0, 1]],
     }  # fmt: skip
-    resolved["ni"] |= {"gateway": {}, "gpu": {}}
+    resolved["ni"] |= {"gateway": {}, "gpu": {}, "hpu": {}}
     resolved["router"]["switch"] = {}
     resolved["links"][0] |= {"sleep_after_ps": 1, "wake_time_ps": 1}
     event = {"what": "links:1:1", "at_ps": 0, "up": False, "kind": "lossy", "lost_packets": 0.5, "bit_errors": 0.25, "seed": 1}
@@ -45,6 +45,8 @@ def everything() -> dict[str, Any]:
     lofamo = {"period_ps": 10**9, "policy": "reroute", "master": "", "service_ps": 0, "line_ps": 0, "seed": 1}
     resolved["faults"] = {"events": [event], "drawn": [drawn], "reaction_ps": 0, "detection_ps": 0, "lofamo": lofamo}
     resolved |= background_traffic.resolved("uniform,load=0.1", resolved)
+    handlers = {"text": [1], "data": [2], "memory_bytes": 4, "header": 1, "payload": 2, "completion": 3}
+    resolved["handlers"] = handlers | {"tag": 7, "source": 0, "destination": 1, "least_bytes": 64}
     resolved["storage"] = [{"name": "central", "servers": [1], "behind": "none"}]
     for key, described in KEYS.items():
         *section, name = key.split(".")
@@ -198,7 +200,15 @@ _DERIVED = ("intra_header_fifo_words",)
 
 @pytest.mark.parametrize(
     ("section", "model"),
-    [("router", Router), ("router.switch", Switch), ("links.*", Link), ("ni", NetworkInterface), ("ni.gpu", Gpu), ("storage.*", Storage)],
+    [
+        ("router", Router),
+        ("router.switch", Switch),
+        ("links.*", Link),
+        ("ni", NetworkInterface),
+        ("ni.gpu", Gpu),
+        ("ni.hpu", Hpu),
+        ("storage.*", Storage),
+    ],
 )
 def test_files_and_configuration_have_the_same_keys(section: str, model: type[BaseModel]) -> None:
     here = {"kind", "switch"} if model is Router else set()
@@ -212,16 +222,16 @@ def test_every_key_leads_back_to_a_key_of_the_file() -> None:
             assert described_path(key) == ("topology", "file")
         elif key == "topology.link_kinds":
             assert described_path(key) == ("links",)
-        elif key.startswith(("faults.", "background.")):
-            assert described_path(key) == (), "it comes from a file of faults, or from --background"
+        elif key.startswith(("faults.", "background.", "handlers.")):
+            assert described_path(key) == (), "it comes from a file of faults, from --background or from --handlers"
         elif key in ("links.*.name", "storage.*.name"):
             assert described_path(key) == (key.partition(".")[0], "*")
         elif key.startswith("networks."):
             assert described_path(key) == ("gateway", "network"), "it comes from the other machine's file"
         elif key.startswith(("topology.network_names", "topology.gateways", "ni.gateway.")):
             assert described_path(key)[0] == "gateway" and len(described_path(key)) == 2
-        elif key.startswith("ni.gpu."):
-            assert described_path(key)[0] == "gpu" and len(described_path(key)) == 2
+        elif key.startswith(("ni.gpu.", "ni.hpu.")):
+            assert described_path(key)[0] == key.split(".")[1] and len(described_path(key)) == 2
         elif key.rpartition(".")[2] in _DERIVED:
             assert described_path(key) == ("router",)
         else:

@@ -59,6 +59,7 @@ ORDER = (
         "background_traffic",
         "storage",
         "cpu",
+        "spin",
         "run",
         "record",
         "programs",

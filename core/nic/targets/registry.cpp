@@ -5,7 +5,7 @@
 namespace exanet {
 
 // A new kind of memory is one line here: the function at the end of its file that describes it. Host DRAM is number 0.
-#define EXANET_MEMORIES(entry) entry(host_dram) entry(gpu_peer) entry(gpu_staged)
+#define EXANET_MEMORIES(entry) entry(host_dram) entry(gpu_peer) entry(gpu_staged) entry(handlers)
 
 namespace memories {
 #define EXANET_DECLARE(name) MemoryKind name();
