@@ -89,13 +89,12 @@ def run(
     from exanet.run import options as asked
     from exanet.run import program
 
-    if isinstance(command, str):
-        raise InputError(f"command {command!r}: give a list of words, e.g. {shlex.split(command)}")
+    words = _words(command)
     with _folder(output) as place:
         options = asked.Options(
             machine=str(machine),
             ranks=ranks,
-            command=tuple(map(str, command)),
+            command=words,
             mapping=mapping,
             compute=str(compute),
             mpi=mpi,
@@ -121,6 +120,12 @@ def run(
         if not (place / "summary.json").exists():
             raise InputError(f"{options.command[0]}: it never called MPI_Init, so there are no results; it ended with {status}")
         return results.load(place)
+
+
+def _words(command: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(command, str):
+        raise InputError(f"command {command!r}: give a list of words, e.g. {shlex.split(command)}")
+    return tuple(map(str, command))
 
 
 def replay(

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,6 +24,9 @@ from exanet.commands.options import (
 )
 from exanet.errors import InputError
 from exanet.run.placement import KINDS
+
+if TYPE_CHECKING:
+    from exanet.run.options import Options
 
 Ranks = Annotated[
     int, typer.Option("--ranks", "-n", help="Number of MPI ranks, one for each core.", parser=number_of_ranks, metavar="<int>")
@@ -168,7 +171,6 @@ def command(
     """Run a program on a simulated machine. Exits with the program's code."""
     with lightly.imports():
         from exanet.run import options as asked
-        from exanet.run import program as runs
 
     _check_choices(mpi, fabric, ranks_as)
     options = asked.Options(
@@ -201,12 +203,18 @@ def command(
         restarts=restarts,
         restart_delay=restart_delay,
     )
-    if not restarts and restart_delay == "0 s":
-        raise typer.Exit(runs.run(options))
-    with lightly.imports():
-        from exanet.run import restarts as again
+    raise typer.Exit(_run(options))
 
-    raise typer.Exit(again.run(options))
+
+def _run(options: Options) -> int:
+    with lightly.imports():
+        from exanet.run import program
+    if not options.restarts and options.restart_delay == "0 s":
+        return program.run(options)
+    with lightly.imports():
+        from exanet.run import restarts
+
+    return restarts.run(options)
 
 
 def _check_choices(mpi: str, fabric: str, ranks_as: str) -> None:
