@@ -81,10 +81,9 @@ def run(
     (`--background`), `storage` the folders whose files are on a storage of the machine (`--storage`), each as
     "FOLDER=NAME". `faults` is a file of what fails, `mpi_calls` "library" or "simulated", `cpu` the processor that the
     program is built for (`--cpu`), `handlers` what the interfaces run on packets (`--handlers`). With `timeline` there
-    is the table `calls`, and in `output` the page.
-    The program's exit status is `run["exit_code"]` of what is returned, times are integers of
-    picoseconds in columns that end in `_ps`, sizes of bytes in `_bytes`. Raises InputError, also where the program
-    never calls MPI_Init.
+    is the table `calls`, and in `output` the page. The program's exit status is `run["exit_code"]` of what is returned,
+    times are integers of picoseconds in columns that end in `_ps`, sizes of bytes in `_bytes`. Raises InputError, also
+    where the program never calls MPI_Init.
     """
     from exanet.run import options as asked
     from exanet.run import program
