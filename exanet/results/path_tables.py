@@ -24,6 +24,9 @@ _NETWORK = {
     "queueing_ps": "network: waiting for other messages",
 }
 
+_WITH_FAULTS = _NETWORK | {"queueing_ps": "network: waiting for other messages, and what faults cost"}
+"""Where something was slow, lossy or down: a message's time is compared with that on a machine without faults."""
+
 
 @dataclass(frozen=True)
 class Share:
@@ -34,14 +37,15 @@ class Share:
     percent: float
 
 
-def shares(path: pl.DataFrame) -> list[Share]:
-    """They add up to the whole path: of computing and of calls the largest first, then the network's."""
+def shares(path: pl.DataFrame, *, faults: bool = False) -> list[Share]:
+    """They add up to the whole path: of computing and of calls the largest first, then the network's. `faults`: the run
+    had some."""
     took = path.with_columns(took_ps=pl.col("end_ps") - pl.col("begin_ps"))
     rows = [
         *_largest(took.filter(pl.col("kind") == "compute"), "rank", "computing of rank {}", "computing of {} other ranks"),
         *_largest(took.filter(pl.col("kind") == "rank"), "rank", "rank {}", "{} other ranks"),
         *_largest(took.filter(pl.col("kind") == "call"), "call", "{}", "{} other calls"),
-        *((what, int(path[name].sum())) for name, what in _NETWORK.items()),
+        *((what, int(path[name].sum())) for name, what in (_WITH_FAULTS if faults else _NETWORK).items()),
         ("before the start of the program", int(took.filter(pl.col("kind") == "start")["took_ps"].sum())),
     ]
     whole = int(took["took_ps"].sum())

@@ -336,7 +336,7 @@ def _critical_path(tables: Mapping[str, pl.DataFrame]) -> list[Table]:
     if path is None:
         return []
     whole = _table("Critical path", "what the end of the run waited for", "time", "share")
-    for share in path_tables.shares(path):
+    for share in path_tables.shares(path, faults=len(tables.get("faults", ())) > 0):
         whole.add_row(escape(share.what), time_text(share.took_ps), _percent(share.percent))
     parts = _table("Its longest parts", "part", "begins", "took", "share")
     for text, begin, share in path_tables.longest(path):

@@ -72,7 +72,7 @@ def page_data(run: Run) -> dict[str, Any]:
         "kinds": KINDS,
         "protocols": PROTOCOLS,
         **routes,
-        "path": _path_text(run.critical_path),
+        "path": _path_text(run.critical_path, faults=run.faults is not None and len(run.faults) > 0),
         "packed": pack(columns | _path_columns(run.critical_path)),
     }
 
@@ -124,12 +124,12 @@ def _path_columns(path: pl.DataFrame | None) -> dict[str, npt.ArrayLike]:
     return {"path_took": path["end_ps"] - path["begin_ps"], "path_at": path["begins_at"]}
 
 
-def _path_text(path: pl.DataFrame | None) -> dict[str, Any] | None:
+def _path_text(path: pl.DataFrame | None, *, faults: bool) -> dict[str, Any] | None:
     """What the page says of it in words."""
     if path is None:
         return None
     return {
-        "shares": [[share.what, share.took_ps, share.percent] for share in path_tables.shares(path)],
+        "shares": [[share.what, share.took_ps, share.percent] for share in path_tables.shares(path, faults=faults)],
         "longest": [[text, begin, share.took_ps, share.percent] for text, begin, share in path_tables.longest(path)],
         "last": int(path["ends_at"][-1]) if len(path) else 0,
     }

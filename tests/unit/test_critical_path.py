@@ -280,3 +280,10 @@ def test_shares_name_the_largest_and_add_the_others_up() -> None:
     found = path_tables.shares(path)
     assert [share.what for share in found] == [*(f"computing of rank {rank}" for rank in (7, 6, 5, 4, 3)), "computing of 3 other ranks"]
     assert sum(share.took_ps for share in found) == sum(10 + rank for rank in range(8))
+
+
+def test_time_of_messages_beside_faults_is_said_to_hold_what_these_cost() -> None:
+    row = {**dict.fromkeys(critical_path.SCHEMA), "kind": "message", "begin_ps": 0, "end_ps": 9, "queueing_ps": 9}
+    path = pl.DataFrame([row], schema=critical_path.SCHEMA)
+    named = [[share.what for share in path_tables.shares(path, faults=faults)] for faults in (False, True)]
+    assert named == [["network: waiting for other messages"], ["network: waiting for other messages, and what faults cost"]]

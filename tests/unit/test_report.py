@@ -110,8 +110,9 @@ def test_faults_are_marked_on_the_timeline(tmp_path: Path) -> None:
     assert f'"faults":[[{end // 3},"\\u003cb>(1)",false,"state"]' in text
     elements = in_browser(tmp_path / "run/report.html")
     assert charts(elements) == 5
-    said = "whole run. Triangles above: something failed, or (hollow) came back."
-    assert said in elements
+    said = "whole run. Marks above (hollow: the end of a fault): "
+    assert f"{said}&lt;b&gt;(1) down at " in elements
+    assert re.search(r"; &lt;b&gt;\(1\) up at [\d.]+ \S+; \(2\) X\+ lossy at [\d.]+ \S+\.", elements)
     page_of(tmp_path / "whole", synthetic_run(), synthetic_meta())
     assert said not in in_browser(tmp_path / "whole/report.html")
 

@@ -19,8 +19,12 @@ function changeText(first, value, format) {
   if (first === null || value === null) return "–";
   if (first === value) return "=";
   const sign = value > first ? "+" : "-";
-  return `${sign}${format(Math.abs(value - first))}${first && format !== formatPoints ? ` (${sign}${Math.abs((100 * (value - first)) / first).toFixed(1)} %)` : ""}`;
+  if (format === formatPoints) return `${sign}${Math.abs(value - first).toFixed(1)} points`;
+  return `${sign}${format(Math.abs(value - first))}${first ? ` (${sign}${Math.abs((100 * (value - first)) / first).toFixed(1)} %)` : ""}`;
 }
+
+// A figure's name as words: `packet_latency_p50_ns` is the median of the latency of packets.
+const figureWords = (figure) => figure.replace("_p50_ns", ", median").replace("_p99_ns", ", 99 %").replace("_ps", " time").replace("_ns", "").replaceAll("_", " ");
 
 // The largest size of a class, by its least one.
 const mostBytes = (least) => (least === "0" ? 1 : 2 * Number(least) - 2);
@@ -121,10 +125,11 @@ function showComparison() {
   document.querySelector("main").append(...[
     element("section", { class: "findings" }, element("h2", {}, "In short"), element("ul", {}, ...data.sentences.map((sentence) => element("li", {}, sentence)))),
     section("The runs", "The first is what the others are compared with.", table(columns, runs)),
-    data.settings.length ? section("What was asked for differently", null, table([["key"], ...data.names.map((name) => [name, orDash(String)])], data.settings)) : null,
+    data.settings.length ? section("What was asked for differently", null, table([["key"], ...data.names.map((name) => [name, orDash(String)])], data.settings))
+      : section("What was asked for differently", "Nothing: options and machine are the same."),
     data.waiting ? waitingSection(data.waiting, data.names) : null,
     ...data.views.map((view) => viewSection(view, data.names)),
-    totals.length ? section("Totals", null, table([["figure"], ...data.names.map((name) => [name])], totals.map((row) => [row[0], ...row.slice(1).map(format(row))]))) : null,
+    totals.length ? section("Totals", null, table([["figure"], ...data.names.map((name) => [name])], totals.map((row) => [figureWords(row[0]), ...row.slice(1).map(format(row))]))) : null,
   ].filter((part) => part !== null));
   followTheme();
 }

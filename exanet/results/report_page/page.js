@@ -23,7 +23,7 @@ function headline(data) {
   ];
   const asked = summary.run;
   const conditions = [
-    ["Program", (asked.program || []).join(" ")], ["Machine", asked.machine_name], ["Ranks", asked.ranks], ["Placement", asked.map], ["Compute time", asked.compute],
+    ["Program", (asked.program || []).join(" ")], ["Machine", asked.machine_name], ["Ranks", asked.ranks], ["Placement", asked.map], ["Faults", asked.faults], ["Compute time", asked.compute],
     ["MPI", asked.mpi], ["Seed", asked.seed], ["ExaNet", asked.exanet_version], ["Started", run.started], ["Simulated on", `${run.host_system}, ${run.host_cores} cores`],
     ["Machine description", `SHA-256 ${summary.machine_sha256.slice(0, 16)}…`],
   ].filter(([, value]) => value !== undefined && value !== null && value !== "");

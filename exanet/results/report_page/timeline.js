@@ -33,6 +33,14 @@ const timelineMeasures = {
   sent: { label: "Bytes sent", values: (t) => t.sent_bytes, scale: "scale", show: formatBytes, most: (rows) => Math.max(...rows.map((row) => Math.max(...row))) },
 };
 
+// What the marks above the heat map are, the first three by name.
+function faultsInWords(faults, scale, unit, decimals) {
+  if (faults.length === 0) return "";
+  const named = faults.slice(0, 3).map(({ ps, said }) => `${said} at ${(ps / scale).toFixed(decimals)} ${unit}`);
+  const more = faults.length > 3 ? ` and ${faults.length - 3} more` : "";
+  return ` Marks above (hollow: the end of a fault): ${named.join("; ")}${more}.`;
+}
+
 function timelineSection(data) {
   if (!data.timeline.wait.length || !data.timeline.wait[0].length) return section("When each rank waited", "Virtual time never began.");
   const t = data.timeline;
@@ -121,6 +129,6 @@ function timelineSection(data) {
   const tableColumns = [["rank"], ["node"], ["time", formatTime], ["computing", formatTime], ["waiting", formatTime], ["library", formatTime], ["messages sent", formatCount], ["sent", formatBytes],
     ["messages received", formatCount], ["received", formatBytes], ["one-sided", formatCount], ["one-sided bytes", formatBytes], ...(stored ? [["storage", formatTime]] : [])];
   const grouped = data.group > 1 ? ` Each row is ${data.group} neighbouring ranks together.` : "";
-  return section("When each rank waited", `Heat map: each rank over virtual time, darker the more of it (in the dark theme: brighter).${stored ? " There, waiting for files counts as waiting." : ""} Bars: where its time went in the whole run.${grouped}${faults.length ? " Triangles above: something failed, or (hollow) came back." : ""}`,
+  return section("When each rank waited", `Heat map: each rank over virtual time, darker the more of it (in the dark theme: brighter).${stored ? " There, waiting for files counts as waiting." : ""} Bars: where its time went in the whole run.${grouped}${faultsInWords(faults, scale, unit, decimals)}`,
     bar(choices, [...legend([["one", "computing"], ["two", "waiting"], ["three", "in the library"], ...(stored ? [["text", "on storage"]] : [])]), csv, csvButton("ranks", columns, data.ranks)]), place, asTable(tableColumns, data.ranks));
 }
