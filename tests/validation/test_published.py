@@ -24,8 +24,8 @@ OFF = {"E01", "E02", "E03", "E05", "E08", "E13", "E29", "E30", "E31", "K05", "K0
 shows here."""
 
 
-OFF_BY_ANOTHER_READING = {"A01", "A05", "D10", "D11", "D15", "E04", "E08", "K05", "P01", "P06", "P07"}
-OFF_BY_ANOTHER_READING |= {"R25", "R27", "R33", "R36", "R39", "R47"}
+OFF_BY_ANOTHER_READING = {"A01", "A05", "A06", "D10", "D11", "D15", "E04", "E08", "K05", "P01", "P06", "P07"}
+OFF_BY_ANOTHER_READING |= {"R04", "R25", "R27", "R33", "R36", "R39", "R47"}
 """The rows whose source can be read in a second way under which ours is off."""
 
 
