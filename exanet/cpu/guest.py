@@ -17,6 +17,8 @@ _RANK = ("lib", "provider", "clock", "collectives", "record", "simulated")
 _BESIDE = ("sessions", "lists", "persistent")
 """Folders of runtime/, as in runtime/package.cmake: libexanet-fi.so, and libraries that some MPIs need beside it."""
 _COMPILE = ("-std=gnu11", "-O2", "-DNDEBUG", "-D_GNU_SOURCE", "-fPIC", "-shared", "-fvisibility=hidden", "-ftls-model=initial-exec")
+_DEBIAN = {"aarch64": "arm64"}
+"""Debian's names of processors, where they are other ones."""
 _LIBFABRIC = Path("/usr/include/rdma/fabric.h")
 
 
@@ -37,6 +39,9 @@ def libraries(architecture: str) -> Path:
         raise InputError(
             f"{compiler} is missing: it builds what is preloaded into the program; apt-get install gcc-{architecture}-linux-gnu"
         )
+    if subprocess.run([compiler, "-E", "-include", "stdlib.h", "-x", "c", "/dev/null"], capture_output=True, check=False).returncode:
+        package = f"libc6-dev-{_DEBIAN.get(architecture, architecture)}-cross"
+        raise InputError(f"{compiler} finds no headers of a C library for its processor; apt-get install {package}")
     if not _LIBFABRIC.is_file():
         raise InputError(f"{_LIBFABRIC} is missing: apt-get install libfabric-dev")
     root = sources()
