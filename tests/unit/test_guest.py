@@ -12,7 +12,7 @@ from exanet.errors import InputError
 
 
 @pytest.mark.parametrize(("architecture", "package"), [("aarch64", "libc6-dev-arm64-cross"), ("riscv64", "libc6-dev-riscv64-cross")])
-def test_a_compiler_without_headers_is_told_apart(architecture: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compiler_without_headers_is_named(architecture: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InputError, match=f"{architecture}-linux-gnu-gcc is missing: .* gcc-{architecture}-linux-gnu"):
         guest.libraries(architecture)
