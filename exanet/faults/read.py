@@ -29,6 +29,8 @@ def add(described: Machine, file: str | Path | None, *, hosts: bool = True, from
     """
     if file is None:
         return described
+    if not str(file):
+        raise InputError("--faults: the name of the file is empty; give one, or leave the option out")
     described.one_network("--faults")
     tree = located.read(Path(file).expanduser(), located.printable(str(file)))
     model = _checked(tree)

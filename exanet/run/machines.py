@@ -45,7 +45,7 @@ def of(options: Options) -> OnMachine:
     for what, given in (("--fabric gateware", options.fabric == "gateware"), ("--offload", options.offload)):
         if given:
             described.one_network(what)
-    if options.faults:
+    if options.faults is not None:
         from exanet.faults import add
 
         described = add(described, options.faults, from_ps=began_ps)

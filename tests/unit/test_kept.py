@@ -161,6 +161,8 @@ def test_a_file_of_faults_is_part_of_what_is_kept(tmp_path: Path, cache: Path, m
     file.write_text(_CUT.replace("5 us", "6 us"))
     assert _of("exanest", faults=str(file)).config["faults"]["events"][0]["at_ps"] == 6_000_000
     file.write_text(_CUT.replace("down", "dwon"))
+    with pytest.raises(InputError, match="--faults: the name of the file is empty"):
+        _of("exanest", faults="")
     for _ in range(2):  # what has errors is not kept
         with pytest.raises(InputError, match=r"cut\.yaml:2"):
             _of("exanest", faults=str(file))
