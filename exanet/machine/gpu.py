@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from exanet.machine.schema import MachineFile, rails_of
+from exanet.machine import together
+from exanet.machine.schema import MachineFile
 
 _LANE_GTPS = {1: 2.5, 2: 5.0, 3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0}
 """Transfers of a lane by generation (PCI Express base specifications 1.0 to 6.0)."""
@@ -21,35 +20,28 @@ _LONGEST_PS = 10**9
 
 _LEAST_RATE = 10**6  # bits per second
 
-Problems = Iterator[tuple[tuple[str, ...], str]]
-
 
 def pcie_rate(generation: int, lanes: int) -> float:
     """Bits per second of a link, in each direction, with the headers of its packets."""
     return _LANE_GTPS[generation] * 1e9 * _CODED.get(generation, 128 / 130) * lanes
 
 
-def problems(model: MachineFile) -> Problems:
+def problems(model: MachineFile) -> together.Problems:
     """What is wrong with the section, by key."""
     if model.gpu is None:
         return
     yield from _figures(model)
-    for section, given, advice in (
-        ("ni", model.ni is None, "GPUs need interfaces that programs use: add a section ni"),
-        ("gateway", model.gateway is not None, "gateways do not pass on messages of device memory yet"),
-        ("topology", rails_of(model) > 1, "several rails to one GPU are not simulated yet"),
-        ("ni", model.ni is not None and model.ni.transfers == "gateware", "cycle-accurate transfers have host memory alone"),
-        (
-            "ni",
-            model.ni is not None and model.ni.shared_memory_rate is not None and model.ni.shared_memory_rate.value > 0,
-            "copies through a node's shared memory (ni.shared_memory_rate) have host memory alone",
-        ),
-    ):
-        if given:
-            yield (section if getattr(model, section) is not None else "gpu",), f"{advice}; leave one out, or set gpu to null"
+    why = {
+        "no interface": "GPUs need interfaces that programs use: add a section ni",
+        "gateway": "gateways do not pass on messages of device memory yet",
+        "rails": "several rails to one GPU are not simulated yet",
+        "cycle-accurate": "cycle-accurate transfers have host memory alone",
+        "shared memory": "copies through a node's shared memory (ni.shared_memory_rate) have host memory alone",
+    }
+    yield from together.problems(model, "gpu", why)
 
 
-def _figures(model: MachineFile) -> Problems:
+def _figures(model: MachineFile) -> together.Problems:
     gpu = model.gpu
     assert gpu is not None
     if not 1 <= gpu.per_node.value <= _MOST_GPUS:

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from exanet.machine.schema import MachineFile, rails_of
+from exanet.machine import together
+from exanet.machine.schema import MachineFile
 
 _MOST_CLUSTERS, _MOST_IN_CLUSTER = 16, 64  # core/nic/handlers/layout.hpp
 _CLUSTER_BYTES, _OWN_BYTES = 4 << 20, 16 << 10  # likewise: of a cluster's memory, and what an HPU takes of it
@@ -14,33 +13,26 @@ _MOST_MEMORY = 64 << 20
 _LONGEST_PS = 10**9  # a millisecond
 _LEAST_RATE = 10**6  # bits per second
 
-Problems = Iterator[tuple[tuple[str, ...], str]]
 
-
-def problems(model: MachineFile) -> Problems:
+def problems(model: MachineFile) -> together.Problems:
     """What is wrong with the section, by key."""
     if model.hpu is None:
         return
     yield from _figures(model)
-    for section, given, advice in (
-        ("ni", model.ni is None, "HPUs need interfaces that programs use: add a section ni"),
-        ("gateway", model.gateway is not None, "gateways do not pass on messages to handlers yet"),
-        ("gpu", model.gpu is not None, "handlers do not reach device memory yet"),
-        ("topology", rails_of(model) > 1, "handlers of messages over several rails are not simulated yet"),
-        ("ni", model.ni is not None and model.ni.transfers == "gateware", "cycle-accurate transfers have host memory alone"),
-        (
-            "ni",
-            model.ni is not None and model.ni.shared_memory_rate is not None and model.ni.shared_memory_rate.value > 0,
-            "copies through a node's shared memory (ni.shared_memory_rate) do not pass the interface",
-        ),
-    ):
-        if given:
-            yield (section if getattr(model, section) is not None else "hpu",), f"{advice}; leave one out, or set hpu to null"
+    why = {
+        "no interface": "HPUs need interfaces that programs use: add a section ni",
+        "gateway": "gateways do not pass on messages to handlers yet",
+        "gpu": "handlers do not reach device memory yet",
+        "rails": "handlers of messages over several rails are not simulated yet",
+        "cycle-accurate": "cycle-accurate transfers have host memory alone",
+        "shared memory": "copies through a node's shared memory (ni.shared_memory_rate) do not pass the interface",
+    }
+    yield from together.problems(model, "hpu", why)
     if model.router.max_payload.value > _MOST_PACKET:
         yield ("router", "max_payload"), "HPUs take packets of up to 9 KiB; make packets shorter, or set hpu to null"
 
 
-def _figures(model: MachineFile) -> Problems:
+def _figures(model: MachineFile) -> together.Problems:
     hpu = model.hpu
     assert hpu is not None
     if not 1 <= hpu.clusters.value <= _MOST_CLUSTERS:

@@ -9,12 +9,11 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import BaseModel
 
 from exanet.machine.constant import DIMENSIONS, Constant, OneOf, dimension_of
+from exanet.machine.devices import Gpu, Hpu, Storage
 from exanet.machine.schema import (
     LINK_KINDS,
     Gateway,
-    Gpu,
     Hardware,
-    Hpu,
     Link,
     LinkPower,
     MachineFile,
@@ -23,7 +22,6 @@ from exanet.machine.schema import (
     PartPower,
     Power,
     Router,
-    Storage,
     Switch,
     Topology,
 )

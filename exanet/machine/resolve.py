@@ -16,9 +16,9 @@ from pydantic import BaseModel
 
 from exanet import units
 from exanet.machine.constant import Constant, dimension_of
+from exanet.machine.devices import Hpu
 from exanet.machine.schema import (
     Gateway,
-    Hpu,
     Link,
     MachineFile,
     NetworkInterface,

@@ -19,6 +19,7 @@ from pydantic_core import PydanticCustomError
 
 from exanet import _core, renamed
 from exanet.machine import graph_file
+from exanet.machine.choices import REGISTRIES, choice_of, helps_of, names_of
 from exanet.machine.constant import (
     Bits,
     Blocks,
@@ -40,35 +41,17 @@ from exanet.machine.constant import (
     Watts,
     Words,
 )
+from exanet.machine.devices import Gpu, Hpu, Storage
 
-_REGISTRIES: dict[str, list[dict[str, Any]]] = _core.registries()
-
-LINK_KINDS: dict[str, tuple[str, ...]] = {entry["name"]: tuple(entry["links"]) for entry in _REGISTRIES["topologies"]}
-# Those in which an order of dimensions may be said; and those whose endpoints hang on switches.
-ORDERED = frozenset(entry["name"] for entry in _REGISTRIES["topologies"] if entry["ordered"])
-SWITCHED = frozenset(entry["name"] for entry in _REGISTRIES["topologies"] if entry["switched"])
+LINK_KINDS: dict[str, tuple[str, ...]] = {entry["name"]: tuple(entry["links"]) for entry in REGISTRIES["topologies"]}
 """Every topology with the kinds of its links, in the order of their class numbers in the network."""
 
-SWITCHES = tuple(entry["name"] for entry in _REGISTRIES["networks"] if entry["name"] != "exanet")
+# Those in which an order of dimensions may be said; and those whose endpoints hang on switches.
+ORDERED = frozenset(entry["name"] for entry in REGISTRIES["topologies"] if entry["ordered"])
+SWITCHED = frozenset(entry["name"] for entry in REGISTRIES["topologies"] if entry["switched"])
+
+SWITCHES = tuple(entry["name"] for entry in REGISTRIES["networks"] if entry["name"] != "exanet")
 """The network models of input-queued switches."""
-
-
-def _names(registry: str) -> OneOf:
-    """The names of a registry's entries."""
-    return OneOf([entry["name"] for entry in _REGISTRIES[registry]])
-
-
-def _helps(registry: str) -> str:
-    """The names of a registry's entries, each with what it is."""
-    return "; ".join(f"{entry['name']}: {entry['help']}" for entry in _REGISTRIES[registry])
-
-
-_KEYS: dict[str, dict[str, Any]] = _core.configuration_keys()
-
-
-def _choice(key: str) -> OneOf:
-    """The names that the simulator knows for this key of its configuration."""
-    return OneOf(_KEYS[key]["choices"])
 
 
 class Hardware(Strict):
@@ -153,16 +136,16 @@ class Switch(Strict):
         description="cut-through: a packet is forwarded when the buffer beyond the link has space for all of it. wormhole: word by word, "
         "with a credit for each; a buffer may then hold less than a packet.",
     )
-    queues: Annotated[str, _choice("router.switch.queues")] = Field(
+    queues: Annotated[str, choice_of("router.switch.queues")] = Field(
         description="How a lane (a class of packets on a virtual channel) of an input is organised: one queue, or one for each output."
     )
-    arbitration: Annotated[str, _choice("router.switch.arbitration")] = Field(
+    arbitration: Annotated[str, choice_of("router.switch.arbitration")] = Field(
         description="Arbitration among the inputs that request an output: each in turn, the first one, or both sides matched by iSLIP."
     )
-    flow_control: Annotated[str, _choice("router.switch.flow_control")] = Field(
+    flow_control: Annotated[str, choice_of("router.switch.flow_control")] = Field(
         description="How a sender learns of space beyond a link: by credits, or by PFC pauses of a lane, early enough to drop nothing."
     )
-    buffer: Annotated[str, _choice("router.switch.buffer")] = Field(
+    buffer: Annotated[str, choice_of("router.switch.buffer")] = Field(
         default="per-lane", description="Whether an input's lanes have equal parts of its inter_fifo, or share it beyond a packet each."
     )
     speed_up: Percent = Field(description="Rate at which the crossbar serves an input, relative to the fastest kind of link.")
@@ -200,7 +183,7 @@ class Router(Strict):
         description="The same latency for an endpoint behind a switch, between its interface and its link. Default: 3 cycles, or `latency` "
         "if that is less. Endpoints that are routers themselves (tori, meshes) have none.",
     )
-    arbitration: Annotated[str, _choice("router.arbitration")] | None = Field(
+    arbitration: Annotated[str, choice_of("router.arbitration")] | None = Field(
         default=None,
         description="For an exanet router: arbitration among the inputs that request an output. round-robin: each in turn, the default. "
         "links-first: in turn, but packets from links before those of intra-tile ports except in one grant of 16. "
@@ -233,7 +216,7 @@ class Router(Strict):
         "Default: 65535, or never without a `credit_threshold`.",
     )
     virtual_channels: Count = Field(description="Virtual channels of a link.")
-    vc_allocation: Annotated[str, _choice("router.vc_allocation")] | None = Field(
+    vc_allocation: Annotated[str, choice_of("router.vc_allocation")] | None = Field(
         default=None,
         description="Which virtual channel a packet gets. occupancy: the one with most space among those equivalent to the channel that "
         "routing names, the default. routing: always that channel, as in the gateware; channels beyond those that routing needs "
@@ -242,9 +225,9 @@ class Router(Strict):
     intra_ports: Count = Field(
         description="Ports towards the network interface: packetizer and mailbox, RDMA. With several rails, the ports of each rail."
     )
-    queue_action: Annotated[str, _names("queue_actions")] | None = Field(
+    queue_action: Annotated[str, names_of("queue_actions")] | None = Field(
         default=None,
-        description=f"What happens to a packet that joins the queue of an output. {_helps('queue_actions')}. "
+        description=f"What happens to a packet that joins the queue of an output. {helps_of('queue_actions')}. "
         "Default: what `ni.congestion_control` needs, or none.",
     )
     queue_threshold: Words | None = Field(
@@ -323,27 +306,27 @@ class NetworkInterface(Strict):
     mpi_send: Time = Field(description="Processor time of the MPI library to send.")
     mpi_receive: Time = Field(description="Processor time of the MPI library to receive and match.")
     store_word: Time = Field(description="Processor store of one router word into the interface.")
-    messages: Annotated[str, _choice("ni.messages")] | None = Field(
+    messages: Annotated[str, choice_of("ni.messages")] | None = Field(
         default=None,
         description="How a message is timed between the processor's last store and memory. times: with fixed latencies, those below; "
         "the default. gateware: cycle-accurate, as in the gateware, with its slots and acknowledgements; `packetizer` and "
         "`mailbox_word` are then 0, `mailbox` is memory's time, and the router's `word` has 128 bit, its `header` and `footer` "
         "one word each. Words of links have any width.",
     )
-    transfers: Annotated[str, _choice("ni.transfers")] | None = Field(
+    transfers: Annotated[str, choice_of("ni.transfers")] | None = Field(
         default=None,
         description="How a transfer is timed between the processor's last store and memory. times: with fixed latencies, those below; "
         "the default. gateware: cycle-accurate, as in the gateware, with its channels, blocks and acknowledgements; `messages` is "
         "then `gateware`, too, `dma_start`, `dma_completion` and `translation` are 0, `dma_block` is 4 KiB, `dma_window` is ignored, and "
         "`memory_read` and `memory_write` are memory's times.",
     )
-    reductions: Annotated[str, _choice("ni.reductions")] | None = Field(
+    reductions: Annotated[str, choice_of("ni.reductions")] | None = Field(
         default=None,
         description="How the reduction unit is timed. times: with fixed latencies, `reduction` and `reduction_word`; the "
         "default. gateware: cycle-accurate, as in the gateware, with its trees, retransmission and failures; "
         "`transfers` is then `gateware`, too, and these two are 0.",
     )
-    reliability: Annotated[str, _choice("ni.reliability")] | None = Field(
+    reliability: Annotated[str, choice_of("ni.reliability")] | None = Field(
         default=None,
         description="With `messages: times`: whether interfaces hide what the network loses. none: the first lost packet fails its "
         "operation, the default. end-to-end: each packet has a sequence number and is acknowledged; without an acknowledgement it is "
@@ -426,10 +409,10 @@ class NetworkInterface(Strict):
         description="Ranks of one node reach each other through memory, and each copies at this rate. Default: they use the interface, "
         "whose router returns packets to their own node.",
     )
-    congestion_control: Annotated[str, _names("pacings")] | None = Field(
+    congestion_control: Annotated[str, names_of("pacings")] | None = Field(
         default=None,
         description="Congestion control of transfers, by the marks, stamps and delays that come back from the network "
-        f"(docs/congestion-control.md). {_helps('pacings')}. Default: none.",
+        f"(docs/congestion-control.md). {helps_of('pacings')}. Default: none.",
     )
     dcqcn_cnp_interval: Time | None = Field(
         default=None,
@@ -503,12 +486,12 @@ class NetworkInterface(Strict):
         default=None,
         description="HPCC: N, flows on a link for which the additive step, a window's (1 - eta)/N, is chosen. Default: 100 (Li et al.).",
     )
-    acc_start: Annotated[str, _choice("ni.acc_start")] | None = Field(
+    acc_start: Annotated[str, choice_of("ni.acc_start")] | None = Field(
         default=None,
         description="ACC: rate of a new flow until the first valid answer. full-speed: the port's rate, the default (RED-SEA). feedback: "
         "one packet in each period, RED-SEA's Wait-for-feedback.",
     )
-    acc_messages: Annotated[str, _choice("ni.acc_messages")] | None = Field(
+    acc_messages: Annotated[str, choice_of("ni.acc_messages")] | None = Field(
         default=None,
         description="ACC: when a flow sends flow-rate packets. frp-only: with each period. frp-init: also when it begins, the default "
         "(RED-SEA). frp-init-end: also when it has nothing left to send.",
@@ -518,17 +501,17 @@ class NetworkInterface(Strict):
         description="ACC: RED-SEA's Wait-to-rise. First increment of a rate that may grow, as a share of the port's rate; it doubles with "
         "each answer that allows more. Default: 0 %, a rate grows at once.",
     )
-    load_balancing: Annotated[str, _names("load_balancings")] | None = Field(
+    load_balancing: Annotated[str, names_of("load_balancings")] | None = Field(
         default=None,
         description="With --nic ultra-ethernet: how a source chooses the entropies of packets, by which `routing: spray` draws their "
-        f"routes. {_helps('load_balancings')}. Default: none.",
+        f"routes. {helps_of('load_balancings')}. Default: none.",
     )
     entropies: Count | None = Field(
         default=None, description="With `load_balancing`: number of entropies, a power of two. Default: 64 (uet-htsim)."
     )
-    rail_policy: Annotated[str, _names("rail_policies")] | None = Field(
+    rail_policy: Annotated[str, names_of("rail_policies")] | None = Field(
         default=None,
-        description=f"With several rails: which rail a message or transfer takes. {_helps('rail_policies')}. Default: pair.",
+        description=f"With several rails: which rail a message or transfer takes. {helps_of('rail_policies')}. Default: pair.",
     )
     rail_stripe: Bytes | None = Field(
         default=None,
@@ -571,84 +554,6 @@ class Power(Strict):
     )
 
 
-class Storage(Strict):
-    """A storage that files of programs may be on, by its name: `exanet run --storage FOLDER=NAME` (docs/storage.md).
-    Its devices are one in each node that has them."""
-
-    kind: Annotated[str, _choice("storage.*.kind")] = Field(
-        description="local: each node reaches the device in itself. servers: some nodes are servers, which all others reach over the "
-        "network; files are cut into chunks, which lie on the servers in turn. cache: each node keeps files of servers on its own device."
-    )
-    read_latency: Time = Field(description="Time of a device from a read request to its first byte.")
-    write_latency: Time = Field(description="The same of a write request; also the time of a request without bytes, such as fsync().")
-    read_rate: Rate = Field(description="Rate at which a device reads.")
-    write_rate: Rate = Field(description="Rate at which a device writes.")
-    queue_depth: Count = Field(description="Requests that a device serves at once; further ones wait.")
-    servers: list[Annotated[int, Field(ge=0)]] | None = Field(
-        default=None, examples=["[0, 4]"], description="With `kind: servers`: the nodes that are servers, by their numbers."
-    )
-    chunk: Bytes | None = Field(
-        default=None, description="With `kind: servers`: size of a chunk. Default: 512 KiB, that of BeeGFS 8 for new files."
-    )
-    message: Bytes | None = Field(
-        default=None,
-        description="With `kind: servers`: size of a request and of an answer, beside the data. Default: 256 B, an assumption of ours.",
-    )
-    behind: Text | None = Field(
-        default=None, description="With `kind: cache`: the storage of kind servers whose files it keeps, by its name."
-    )
-    prefetch: Bytes | None = Field(
-        default=None,
-        description="With `kind: cache`: bytes behind those read that a node fetches, too, if the file has them. Default: 0.",
-    )
-
-
-class Gpu(Strict):
-    """GPUs of each node, for programs with buffers in device memory (docs/gpu.md). Without this section there are
-    none."""
-
-    per_node: Count = Field(description="GPUs of a node, up to 16.")
-    memory: Bytes = Field(description="Memory of a GPU.")
-    memory_rate: Rate = Field(description="Rate of a GPU's memory, reads and writes together.")
-    pcie_generation: Count = Field(description="Generation of the PCIe link to a GPU, 1 to 6. It bounds the rates below.")
-    pcie_lanes: Count = Field(description="Lanes of that link: 1, 2, 4, 8 or 16.")
-    peer_read_latency: Time = Field(description="Peer to peer (GPUDirect RDMA): time until an interface has what it reads from a GPU.")
-    peer_read_rate: Rate = Field(description="Rate at which a GPU answers such reads.")
-    peer_write_latency: Time = Field(description="Time until what an interface writes is in a GPU's memory.")
-    peer_write_rate: Rate = Field(description="Rate at which a GPU takes such writes.")
-    copy_latency: Time = Field(description="Time of a copy between host and GPU, without its bytes.")
-    copy_rate: Rate = Field(description="Rate of such a copy, in each direction.")
-    staging_block: Bytes = Field(
-        description="Longer messages are staged in blocks of this size, of which one is copied while another is sent."
-    )
-    launch_latency: Time = Field(description="Time that a processor takes to launch a kernel.")
-    path: Annotated[str, _choice("ni.gpu.path")] = Field(
-        description="How messages reach device memory. peer: the interface reads and writes it over PCIe. staged: through a buffer in host "
-        "memory, by copies. auto: staged if they are longer than `staged_above`, otherwise peer."
-    )
-    staged_above: Bytes | None = Field(default=None, description="With `path: auto`: longest message that goes peer to peer.")
-
-
-class Hpu(Strict):
-    """Handler processing units (HPUs) of each interface, for handlers of packets (docs/spin.md). They change nothing
-    unless a run says --handlers."""
-
-    clusters: Count = Field(description="Clusters of HPUs, up to 16. A message begins in one of them.")
-    per_cluster: Count = Field(description="HPUs of a cluster, up to 64.")
-    clock: Frequency = Field(description="Clock of the HPUs.")
-    dispatch: Time = Field(description="Time from a packet's last word to the begin of its handler on an idle HPU, beside its copy.")
-    copy_rate: Rate = Field(description="Rate at which a packet is copied into a cluster's memory.")
-    start_cycles: Count = Field(description="Cycles of the HPU's clock before each handler.")
-    cold_cycles: Count = Field(description="Further cycles when a cluster runs one of the handlers for the first time.")
-    far_cycles: Count = Field(description="Cycles of a load from handler memory, or from another cluster's scratchpad; of one's own: 1.")
-    program: Bytes = Field(description="Memory for the instructions of handlers.")
-    handler_memory: Bytes = Field(description="Memory that all clusters share.")
-    scratchpad: Bytes = Field(description="Scratchpad of a cluster.")
-    packet_memory: Bytes = Field(description="Memory for packets. A run that needs more says so.")
-    dma_latency: Time = Field(description="Time of a command that moves bytes to or from host memory, without its bytes.")
-    dma_rate: Rate = Field(description="Rate of such commands, of all HPUs of an interface together.")
-
-
 class Gateway(Strict):
     """Gateways between this machine's network and another machine's (docs/gateway.md). Both are one machine then, and a
     program has ranks on both networks. Without this section there is one network."""
@@ -663,7 +568,7 @@ class Gateway(Strict):
     names: Annotated[list[Text], Field(min_length=2, max_length=2)] | None = Field(
         default=None, description="What stands before the names of the nodes of each network. Default: [first, second]."
     )
-    choice: Annotated[str, _choice("ni.gateway.choice")] | None = Field(
+    choice: Annotated[str, choice_of("ni.gateway.choice")] | None = Field(
         default=None,
         description="Which gateway a message takes. destination: each destination has one, the default. least-busy: the one with the "
         "fewest bytes on their way to it or waiting in it.",
@@ -785,7 +690,7 @@ def topology_needs(model: MachineFile) -> Needs:
 
 def queue_actions(control: str) -> list[str]:
     """The queue actions of routers one of which this congestion control needs; none where it needs nothing of them."""
-    return next(list(entry["actions"]) for entry in _REGISTRIES["pacings"] if entry["name"] == control)
+    return next(list(entry["actions"]) for entry in REGISTRIES["pacings"] if entry["name"] == control)
 
 
 def other_routes(model: MachineFile) -> bool:

@@ -12,8 +12,9 @@ import pytest
 from pydantic import BaseModel
 
 from exanet import _core, background_traffic, machine
+from exanet.machine.devices import Gpu, Hpu, Storage
 from exanet.machine.resolve import described_path, resolved_key
-from exanet.machine.schema import Gpu, Hpu, Link, NetworkInterface, Router, Storage, Switch
+from exanet.machine.schema import Link, NetworkInterface, Router, Switch
 
 SHIPPED = ("exanest", "torus-512", "exanest-tor", "bxi-256", "fat-tree-64")
 PYTHON_ALONE = ("name", "cores_per_node", "power")
