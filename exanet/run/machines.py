@@ -34,7 +34,7 @@ def of(options: Options) -> OnMachine:
     """The machine of these options, with what fails on it. Raises InputError."""
     _check(options)
     began_ps = options.attempt.began_ps if options.attempt else 0
-    usual = options.level == "packet" and began_ps == 0 and not options.storage and not options.handlers
+    usual = options.level == "packet" and began_ps == 0 and not options.storage and options.handlers is None
     if usual and (found := kept.read(options.machine, options.faults)):
         return OnMachine(found.name, found.nodes, found.cores, [list(range(found.nodes))], found.resolved, found.notes, {})
     before = kept.state(options.machine, options.faults)

@@ -183,6 +183,8 @@ def test_what_a_run_changes_is_not_taken_from_the_cache(cache: Path) -> None:
     assert any("flow level" in note for note in flow.notes)
     with pytest.raises(InputError, match="has no storage"):
         _of("exanest", storage=("/tmp=nvme",))
+    with pytest.raises(InputError, match="have no HPUs"):
+        _of("exanest", handlers="")
     assert len(_entries(cache)) == 1
 
 
