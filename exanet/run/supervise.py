@@ -9,6 +9,7 @@ reason; what follows from it (ranks that lose their network, a launcher that cle
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
@@ -31,6 +32,9 @@ _SETTLE_S = 10.0  # for the simulator to notice that all ranks have ended
 _MPIRUN_GRACE_S = 3.0  # mpirun itself gives its ranks a second
 _LOST_NETWORK = 75  # what a rank exits with when the simulator has stopped (runtime/lib/ni.h)
 _NO_RANK_GOES_ON = ("deadlock", "no rank can go on")  # how such a reason of the simulator begins
+_ABORTED = re.compile(r"rank (\d+) called MPI_Abort\((-?\d+)\)")  # how the simulator says it
+_EXITED = re.compile(r"rank (\d+) exited with code (\d+) without calling ")
+_PROCESS = re.compile(r" \(pid \d+\)")
 _FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGTRAP)
 STOP_SIGNALS = {
     signal.SIGINT: "interrupted by Ctrl-C",
@@ -198,7 +202,7 @@ class Supervisor:
             return
         if failure := self._simulator.failure():
             reason = f"{reason}; what had failed first on the network: {failure}"
-        self._reason, self._exit_code = reason, exit_code
+        self._reason, self._exit_code = _PROCESS.sub("", reason), exit_code  # the same in every run
         self._stopping_since = time.monotonic()
         self._simulator.stop(reason)
         self._press(self._stopping_since)
@@ -225,7 +229,17 @@ class Supervisor:
         if self._crash:
             self._fail(self._crash, 1)
         elif len(self._ended) < self._ranks and not (self._dead() and not self._simulator_reason()):
-            reason = self._simulator_reason() or "the simulator ended before the ranks"
+            self._fail_as(self._simulator_reason() or "the simulator ended before the ranks")
+
+    def _fail_as(self, reason: str) -> None:
+        """The simulator has ended the run, for this reason."""
+        if aborted := _ABORTED.fullmatch(reason):
+            code = int(aborted[2])
+            self._fail(f"{self._name(int(aborted[1]))} called {self._phases.abort}({code})", self._code_of_abort(code))
+        elif exited := _EXITED.match(reason):
+            code = int(exited[2])
+            self._fail(f"{self._name(int(exited[1]))} exited with code {code} without calling {self._phases.end}", code or 1)
+        else:
             self._fail(reason, _code_of(reason))
 
     def _simulator_reason(self) -> str:
@@ -317,7 +331,7 @@ class Supervisor:
         if self._stopping_since is not None:
             return
         if status >= 0 and state["initialized"] and not state["finalized"]:
-            self._judge_stopped(name, status)
+            self._judge_stopped(status)
         if event.exec_errno:
             self._fail(f"{name}: {self._program} could not be started: {os.strerror(event.exec_errno)}", status)
         elif status == -signal.SIGINT and self._signal == signal.SIGINT:
@@ -341,18 +355,15 @@ class Supervisor:
             return f" before {self._phases.begin} had ended"
         return f" in {state['mpi_call']}" if state.get("mpi_call") else ""
 
-    def _judge_stopped(self, name: str, status: int) -> None:
+    def _judge_stopped(self, status: int) -> None:
         """The rank has called MPI_Abort, or the simulator has ended the run: either way the simulator is about to
         say so."""
         self._thread.join(2)
         if self._thread.is_alive():
             return
-        reason = self._simulator_reason()
-        if "called MPI_Abort" in reason:
-            code = reason.rpartition("(")[2].rstrip(")")  # of which the status has eight bits
-            self._fail(f"{name} called {self._phases.abort}({code})", status or self._code_of_abort(0))
-        elif status == _LOST_NETWORK and (self._crash or reason):
-            self._fail(self._crash or reason, _code_of(self._crash or reason))
+        reason = self._crash or self._simulator_reason()
+        if _ABORTED.fullmatch(reason) or _EXITED.match(reason) or (status == _LOST_NETWORK and reason):
+            self._fail_as(reason)
 
     def _judge_host(self, event: HostEnded) -> None:
         self._simulator.host_ended()

@@ -31,4 +31,8 @@ static inline void exanet_step(struct exanet_ni *ni, uint64_t *steps) {
  * which returns 0 while there is none. Contract: one thread of a rank at a time. */
 bool exanet_pmi_asked(const char *text, size_t size);
 ssize_t exanet_pmi_answered(char *buffer, size_t size);
+/* What is written to MPICH's launcher ends the job: does not return in virtual time. MPICH waits for an answer then,
+ * and goes on with a null pointer if the launcher leaves instead; exanet_pmi_left() ends the rank in its place. */
+void exanet_pmi_aborts(const char *text, size_t size);
+void exanet_pmi_left(void);
 #endif

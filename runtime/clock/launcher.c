@@ -76,3 +76,15 @@ BESIDE_TIME(PMIx_Group_destruct, false)
 BESIDE_TIME(PMIx_Lookup, false)
 BESIDE_TIME(PMIx_Connect, false)
 BESIDE_TIME(PMIx_Disconnect, false)
+
+typedef int (*abort_function)(int status, const char *message, void *processes, size_t count);
+EXPORT int PMIx_Abort(int status, const char *message, void *processes, size_t count);
+EXPORT int PMIx_Abort(int status, const char *message, void *processes, size_t count) {
+  struct exanet_ni *ni = exanet_virtual_ni();
+  if (ni != NULL) {
+    exanet_abort(ni, status);
+    exanet_go_no_further(ni);
+  }
+  abort_function real = (abort_function)exanet_launcher_real("PMIx_Abort");
+  return real != NULL ? real(status, message, processes, count) : -1;
+}

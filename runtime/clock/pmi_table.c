@@ -23,6 +23,7 @@
 #define TABLE_BYTES (16ul << 20) /* as in pmi1.py: the length of the lines, then the lines */
 #define QUESTION "cmd=get "
 #define KEY " key="
+#define ABORT "cmd=abort exitcode="
 #define ANSWER "cmd=get_result rc=0 msg=success value="
 #define ANSWER_MOST 8192 /* more than any value of the launcher's */
 
@@ -86,6 +87,28 @@ bool exanet_pmi_asked(const char *text, size_t size) {
   answer.begin = 0;
   answer.end = (size_t)snprintf(answer.text, ANSWER_MOST, ANSWER "%.*s\n", (int)value_length, value);
   return true;
+}
+
+static int abort_code = -1; /* that the launcher was told; -1: nothing */
+
+void exanet_pmi_aborts(const char *text, size_t size) {
+  char line[64];
+  const size_t bytes = size < sizeof line - 1 ? size : sizeof line - 1;
+  memcpy(line, text, bytes);
+  line[bytes] = 0;
+  int code = 0;
+  if (sscanf(line, ABORT "%d", &code) != 1) return;
+  /* Of an error of its own MPICH gives a number with a place in a table, which differs from run to run: the class is in
+     the lowest bits. */
+  abort_code = code & 0xff;
+  struct exanet_ni *ni = exanet_virtual_ni();
+  if (ni == NULL) return;
+  exanet_abort(ni, abort_code);
+  exanet_go_no_further(ni);
+}
+
+void exanet_pmi_left(void) {
+  if (abort_code >= 0) _exit(abort_code);
 }
 
 ssize_t exanet_pmi_answered(char *buffer, size_t size) {

@@ -128,6 +128,9 @@ EXPORT ssize_t read(int fd, void *buffer, size_t size) {
   if (fd == launcher_socket()) {
     const ssize_t answer = exanet_pmi_answered(buffer, size);
     if (answer > 0) return answer;
+    const ssize_t got = real_read()(fd, buffer, size);
+    if (got <= 0) exanet_pmi_left();
+    return got;
   }
   if (!wait_to_read(fd, 0)) return -1;
   return EXANET_STORAGE(fd, EXN_STORAGE_READ, EXANET_AT_POSITION, real_read()(fd, buffer, size));
@@ -179,7 +182,10 @@ EXPORT int accept4(int fd, struct sockaddr *restrict from, socklen_t *restrict l
 typedef ssize_t (*write_function)(int, const void *, size_t);
 REAL(write, write_function)
 EXPORT ssize_t write(int fd, const void *bytes, size_t size) {
-  if (fd == launcher_socket() && exanet_pmi_asked(bytes, size)) return (ssize_t)size;
+  if (fd == launcher_socket()) {
+    if (exanet_pmi_asked(bytes, size)) return (ssize_t)size;
+    exanet_pmi_aborts(bytes, size);
+  }
   if (may_wait(fd, POLLOUT)) return send_in_pieces(fd, bytes, size, 0);
   return EXANET_STORAGE(fd, EXN_STORAGE_WRITE, EXANET_AT_POSITION, real_write()(fd, bytes, size));
 }

@@ -35,11 +35,6 @@ constexpr std::int64_t kShortRoundNs = 100'000;
 // that pays, with workers that look for one, and with those that have to be woken.
 constexpr std::int64_t kSharedRoundNs = 5'000, kWakingRoundNs = 200'000;
 
-std::int64_t host_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 std::uint32_t processors() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -59,6 +54,11 @@ NiConfig interfaces(const MachineConfig& machine, std::uint32_t offloaded, std::
 }
 
 }  // namespace
+
+std::int64_t host_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
 
 Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std::vector<NodeId>& placement,
                          const Options& options, const exn_simulator_calls* calls)
@@ -321,6 +321,7 @@ bool Coordinator::wait_asleep() {
         const RankId rank = region_.due()[next];
         if (rank < ranks()) give_turn(region_.rank(rank));
       }
+      end_impatiently();
     }
     seen = running;
   }
@@ -437,6 +438,7 @@ void Coordinator::wake_event(RankId r, std::uint32_t generation, Time now) {
 
 void Coordinator::make_due(RankId r, Time at) {
   Rank& rank = ranks_[r];
+  if (has_ended(r)) return end_with(r);
   if (live_) live_->leave(r);
   const Time goes_on = max(at, engine_.busy_until(r));
   if (goes_on >= dies(r)) return die(r);

@@ -60,6 +60,8 @@ void visit(MachineConfig& c, V&& v) {
   v("handlers", c.handlers, kOptional);
 }
 
+std::int64_t host_ns();  // of a steady clock
+
 class Coordinator final : private Host, private LiveHost, private StorageNetwork, private TransferListener {
  public:
   struct Options {
@@ -149,6 +151,10 @@ class Coordinator final : private Host, private LiveHost, private StorageNetwork
   bool nothing_comes() const;
   static bool waits_forever(const Rank& rank);
   static bool has_waited(const Rank& rank, std::uint32_t waits);
+  // ends.cpp
+  bool has_ended(RankId rank) const;
+  void end_with(RankId rank);
+  void end_impatiently();
   // deaths.cpp
   void expect_deaths(const FaultPlan& plan, const std::vector<KnownDeath>& known);
   Time dies(RankId rank) const { return hosts_ ? hosts_->dies(rank) : Time::never(); }
@@ -230,6 +236,7 @@ class Coordinator final : private Host, private LiveHost, private StorageNetwork
   std::uint32_t at_once_ = 1;  // of this round's ranks, how many were let run at once
   bool may_spin_ = false;  // before it sleeps
   exn_spin spin_{};
+  std::int64_t ended_since_ns_ = 0;  // host's time at which a rank's end was seen that still waits for others; 0: none
   std::int64_t released_ns_ = 0, turn_ns_ = 50'000;  // host's time: when this round began; what a turn takes of late
   Rounds rounds_;
   const CollectiveAlgorithm* bcast_ = nullptr;  // the one that was chosen

@@ -235,8 +235,14 @@ void exanet_storage_call(struct exanet_ni *ni, const struct exn_storage_call *ca
 /* With several threads: one of them is in the host's part of such a call, or has left it. */
 void exanet_thread_uses_file(struct exanet_ni *ni, bool uses);
 
-/* MPI_Abort(code) was called: notifies the simulator, which ends the run and reports it. */
+/* MPI_Abort(code) was called: notifies the simulator, which ends the run and reports it. The library may still print
+   what it has to say, and comes to exanet_go_no_further() then. */
 void exanet_abort(struct exanet_ni *ni, int code);
+/* The rank's program has ended, as what it has noted in its slot says. In virtual time the rank waits here until the
+   simulator has come to the rank's time and ends the run, so that the run ends at the same virtual time, and for the
+   same reason, whichever rank the host runs first; does not return then. Returns outside virtual time, and beside other
+   threads of the rank, which may be asleep in the simulator already. */
+void exanet_go_no_further(struct exanet_ni *ni);
 
 /* Whether ranks have died with their hosts: the MPI library's own end, which they would take part in, is then left
    out. */

@@ -8,7 +8,16 @@
 
 #define THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
 THREAD_LOCAL bool noted; /* this MPI call, since there were other threads when it began */
-THREAD_LOCAL uint64_t mpi_entered_ps;
+THREAD_LOCAL struct {
+  uint64_t clock_ps, compute_ps, reads, reads_ps;
+} entered; /* when this MPI call began */
+
+static void note_entry(const struct exanet_ni *ni) {
+  entered.clock_ps = ni->clock_ps;
+  entered.compute_ps = ni->slot->compute_ps;
+  entered.reads = ni->slot->clock_reads;
+  entered.reads_ps = ni->slot->clock_reads_ps;
+}
 
 void exanet_testing_begin(void) { ++exn_call.testing; }
 void exanet_testing_end(void) { --exn_call.testing; }
@@ -31,7 +40,7 @@ void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind
   exn_nonblocking_begin(ni, kind);
   if (is_collective_in_rounds(call)) ni->rounds = true;
   ni->slot->mpi_call = exn_call.number = call < EXN_MPI_CALLS ? call + 1 : 0;
-  mpi_entered_ps = ni->clock_ps;
+  note_entry(ni);
 }
 
 void exanet_mpi_leave(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind kind) {
@@ -44,7 +53,7 @@ void exanet_mpi_leave(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind
   if (call >= EXN_MPI_CALLS || !exn_virtual(ni)) return;
   ni->slot->last_call_ps = ni->clock_ps;
   ++ni->slot->mpi[call].calls;
-  ni->slot->mpi[call].time_ps += ni->clock_ps - mpi_entered_ps;
+  ni->slot->mpi[call].time_ps += ni->clock_ps - entered.clock_ps;
 }
 
 void exanet_set_multithreaded(struct exanet_ni *ni) {
@@ -53,6 +62,28 @@ void exanet_set_multithreaded(struct exanet_ni *ni) {
 }
 
 void exanet_abort(struct exanet_ni *ni, int code) {
-  ni->slot->abort_code = 1u + (uint32_t)code;
+  if (ni->slot->abort_code == 0) {
+    if (exn_call.depth == 0 && exn_virtual(ni)) {
+      exn_account_enter(ni);
+      note_entry(ni);
+    }
+    ni->slot->abort_code = 1u + (uint32_t)code;
+  }
   exn_kick(ni);
+}
+
+/* Before Open MPI aborts it reads clocks and sleeps in a loop, until its launcher has taken the message about the error:
+   that is the host's time, and is taken off again. */
+static void forget_waiting_for_launcher(struct exanet_ni *ni) {
+  __atomic_store_n(&ni->pending_ps, 0, __ATOMIC_RELAXED);
+  const uint64_t clock_ps = ni->clock_ps - (ni->slot->compute_ps - entered.compute_ps);
+  ni->clock_ps = clock_ps > ni->woken_ps ? clock_ps : ni->woken_ps;
+  ni->slot->compute_ps = entered.compute_ps;
+  ni->slot->clock_reads = entered.reads;
+  ni->slot->clock_reads_ps = entered.reads_ps;
+}
+
+void exanet_go_no_further(struct exanet_ni *ni) {
+  if (exn_virtual(ni) && ni->slot->abort_code != 0 && exanet_program_threads() == 0) forget_waiting_for_launcher(ni);
+  while (exn_virtual(ni) && exanet_program_threads() == 0) exanet_sleep_with_others(ni, 0);
 }

@@ -52,6 +52,7 @@ struct exanet_ni {
   const struct exn_workers *workers; /* of a packed rank's host, or NULL */
   int opened; /* exanet_open() count */
   uint64_t clock_ps;
+  uint64_t woken_ps; /* the clock when the simulator last let the rank run */
   bool ahead; /* the clock has moved by non-blocking polls, and the simulator does not know */
   bool one_sided; /* calls on windows have been made: any call may have to serve the rank's own */
   bool rounds; /* collectives that go on in rounds between polls have been begun */

@@ -51,16 +51,19 @@ void exanet_map_early(void) {
   if (path != NULL && *path != 0 && mapped_early == NULL) mapped_early = map_region(path, &error);
 }
 
-/* Of a run in which ranks have died: their processes are still there, and launchers end all ranks when the first one
-   leaves without the others. So all leave together. Registered before the program's own, and called behind them. */
+/* A program that ends before MPI_Finalize ends the run, at its time. Of a run in which ranks have died: their processes
+   are still there, and launchers end all ranks when the first one leaves without the others. So all leave together.
+   Registered before the program's own, and called behind them. */
 static void leave_with_others(int status, void *unused) {
-  (void)status;
   (void)unused;
   struct exanet_ni *ni = exanet_process_ni();
-  if (!ni || ni->slot->pid != (uint32_t)getpid() || ni->region->phase != EXN_DONE || !exanet_ranks_have_died(ni))
-    return;
+  if (!ni || ni->slot->pid != (uint32_t)getpid()) return;
   fflush(NULL);
-  exn_await_stop(ni);
+  if (exn_virtual(ni)) {
+    ni->slot->exit_code = 1u + (uint32_t)(status & 0xff);
+    exanet_go_no_further(ni);
+  }
+  if (ni->region->phase == EXN_DONE && exanet_ranks_have_died(ni)) exn_await_stop(ni);
 }
 
 static __attribute__((constructor)) void watch_end(void) { on_exit(leave_with_others, NULL); }

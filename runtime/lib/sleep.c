@@ -127,7 +127,7 @@ void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool 
     futex_wait(&slot->turn, now, NULL);
   __atomic_store_n(&ni->asleep, false, __ATOMIC_RELEASE);
   exn_exit_if_stopped(ni);
-  ni->clock_ps = slot->clock_ps;
+  ni->woken_ps = ni->clock_ps = slot->clock_ps;
   exn_thread_is_in_place(was_in_place);
 }
 

@@ -30,7 +30,9 @@ bool exn_is_forgotten(void) { return forgotten; }
 
 void exn_exit_if_stopped(struct exanet_ni *ni) {
   /* The run is over: nobody will answer any more, and the program cannot go on without its network. */
-  if (__atomic_load_n(&ni->region->stop, __ATOMIC_ACQUIRE)) _exit(EXN_STOPPED_EXIT);
+  if (!__atomic_load_n(&ni->region->stop, __ATOMIC_ACQUIRE)) return;
+  const uint32_t ended = ni->slot->exit_code != 0 ? ni->slot->exit_code : ni->slot->abort_code;
+  _exit(ended != 0 ? (int)((ended - 1) & 0xff) : EXN_STOPPED_EXIT);
 }
 
 uint32_t exanet_rank(const struct exanet_ni *ni) { return ni->rank; }

@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define EXN_MAGIC 0x3154454e41584531ull
-#define EXN_VERSION 22u
+#define EXN_VERSION 23u
 #define EXN_RING_SLOTS 1024u          /* 64 KiB a ring, two rings a rank; touched only as far as they are used */
 #define EXN_RING_MASK (EXN_RING_SLOTS - 1u)
 #define EXN_MPI_CALLS 192u
@@ -167,6 +167,7 @@ struct exn_rank {
   uint64_t last_call_ps; /* rank: when the last of its MPI calls before MPI_Finalize returned */
   uint32_t blocking; /* rank: 0 it does not really wait, else 1 + empty waits before this one (deadlock detection) */
   uint32_t abort_code; /* rank: 1 + code given to MPI_Abort */
+  uint32_t exit_code; /* rank: 1 + code given to exit() before MPI_Finalize */
   uint32_t place; /* enum exn_place; who has its registers */
   uint64_t worker_turns; /* workers */
   uint32_t receiving; /* simulator, when it lets it run: something is on its way to a receive of the rank */
