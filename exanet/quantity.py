@@ -40,6 +40,11 @@ def counted(count: int, thing: str) -> str:
     return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
+def many_text(count: int, thing: str) -> str:
+    """Of what may be very many: `1 packet`, `2 packets`, `9.11 M packets`."""
+    return f"{count_text(count)} {thing}{'' if count == 1 else 's'}"
+
+
 def count_text(count: float) -> str:
     """A number of things as e.g. `9.11 M`; whole below a hundred thousand."""
     if count < 100_000:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from exanet.machine.constant import Duration, Strict, Text
@@ -20,8 +20,19 @@ MOST_CHANGES = 1_000_000
 DETECTION_PS = 10**9
 """Of a host's death: that of LO|FA|MO with a watchdog of 1 ms (docs/karma.md), rounded up to its period."""
 
-_Time = Annotated[Duration, Field(ge=0, le=LONGEST_PS)]
-_Interval = Annotated[Duration, Field(gt=0, le=LONGEST_PS)]
+
+def _refuse(text: str) -> PydanticCustomError:
+    return PydanticCustomError("exanet", "{text}", {"text": text})
+
+
+def _within(time_ps: int) -> int:
+    if time_ps > LONGEST_PS:
+        raise _refuse("times are at most 10^6 s, about 12 days; give a shorter one")
+    return time_ps
+
+
+_Time = Annotated[Duration, Field(ge=0), AfterValidator(_within)]
+_Interval = Annotated[Duration, Field(gt=0), AfterValidator(_within)]
 _Seed = Annotated[int, Field(ge=0, lt=1 << 64, strict=True)]
 _Count = Annotated[int, Field(ge=1, le=MOST_CHANGES, strict=True)]
 
@@ -34,10 +45,6 @@ def _share(value: Any) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise _refuse("expected a number above 0, at most 1, e.g. 0.001 or 1e-9") from None
-
-
-def _refuse(text: str) -> PydanticCustomError:
-    return PydanticCustomError("exanet", "{text}", {"text": text})
 
 
 _Share = Annotated[float, BeforeValidator(_share), Field(gt=0, le=1)]

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from exanet import results as run_results
-from exanet.quantity import bytes_text, count_text, counted, time_text
+from exanet.quantity import bytes_text, count_text, counted, many_text, time_text
 from exanet.results import energy, gateways, handlers, path_tables, processors, storage
 from exanet.results.folder import lasted_ps
 
@@ -46,9 +46,9 @@ def fault_text(faults: pl.DataFrame, summary: Mapping[str, Any]) -> str:
     rows = faults.head(4).to_dicts()
     shown = [f"{escape(row['what'])} {STATES[row['kind']][row['up']]} at {time_text(row['time_ps'])}" for row in rows]
     more = f" and {len(faults) - len(shown)} more" if len(faults) > len(shown) else ""
-    cost = f"{count_text(summary['lost_packets'])} packets lost, {count_text(summary['failed_operations'])} operations failed"
+    cost = f"{many_text(summary['lost_packets'], 'packet')} lost, {many_text(summary['failed_operations'], 'operation')} failed"
     if (again := summary.get("retransmitted_packets")) is not None:
-        cost += f", {count_text(again)} packets sent again ({count_text(summary['duplicate_packets'])} came twice)"
+        cost += f", {many_text(again, 'packet')} sent again ({count_text(summary['duplicate_packets'])} came twice)"
     died = f"; died with their hosts: {dead_text(dead)}" if (dead := summary.get("dead_ranks")) else ""
     return f"faults: {', '.join(shown) or 'none before the end'}{more}; {cost}{died}"
 

@@ -14,7 +14,7 @@ from rich.markup import escape
 from exanet import level as levels
 from exanet import terminal, units
 from exanet.machine import Machine
-from exanet.quantity import count_text, counted, time_text
+from exanet.quantity import count_text, counted, many_text, time_text
 from exanet.results import energy
 from exanet.sim import congestion, flows, samples
 from exanet.sim.matrix import lists_flows
@@ -213,7 +213,7 @@ def show_jobs(what: str, figures: dict[str, Any], rows: list[dict[str, Any]], di
 def _lost(figures: dict[str, Any]) -> str:
     """Of a simulation with --faults."""
     again = f", {count_text(figures['retransmitted_packets'])} sent again" if "retransmitted_packets" in figures else ""
-    text = f"Faults: {count_text(figures['lost_packets'])} packets lost{again}; what failed when is in faults.parquet"
+    text = f"Faults: {many_text(figures['lost_packets'], 'packet')} lost{again}; what failed when is in faults.parquet"
     if (least := figures.get("least_throughput_percent")) is None:
         return text
     took = figures["recovery_ns"]

@@ -4,11 +4,14 @@ they do not?"""
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
+import warm
 
 from .conftest import Finished, Runner, Stack
 
@@ -185,3 +188,19 @@ def test_end_to_end_reliability_gives_up_what_never_comes(
     assert "failed: it was given up after its last retransmission timed out" in broken.errors
     assert broken.summary["given_up_packets"] > 0
     assert 20e6 * 15 < broken.summary["virtual_ps"] < 20e6 * 64
+
+
+def test_a_replay_draws_what_its_run_drew(exanet_run: Runner, stack: Stack, compiled: Callable[..., Path], tmp_path: Path) -> None:
+    """Each packet of a node has its number in both, as long as ranks do not post at the same time."""
+    program, machine, faults = compiled("cut"), tmp_path / "machine.yaml", tmp_path / "faults.yaml"
+    machine.write_text(END_TO_END)
+    faults.write_text("events:\n  - {at: 0 s, impaired: all, corrupted_packets: 0.05, duplicated_packets: 0.01, seed: 4}\n")
+    drawn = ("--map", "round-robin", "--faults", str(faults))
+    run = exanet_run(stack, 2, [program, "apart"], machine=str(machine), options=("--compute", "off", *drawn, "--record", "trace"))
+    words = ["replay", "trace", "-m", str(machine), *drawn, "-q", "--no-report", "-o", "replayed"]
+    done = warm.exanet(words, dict(os.environ), tmp_path, 120)
+    assert done.returncode == 0, done.stderr
+    replayed = json.loads((tmp_path / "replayed" / "summary.json").read_text())
+    assert run.summary["corrupted_packets"] > 100
+    for key in ("virtual_ps", "packets", "corrupted_packets", "retransmitted_packets", "duplicate_packets"):
+        assert replayed[key] == run.summary[key], key

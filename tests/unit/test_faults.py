@@ -446,7 +446,7 @@ def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
         done = run(*shlex.split(line)[1:])
         assert done.exit_code == 0, done.output
         said.append(done.stdout)
-    assert re.search(r"load 0.2: Faults: [0-9]+ packets lost; what failed when is in faults.parquet", said[2])
+    assert re.search(r"load 0.2: Faults: [0-9]+ packets? lost; what failed when is in faults.parquet", said[2])
     assert "free of deadlock in 4 states" in said[4]
 
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two ranks exchange short and long messages, each with contents of its own, and check what has come.
+// With an argument rank 0 sleeps for a while before each exchange, so that they never post at the same time.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { ROUNDS = 40, SHORT = 4, LONG = 4096 };
 
@@ -18,6 +20,7 @@ int main(int argc, char** argv) {
   for (int round = 0; round < ROUNDS; ++round) {
     const int words = round % 4 == 3 ? LONG : SHORT;
     for (int i = 0; i < words; ++i) out[i] = word(round, rank, i), in[i] = 0;
+    if (argc > 1 && rank == 0) nanosleep(&(struct timespec){.tv_nsec = 777}, NULL);
     MPI_Sendrecv(out, words, MPI_UNSIGNED, 1 - rank, round, in, words, MPI_UNSIGNED, 1 - rank, round, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
     for (int i = 0; i < words; ++i) wrong += in[i] != word(round, 1 - rank, i);
