@@ -89,7 +89,7 @@ bool exanet_pmi_asked(const char *text, size_t size) {
   return true;
 }
 
-static int abort_code = -1; /* that the launcher was told; -1: nothing */
+static int abort_code = -1; /* that the launcher has; -1: nothing */
 
 void exanet_pmi_aborts(const char *text, size_t size) {
   char line[64];

@@ -321,7 +321,7 @@ bool Coordinator::wait_asleep() {
         const RankId rank = region_.due()[next];
         if (rank < ranks()) give_turn(region_.rank(rank));
       }
-      end_impatiently();
+      end_after_long_wait();
     }
     seen = running;
   }

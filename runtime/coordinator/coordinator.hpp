@@ -154,7 +154,7 @@ class Coordinator final : private Host, private LiveHost, private StorageNetwork
   // ends.cpp
   bool has_ended(RankId rank) const;
   void end_with(RankId rank);
-  void end_impatiently();
+  void end_after_long_wait();
   // deaths.cpp
   void expect_deaths(const FaultPlan& plan, const std::vector<KnownDeath>& known);
   Time dies(RankId rank) const { return hosts_ ? hosts_->dies(rank) : Time::never(); }

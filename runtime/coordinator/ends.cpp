@@ -5,15 +5,15 @@
 // of them the host sees first is chance.
 //
 // Model: such a rank sleeps until its own time (exanet_go_no_further()), and the run ends when the simulator comes to
-// it: at the first such time, of equal ones by what was scheduled first. Limits: a rank that computes on meanwhile holds
-// that up, as it does everything; after kPatienceNs of the host's time the run ends all the same. A rank that has other
+// it: at the first such time, of equal ones by what was scheduled first. Limits: a rank that computes on meanwhile
+// holds that up, as it does everything; after kLongestWaitNs of the host's time the run ends all the same. A rank that has other
 // threads, or is killed, ends the run when the host sees it.
 #include "runtime/coordinator/coordinator.hpp"
 
 namespace exanet {
 namespace {
 
-constexpr std::int64_t kPatienceNs = 10'000'000'000;
+constexpr std::int64_t kLongestWaitNs = 10'000'000'000;
 
 }  // namespace
 
@@ -33,11 +33,11 @@ void Coordinator::end_with(RankId r) {
 }
 
 // Some have ended, and others are at work for so long.
-void Coordinator::end_impatiently() {
+void Coordinator::end_after_long_wait() {
   for (RankId r = 0; r < ranks(); ++r) {
     if (!has_ended(r)) continue;
     if (ended_since_ns_ == 0) ended_since_ns_ = host_ns();
-    if (host_ns() - ended_since_ns_ > kPatienceNs) end_with(r);
+    if (host_ns() - ended_since_ns_ > kLongestWaitNs) end_with(r);
     return;
   }
 }

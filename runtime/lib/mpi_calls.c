@@ -72,8 +72,8 @@ void exanet_abort(struct exanet_ni *ni, int code) {
   exn_kick(ni);
 }
 
-/* Before Open MPI aborts it reads clocks and sleeps in a loop, until its launcher has taken the message about the error:
-   that is the host's time, and is taken off again. */
+/* Before Open MPI aborts it reads clocks and sleeps in a loop, until its launcher has taken the message about the
+   error: that is the host's time, and is taken off again. */
 static void forget_waiting_for_launcher(struct exanet_ni *ni) {
   __atomic_store_n(&ni->pending_ps, 0, __ATOMIC_RELAXED);
   const uint64_t clock_ps = ni->clock_ps - (ni->slot->compute_ps - entered.compute_ps);
