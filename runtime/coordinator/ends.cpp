@@ -6,8 +6,8 @@
 //
 // Model: such a rank sleeps until its own time (exanet_go_no_further()), and the run ends when the simulator comes to
 // it: at the first such time, of equal ones by what was scheduled first. Limits: a rank that computes on meanwhile
-// holds that up, as it does everything; after kLongestWaitNs of the host's time the run ends all the same. A rank that has other
-// threads, or is killed, ends the run when the host sees it.
+// holds that up, as it does everything; after kLongestWaitNs of the host's time the run ends all the same. A rank that
+// has other threads, or is killed, ends the run when the host sees it.
 #include "runtime/coordinator/coordinator.hpp"
 
 namespace exanet {
