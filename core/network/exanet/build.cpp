@@ -153,6 +153,7 @@ Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t p
       wide_words_(net.wide_words_),
       paced_(net.paced_),
       faulty_(!net.far_ends_.empty()),
+      links_fail_(net.links_fail_),
       has_slots_(!net.slots_.empty()),
       reserve_{static_cast<std::int32_t>(net.router_.most_payload_words), 0},
       shortest_(adaptive_ || channel_step_ < channels_ ? Time() : shortest(net.links_)),

@@ -329,14 +329,17 @@ bool Part::has_credit_beyond(Time now, const Output& output, std::uint32_t outpu
 void Part::grant(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index) {
   Input& input = inputs_[input_index];
   if (may_reroute_ && output.link_class != kIntraTile) port_granted(now, output_index, input.node);
-  if (output.link_class >= down_ && output.link_class != kIntraTile) [[unlikely]]
-    return lose_front(now, output, output_index, input_index, Status::kLinkDown);
-  if (!net_.lossy_.empty() && output.link_class != kIntraTile) [[unlikely]]
-    if (net_.lossy_[output_index].loses(output_index,
+  if (links_fail_) [[unlikely]] {
+    const bool on_link = output.link_class != kIntraTile;
+    if (on_link && output.link_class >= down_)
+      return lose_front(now, output, output_index, input_index, Status::kLinkDown);
+    if (on_link && !net_.lossy_.empty() &&
+        net_.lossy_[output_index].loses(output_index,
                                         router_.packet_words(input.front_words) * (8u << router_.word_shift)))
       return lose_front(now, output, output_index, input_index, Status::kLost);
-  if (!net_.silent_.empty() && is_silenced(output, input)) [[unlikely]]
-    return lose_front(now, output, output_index, input_index, Status::kNodeDown);
+    if (!net_.silent_.empty() && is_silenced(output, input))
+      return lose_front(now, output, output_index, input_index, Status::kNodeDown);
+  }
   if (input.multicast) return grant_copy(now, output, output_index, input_index);
   const std::uint32_t index = input.front, words = input.front_words;
   PacketInFlight& packet = packets_[index];
@@ -469,9 +472,10 @@ void Part::cross_link(Time now, Output& output, std::uint32_t output_index, cons
   if (packet.stuffed != 0) [[unlikely]]
     packet.tail_in += link.behind_payload;
   packet.next = kNone;
-  if (faulty_ && is_lost(output, packet, input.front_words, vc,
-                         advertised + link.to_line - link.word_time * (link.control_words - 1)))
-    return packets_.free(packet_index);
+  if (faulty_) [[unlikely]] {
+    const Time first_word = advertised + link.to_line - link.word_time * (link.control_words - 1);
+    if (is_lost(output, packet, input.front_words, vc, first_word)) return packets_.free(packet_index);
+  }
   const std::uint32_t far_input = output.far_input + vc + input.priority * priority_offset_;
   if (!output.border) return arrive(inputs_[far_input], packet_index);
   Mail& mail = mail_.to(far_part(output), packet.time);

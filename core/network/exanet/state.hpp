@@ -483,7 +483,7 @@ struct Part {
   const std::uint32_t channels_, channel_step_;
   const bool fixed_priority_, links_first_;
   const std::uint32_t priority_offset_, mask_words_, wide_words_;
-  const bool paced_, faulty_, has_slots_;
+  const bool paced_, faulty_, links_fail_, has_slots_;
   const std::int32_t reserve_[2];  // payload words, by class
   const Time shortest_;  // packet on any link; 0 where somebody looks at how much space there is
 
