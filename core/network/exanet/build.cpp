@@ -153,7 +153,6 @@ Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t p
       wide_words_(net.wide_words_),
       paced_(net.paced_),
       faulty_(!net.far_ends_.empty()),
-      links_fail_(net.links_fail_),
       has_slots_(!net.slots_.empty()),
       reserve_{static_cast<std::int32_t>(net.router_.most_payload_words), 0},
       shortest_(adaptive_ || channel_step_ < channels_ ? Time() : shortest(net.links_)),
@@ -336,6 +335,7 @@ void ExanetNetwork::give_back(NodeId node, std::uint8_t intra_port, Time at) {
 void ExanetNetwork::set_link(PortRef link, bool up, Time now) {
   State& s = *state_;
   EXANET_CHECK(s.links_fail_, "a link changes where none was to fail", now.ps(), link.node, link.port);
+  s.has_failed_ = true;
   collect_all();
   const std::uint32_t index = s.first_port(link.node) + link.port, far = s.far_outputs_[index];
   EXANET_CHECK(s.outputs_[index].far_input != kNone, "no link at this port", now.ps(), link.node, link.port);
@@ -348,6 +348,7 @@ void ExanetNetwork::set_loss(PortRef link, const LinkLoss& loss, Time now) {
   EXANET_CHECK(s.links_fail_, "a link loses packets where none was to", now.ps(), link.node, link.port);
   const std::uint32_t index = s.first_port(link.node) + link.port, far = s.far_outputs_[index];
   EXANET_CHECK(s.outputs_[index].far_input != kNone, "no link at this port", now.ps(), link.node, link.port);
+  s.has_failed_ = true;
   s.lossy_.resize(s.outputs_.size());
   for (const std::uint32_t output : {index, far}) s.lossy_[output].loss = loss;
 }
@@ -365,6 +366,7 @@ void ExanetNetwork::set_rate(PortRef link, std::uint32_t rate, Time now) {
 void ExanetNetwork::set_interface(NodeId endpoint, bool up, Time now) {
   State& s = *state_;
   EXANET_CHECK(s.links_fail_ && endpoint < s.endpoints_, "an interface fails where none was to", now.ps(), endpoint, 0);
+  s.has_failed_ = true;
   s.silent_.resize(s.endpoints_);
   s.silent_[endpoint] = !up;
 }

@@ -329,7 +329,7 @@ bool Part::has_credit_beyond(Time now, const Output& output, std::uint32_t outpu
 void Part::grant(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index) {
   Input& input = inputs_[input_index];
   if (may_reroute_ && output.link_class != kIntraTile) port_granted(now, output_index, input.node);
-  if (links_fail_) [[unlikely]] {
+  if (net_.has_failed_) [[unlikely]] {
     const bool on_link = output.link_class != kIntraTile;
     if (on_link && output.link_class >= down_)
       return lose_front(now, output, output_index, input_index, Status::kLinkDown);

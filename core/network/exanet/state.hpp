@@ -248,6 +248,7 @@ struct State {
   // that are down.
   std::vector<LinkTiming> links_;
   bool links_fail_ = false;  // in the run
+  bool has_failed_ = false;  // a link or an interface, by now
   std::uint8_t down_ = 0;  // the first class of a link that is down; those of intra-tile ports are above
   std::uint32_t intra_ports_;  // of an endpoint; a switch has none
   std::uint32_t rail_ports_;  // of each rail of one, where packets take the rail that they enter by; else 0
@@ -483,7 +484,7 @@ struct Part {
   const std::uint32_t channels_, channel_step_;
   const bool fixed_priority_, links_first_;
   const std::uint32_t priority_offset_, mask_words_, wide_words_;
-  const bool paced_, faulty_, links_fail_, has_slots_;
+  const bool paced_, faulty_, has_slots_;
   const std::int32_t reserve_[2];  // payload words, by class
   const Time shortest_;  // packet on any link; 0 where somebody looks at how much space there is
 
