@@ -106,7 +106,7 @@ PARTS = [
     Part("pytest-mpi", MPI, needs=("package",), limit_s=3300),
     Part("pytest-unit", pytest("unit", tries=2), needs=("package",), busy=0.5),
     Part("pytest-faults", pytest("faults", tries=2), needs=("package",), busy=0.5),
-    Part("pytest-validation", pytest("validation"), needs=("package",)),
+    Part("pytest-validation", f"python tools/once.py validation {CLEAN}", needs=("package",)),
     Part(
         "core-tests",
         f"if [ -e {CORE_TESTS}/CTestTestfile.cmake ]; then ctest --test-dir {CORE_TESTS} --verbose; fi"
