@@ -97,13 +97,14 @@ timing: setup-synth
 # sanitizers and the gateware's tests about the core and the runtime; proofs, mutations, counts and placing about the
 # gateware.
 record: setup-test
-	@$(BIN)/python tools/parts.py core-tests lint-tidy gateware-tests cocotb pytest-verilated
+	@$(BIN)/python tools/parts.py core-tests lint-tidy gateware-tests cocotb pytest-verilated pytest-validation
 	@rm -f build/recorded.json
 	@$(BIN)/python tools/gateware_tests.py --passed --record build/recorded.json
 	@$(BIN)/python tools/core_tests.py --passed --record build/recorded.json
 	@$(BIN)/python tools/tidy.py build/tidy/compile_commands.json --jobs 1 --keep build/kept --record build/recorded.json
 	@$(BIN)/python tools/once.py cocotb --keep build/kept --record build/recorded.json
 	@$(BIN)/python tools/once.py verilated --keep build/kept --record build/recorded.json
+	@$(BIN)/python tools/once.py validation --keep build/kept --record build/recorded.json
 	@mv build/recorded.json tests/recorded.json
 
 record-gateware: setup-formal setup-synth

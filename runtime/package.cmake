@@ -1,10 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 # The coordinator, the Python module, what runs in ranks, and what the package installs.
+# Small folders of the core share a unit: a second to read their headers, and the inline functions that each of them has, are saved.
+if(NOT EXANET_CORE)
+  foreach(source ${core_sources})
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${CMAKE_SOURCE_DIR} OUTPUT_VARIABLE folder)
+    cmake_path(GET folder PARENT_PATH folder)
+    if(folder MATCHES "^core/nic(/(messages|bridged|handlers|flow|reductions|ideal|targets|shared_memory))?$")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP nic)
+    elseif(folder MATCHES "^core/nic/(ultra_ethernet|pacing)$")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ultra_ethernet)
+    elseif(folder MATCHES "^core/network(/(verilated|queue_actions|common))?$")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP network)
+    elseif(folder MATCHES "^core/(faults|lofamo|storage|config)$")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP faults)
+    elseif(NOT EXANET_SANITIZE AND source MATCHES "/core/network/exanet/(build|zero_load|notes|occupancy|links_down|copies)\\.cpp$")
+      # Of the routers, what no path of all packets is in.
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP routers SKIP_UNITY_BUILD_INCLUSION OFF)
+    endif()
+  endforeach()
+endif()
+
 exanet_sources(coordinator_sources runtime/coordinator)
 add_library(exanet_coordinator STATIC ${coordinator_sources})
 target_include_directories(exanet_coordinator PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/runtime/include)
 target_link_libraries(exanet_coordinator PUBLIC exanet_core)
 exanet_folder_at_once(exanet_coordinator ${coordinator_sources})
+if(NOT EXANET_CORE)
+  target_precompile_headers(exanet_coordinator REUSE_FROM exanet_core)
+endif()
 
 # Before what is small, for two processors to end together: the bindings are one long unit that nothing but the module waits for.
 if(EXANET_PYTHON)
@@ -103,6 +126,9 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   # The simulator for that host, with a C++ library of its own: the program may bring another one.
   add_library(exanet-simulator SHARED runtime/hosted/simulator.cpp)
   target_link_libraries(exanet-simulator PRIVATE exanet_coordinator)
+  if(NOT EXANET_CORE)
+    target_precompile_headers(exanet-simulator REUSE_FROM exanet_core)
+  endif()
   target_link_options(exanet-simulator PRIVATE -static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL)
   install(TARGETS exanet-host exanet-simulator LIBRARY DESTINATION exanet/lib COMPONENT python)
 endif()

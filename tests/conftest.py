@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leaves out tests of `make test-long`: those that are marked `long`, and five in six of those of slow.txt.
+"""Leaves out tests of `make test-long`: those that are marked `long`, and five in six cases of those of slow.txt.
 
 Which sixth runs is drawn from the commit, for `make test` alone (EXANET_TEST_DRAWN): pytest by hand runs all of them.
+Of a function of six cases or more, at least one runs.
 """
 
 from __future__ import annotations
@@ -29,16 +30,21 @@ def slow() -> frozenset[str]:
 def left_out(items: list[pytest.Item], commit: str | None) -> list[pytest.Item]:
     """Tests that do not run. Without `commit` nothing is drawn."""
     named = slow()
-
-    def runs(item: pytest.Item) -> bool:
-        if item.get_closest_marker("long") is not None:
-            return False
+    out = [item for item in items if item.get_closest_marker("long") is not None]
+    if commit is None:
+        return out
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in set(items) - set(out):
         name = f"{item.path.relative_to(ROOT)}::{getattr(item, 'originalname', item.name)}"
-        return commit is None or name not in named or passed.drawn(item.nodeid, commit, ONE_IN)
+        if name in named:
+            cases.setdefault(name, []).append(item)
+    for name, of_function in cases.items():
+        runs = passed.drawn_of([item.nodeid for item in of_function], name, commit, ONE_IN)
+        out += [item for item in of_function if item.nodeid not in runs]
+    return out
 
-    return [item for item in items if not runs(item)]
 
-
+@pytest.hookimpl(trylast=True)  # of what is left on the MPI that is chosen
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if LONG:
         return

@@ -94,8 +94,9 @@ def main() -> int:
     clean = {str(folder.relative_to(ROOT)): sanitized(folder) for folder in folders()}
     runs = dict(parts())
     passed.named(NAMED, dict.fromkeys(clean.values(), "clean") | dict.fromkeys(runs.values(), "passed"))
-    changed = [name for name, key in clean.items() if kept.find(key) != "clean"]
-    to_run = [name for name, key in runs.items() if kept.find(key) != "passed"]
+    # A folder is drawn for both at once: with sanitizers its tests are compiled, too.
+    changed = [name for name, key in clean.items() if kept.find(key, name) != "clean"]
+    to_run = [name for name, key in runs.items() if kept.find(key, name) != "passed"]
     if changed or to_run:
         print(f"-DEXANET_SANITIZED_FOLDERS={';'.join(changed)} -DEXANET_TESTED_FOLDERS={';'.join(to_run) or 'none'}")
     return 0

@@ -84,12 +84,13 @@ CAMPAIGN = "tests/mpi/test_fault_campaign.py"
 """Hundreds of runs in full size: a part of its own there. Beside others of tests/mpi it would see their processes."""
 MPI = pytest("mpi", tries=2) + (f" --ignore={CAMPAIGN}" if LONG else "")
 
-# In the order in which they are started, where they need not wait: what is soon known first, then long chains.
+# In the order in which they are started, where they need not wait: what is soon known first, then long chains. The
+# package takes all processors: what takes long before it would leave one idle.
 PARTS = [
     Part("lint-format", "tools/format.sh --dry-run --Werror && python tools/widths.py"),
-    Part("lint-python", "ruff check . && ruff format --check . && mypy && python tools/words.py"),
     Part("lint-gateware", f"python gateware/lint.py {FOUND}"),
     Part("package", "tools/setup.sh package", share=1),
+    Part("lint-python", "ruff check . && ruff format --check . && mypy && python tools/words.py"),
     Part("gateware-build", GATEWARE_BUILD, needs=("package",), share=0.5),
     Part(
         "gateware-tests",
@@ -106,7 +107,7 @@ PARTS = [
     Part("pytest-mpi", MPI, needs=("package",), limit_s=3300),
     Part("pytest-unit", pytest("unit", tries=2), needs=("package",), busy=0.5),
     Part("pytest-faults", pytest("faults", tries=2), needs=("package",), busy=0.5),
-    Part("pytest-validation", pytest("validation"), needs=("package",)),
+    Part("pytest-validation", f"python tools/once.py validation {CLEAN}", needs=("package",)),
     Part(
         "core-tests",
         f"if [ -e {CORE_TESTS}/CTestTestfile.cmake ]; then ctest --test-dir {CORE_TESTS} --verbose; fi"

@@ -63,8 +63,19 @@ def commit() -> str:
     return run.stdout.strip() if run.returncode == 0 else ""
 
 
+def _number(key: str, seed: str) -> int:
+    return int(hashlib.sha256(f"{seed} {key}".encode()).hexdigest(), 16)
+
+
 def drawn(key: str, seed: str, one_in: int = DRAWN_ONE_IN) -> bool:
-    return int(hashlib.sha256(f"{seed} {key}".encode()).hexdigest(), 16) % one_in == 0
+    return _number(key, seed) % one_in == 0
+
+
+def drawn_of(keys: Iterable[str], name: str, seed: str, one_in: int) -> set[str]:
+    """One in `one_in` of these keys: each as often as any other, and of so many or more of them at least one. `name` is what they have
+    in common."""
+    in_order = sorted(set(keys), key=lambda key: _number(key, seed))
+    return set(in_order[: (len(in_order) + _number(name, seed) % one_in) // one_in])
 
 
 class Kept:
@@ -82,8 +93,9 @@ class Kept:
         self._seed = commit() if seed is None else seed
         self._lock = threading.Lock()
 
-    def find(self, key: str) -> Any:
-        """What is kept under that key, or None: also where it is recorded, and drawn to be looked at again."""
+    def find(self, key: str, drawn_by: str = "") -> Any:
+        """What is kept under that key, or None: also where it is recorded, and drawn to be looked at again. Checks that share what takes
+        long to build have the same `drawn_by`: they are drawn together."""
         if self._folder is not None:
             try:
                 finding = json.loads((self._folder / f"{key}.json").read_text())
@@ -92,7 +104,7 @@ class Kept:
             else:
                 self._write_down(key, finding)
                 return finding
-        return None if drawn(key, self._seed) else self._recorded.get(key)
+        return None if drawn(drawn_by or key, self._seed) else self._recorded.get(key)
 
     def keep(self, key: str, finding: Any) -> None:
         """Keeps it, whole or not at all."""

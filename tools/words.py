@@ -104,12 +104,13 @@ def find(rules: Rules, path: str, lines: list[str]) -> Iterator[tuple[str, int]]
     if not here:
         return
     first = re.compile("|".join(word.split()[0] for word in here), re.IGNORECASE)
+    needles = {word: normal(word) for word in here}
     for number, line in enumerate([path, *lines]):
         if not first.search(line):
             continue
         text = normal(line)
         for word, phrases in here.items():
-            if (needle := normal(word)) in text:
+            if (needle := needles[word]) in text:
                 rest = text
                 for phrase in phrases:
                     rest = rest.replace(phrase, "  ")

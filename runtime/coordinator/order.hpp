@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a simulator is to run, as it goes to the process that runs it.
+// What a simulator is to run, as it goes to the process that runs it, and the record that comes back, as bytes
+// (core/config/archive.hpp).
 #pragma once
 
-#include <string>
+#include <cstddef>
 #include <vector>
 
 #include "runtime/coordinator/coordinator.hpp"
@@ -25,5 +26,12 @@ void visit(Order& o, V&& v) {
   v("bcast", o.options.bcast);
   v("simulates_mpi", o.options.simulates_mpi);
 }
+
+// Compiled once, for all who send and receive them: all of a machine's configuration takes long.
+std::vector<std::byte> to_bytes(Order& order);
+std::vector<std::byte> to_bytes(RunRecord& record);
+// Throw std::length_error where the bytes end too early.
+Order order_of(const std::byte* from, std::size_t bytes);
+RunRecord record_of(const std::byte* from, std::size_t bytes);
 
 }  // namespace exanet

@@ -7,8 +7,7 @@
 #include <cerrno>
 #include <stdexcept>
 #include <system_error>
-
-#include "core/config/archive.hpp"
+#include <vector>
 
 namespace exanet {
 namespace {
@@ -20,10 +19,8 @@ constexpr int kChecksAfterStop = 40;  // the other process answers at once, if i
 
 RemoteRun::RemoteRun(const Region& region, Order& order)
     : region_(region), fd_(::memfd_create("exanet-order", MFD_CLOEXEC)) {
-  ArchiveWriter archive;
-  archive.write(order);
-  const std::size_t bytes = archive.bytes().size();
-  if (fd_ < 0 || ::write(fd_, archive.bytes().data(), bytes) != static_cast<ssize_t>(bytes)) {
+  const std::vector<std::byte> bytes = to_bytes(order);
+  if (fd_ < 0 || ::write(fd_, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
     const int error = errno;
     if (fd_ >= 0) ::close(fd_);
     throw std::system_error(error, std::generic_category(), "cannot write the request to the process of packed ranks");
@@ -63,7 +60,7 @@ bool RemoteRun::fetch(RunRecord& record) const {
   if (map == MAP_FAILED) return false;
   RunRecord fetched;
   try {
-    ArchiveReader(static_cast<const std::byte*>(map), bytes).read(fetched);
+    fetched = record_of(static_cast<const std::byte*>(map), bytes);
   } catch (const std::exception&) {
     ::munmap(map, bytes);
     return false;

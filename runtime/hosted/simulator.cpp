@@ -15,9 +15,10 @@
 #include <climits>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <system_error>
+#include <vector>
 
-#include "core/config/archive.hpp"
 #include "runtime/coordinator/order.hpp"
 
 namespace exanet {
@@ -69,8 +70,7 @@ void simulate(Region& region, const char* order_path, const exn_simulator_calls*
   try {
     file = std::make_unique<File>(order_path);
     const std::vector<std::byte> bytes = file->read();
-    Order order;
-    ArchiveReader(bytes.data(), bytes.size()).read(order);
+    const Order order = order_of(bytes.data(), bytes.size());
     coordinator = std::make_unique<Coordinator>(region, order.machine, order.placement, order.options, calls);
   } catch (const std::exception&) {
     return report(region, EXN_APART);
@@ -79,9 +79,7 @@ void simulate(Region& region, const char* order_path, const exn_simulator_calls*
   try {
     coordinator->run();
     RunRecord record = coordinator->record();
-    ArchiveWriter archive;
-    archive.write(record);
-    file->replace(archive.bytes());
+    file->replace(to_bytes(record));
   } catch (const std::exception& error) {
     Control(region).stop(std::string("the simulator failed; this is a defect of exanet: ") + error.what());
     file->replace({});

@@ -160,7 +160,8 @@ def test_parts_that_cannot_be() -> None:
 
 def test_the_parts_of_make_test_can_be_and_cover_all_tests() -> None:
     schedule.check(parts.PARTS)
-    commands = " ".join(part.command for part in parts.PARTS)
+    recorded = [f" {Path(check.tests).parent}" for check in once.CHECKS.values() if check.tests]
+    commands = " ".join([*(part.command for part in parts.PARTS), *recorded])
     folders = {path.parent.relative_to(ROOT) for path in (ROOT / "tests").rglob("test_*.py")}
     assert folders and all(f" {folder}" in commands for folder in folders)
     assert [part.name for part in parts.chosen(["gateware-tests"])] == ["package", "gateware-build", "gateware-tests"]
@@ -168,20 +169,38 @@ def test_the_parts_of_make_test_can_be_and_cover_all_tests() -> None:
         parts.chosen(["pytests"])
 
 
-def test_a_third_of_the_slow_tests_is_drawn_from_the_commit_and_all_are_in_some_commits() -> None:
+def test_a_sixth_of_the_slow_tests_is_drawn_from_the_commit_and_all_are_in_some_commits() -> None:
     named = [line for line in (ROOT / "tests/slow.txt").read_text().splitlines() if not line.startswith("#")]
     assert named == sorted(set(named))
     for name in named:
         file, _, function = name.partition("::")
         assert re.search(rf"^def {function}\(", (ROOT / file).read_text(), re.MULTILINE), f"tests/slow.txt: there is no {name}"
-    commits = [{name for name in named if passed.drawn(name, str(commit), 3)} for commit in range(40)]
+    commits = [set().union(*(passed.drawn_of([name], name, str(commit), 6) for name in named)) for commit in range(60)]
     assert set().union(*commits) == set(named)
-    assert 0.3 < sum(map(len, commits)) / 40 / len(named) < 0.37
+    assert 0.15 < sum(map(len, commits)) / 60 / len(named) < 0.185
+
+
+@pytest.mark.parametrize("number", [1, 2, 6, 7, 20])
+def test_of_the_cases_of_a_slow_test_a_sixth_is_drawn_and_each_as_often(number: int) -> None:
+    cases, commits = [f"test[{case}]" for case in range(number)], range(1200)
+    drawn = [passed.drawn_of(cases, "test", str(commit), 6) for commit in commits]
+    assert {len(found) for found in drawn} <= {number // 6, -(-number // 6)}
+    assert all(150 <= sum(case in found for found in drawn) <= 250 for case in cases)
+
+
+def test_each_published_figure_has_a_finding_of_its_own_if_it_runs(tmp_path: Path) -> None:
+    check = once.CHECKS["validation"]
+    collect = [sys.executable, *check.command[:-1], "--collect-only", "-q", f"--basetemp={tmp_path / 'b'}", check.tests]
+    own = {name: value for name, value in os.environ.items() if not name.startswith("EXANET_TEST_")}
+    found = subprocess.run(collect, cwd=ROOT, env=own, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert check.each() == [line for line in found if "::" in line]
+    assert len({check.key(test) for test in check.each()}) == len(check.each()) > 10
+    assert once.CHECKS["cocotb"].each() == [""]
 
 
 def test_slow_tests_all_run_where_nothing_is_drawn(tmp_path: Path) -> None:
     """By hand all are collected, in `make test` some; marked ones in `make test-long` alone."""
-    collect = [sys.executable, "-P", "-m", "pytest", "--collect-only", "-q", "tests/mpi/test_timing.py", "tests/mpi/test_notebooks.py"]
+    collect = [sys.executable, "-P", "-m", "pytest", "--collect-only", "-q", "tests/mpi/test_edges.py", "tests/mpi/test_notebooks.py"]
     found = {}
     for drawn in ("", "1"):
         done = subprocess.run(
@@ -194,7 +213,7 @@ def test_slow_tests_all_run_where_nothing_is_drawn(tmp_path: Path) -> None:
         )
         found[drawn] = {line for line in done.stdout.splitlines() if "::" in line}
     assert found["1"] <= found[""] and any("test_notebooks" in name for name in found[""])
-    assert {name for name in found[""] if "test_timing" in name} == {name for name in found["1"] if "test_timing" in name}
+    assert {name for name in found[""] if "test_edges" in name} == {name for name in found["1"] if "test_edges" in name}
 
 
 def test_tests_of_verilated_gateware_run_again_when_one_of_their_sources_changes() -> None:
@@ -236,6 +255,9 @@ def test_a_recorded_finding_holds_elsewhere_but_for_a_drawn_tenth(tmp_path: Path
     again = {seed: {key for key in keys if passed.Kept(recorded=record, seed=seed).find(key) is None} for seed in ("one", "other")}
     assert all(20 <= len(found) <= 60 for found in again.values()) and again["one"] != again["other"]
     assert passed.Kept(recorded=record, seed="one").find(passed.key(files=[], arguments=400)) is None
+    for group in ("ni_node", "exanet_router", "exanet_link"):  # drawn together
+        assert len({passed.Kept(recorded=record, seed="one").find(key, group) for key in keys[:30]}) == 1
+    assert 20 <= sum(passed.Kept(recorded=record, seed="one").find(keys[0], str(group)) is None for group in range(400)) <= 60
     (drawn, *_), folder = sorted(again["one"]), tmp_path / "kept"
     passed.Kept(folder).keep(drawn, "PASS")  # was looked at again in this checkout: holds
     assert passed.Kept(folder, recorded=record, seed="one").find(drawn) == "PASS"
