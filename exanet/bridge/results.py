@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a bridge has carried: its tables on the terminal, and the folder that it leaves (docs/results.md)."""
+"""What a bridge has carried: its tables on the terminal, and the folder that it leaves (docs/bridge.md)."""
 
 from __future__ import annotations
 

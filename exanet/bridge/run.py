@@ -46,6 +46,12 @@ def bridge(options: Options, described: Machine, ready: Callable[[], None]) -> d
         return dict(loop.results())
 
 
+def mtu(described: Machine) -> int:
+    """Of interfaces, as the machine says (`ni.ip_mtu`)."""
+    found: int = _core.configuration(described.resolve())["ni"]["ip_mtu_bytes"]
+    return found
+
+
 def _check_nodes(options: Options, resolved: dict[str, Any]) -> None:
     failed = set(_core.failed_endpoints(resolved["topology"])) if resolved["topology"].get("failed") else set()
     for tap in options.taps:

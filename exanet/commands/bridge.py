@@ -81,7 +81,7 @@ def command(
         from exanet.machine import load
 
     described = load(machine)
-    found = options.parse(taps or [], described.resolve()["ni"]["ip_mtu_bytes"])
+    found = options.parse(taps or [], run.mtu(described))
     asked = options.Options(machine, found, background, slow, ring, _time(interrupts), capture, tuple(taps or []))
     directory = result_directory("bridge", output, f"exanet-bridge-{described.name}", quiet=quiet)
 
