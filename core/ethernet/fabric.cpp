@@ -33,9 +33,9 @@ EthernetFabric::EthernetFabric(EventQueue& events, MessageEngine& engine, std::u
         static_cast<EthernetFabric*>(self)->interrupt(device, now);
       },
       this);
-  on_pass_ = events_.add_handler(
+  on_visible_ = events_.add_handler(
       [](void* self, Time now, std::uint32_t number, std::uint64_t) {
-        static_cast<EthernetFabric*>(self)->arrived(number, Status::kOk, now);
+        static_cast<EthernetFabric*>(self)->visible(number, now);
       },
       this);
 }
@@ -78,12 +78,11 @@ void EthernetFabric::send(std::uint32_t device, std::vector<std::byte> bytes, Ti
 
 void EthernetFabric::transmit(Frame frame, Time now) {
   Device& device = devices_[frame.from];
+  const NodeId src = device.node, dst = devices_[frame.to].node;
   if (device.transmitting >= config_.transmit_ring) {
     ++device.counts.transmit_drops;
     return;
   }
-  ++device.transmitting;
-  const NodeId src = device.node, dst = devices_[frame.to].node;
   const std::uint32_t bytes = carried_bytes(frame.bytes->size());
   std::uint32_t number = static_cast<std::uint32_t>(transfers_.size());
   if (free_.empty()) {
@@ -93,20 +92,26 @@ void EthernetFabric::transmit(Frame frame, Time now) {
     free_.pop_back();
     transfers_[number] = std::move(frame);
   }
-  if (src == kNoNode)
-    events_.schedule(now, on_pass_, number);
-  else
-    engine_.post_outside(MessageEngine::Outside::kEthernet, src, dst, bytes, number, false);
+  if (src == kNoNode) {
+    events_.schedule(now, on_visible_, number);
+    return;
+  }
+  ++device.transmitting;
+  engine_.post_outside(MessageEngine::Outside::kEthernet, src, dst, bytes, number, false);
 }
 
 void EthernetFabric::arrived(std::uint32_t number, Status status, Time now) {
+  Device& device = devices_[transfers_[number].from];
+  --device.transmitting;
+  if (status == Status::kOk) return events_.schedule(now + config_.completion, on_visible_, number);
+  ++device.counts.lost;
+  transfers_[number] = {};
+  free_.push_back(number);
+}
+
+void EthernetFabric::visible(std::uint32_t number, Time now) {
   Frame frame = std::exchange(transfers_[number], {});
   free_.push_back(number);
-  --devices_[frame.from].transmitting;
-  if (status != Status::kOk) {
-    ++devices_[frame.from].counts.lost;
-    return;
-  }
   frame.arrived = now;
   receive(std::move(frame), now);
 }

@@ -5,8 +5,8 @@
 // has a transmit ring of descriptors, a frame each, and a receive ring of buffers. It looks the destination up in a
 // table of addresses (mac_table.hpp); a frame to a group, or to an address that nobody has, goes to each other device as
 // a copy of its own. The node's interface sends a frame, with padding and check, as one transfer, which it cuts into
-// packets; frames between two nodes arrive in order where the interface is ordered. A descriptor is free when its frame
-// has arrived or is lost. A frame that finds a ring full is dropped. The host takes what is in the receive ring at an
+// packets; frames between two nodes arrive in order where the interface is ordered. A transmit descriptor is free when
+// its frame has arrived or is lost; at the receiver, the host sees the frame when its descriptor is written, too. A frame that finds a ring full is dropped. The host takes what is in the receive ring at an
 // interrupt: one comes with each frame, or, with moderation, a fixed time after the last one at the earliest.
 //
 // A device may be on no node: frames between such devices pass at once, which shows what the hosts alone take.
@@ -35,6 +35,7 @@ struct EthernetConfig {
   // Descriptors of a ring that Linux's drivers of such interfaces have by default (ixgbe: 512, mlx5: 1024).
   std::uint32_t transmit_ring = 1024, receive_ring = 1024;
   Time interrupt_interval;  // between interrupts of a device; 0: one comes with each frame
+  Time completion;  // from a frame's last word in memory until the host sees its descriptor (`ni.dma_completion`)
 };
 
 template <typename V>
@@ -105,6 +106,7 @@ class EthernetFabric final : private TransferListener {
     return (devices_[a].node == kNoNode) == (devices_[b].node == kNoNode);
   }
   void transmit(Frame frame, Time now);
+  void visible(std::uint32_t transfer, Time now);
   void receive(Frame frame, Time now);
   void interrupt(std::uint32_t device, Time now);
   void arrived(std::uint32_t transfer, Status status, Time now) override;
@@ -119,7 +121,7 @@ class EthernetFabric final : private TransferListener {
   std::vector<PairCounts> pairs_;  // [from][to]
   std::vector<Frame> transfers_;  // under way, by number
   std::vector<std::uint32_t> free_;
-  std::uint32_t on_interrupt_ = 0, on_pass_ = 0;
+  std::uint32_t on_interrupt_ = 0, on_visible_ = 0;
 };
 
 }  // namespace exanet
