@@ -17,9 +17,9 @@ EthernetFabric::EthernetFabric(EventQueue& events, MessageEngine& engine, std::u
   require(config_.addresses.size() == config_.nodes.size(), "addresses", "each device has one, or 0");
   for (std::uint32_t device = 0; device < config_.nodes.size(); ++device) {
     const NodeId node = config_.nodes[device];
-    require(node == kNoNode || node < endpoints, "tap",
-            "there is no node " + std::to_string(node) + ": the machine has nodes 0 to " +
-                std::to_string(endpoints - 1));
+    require(
+        node == kNoNode || node < endpoints, "tap",
+        "there is no node " + std::to_string(node) + ": the machine has nodes 0 to " + std::to_string(endpoints - 1));
     for (std::uint32_t other = 0; other < device; ++other)
       require(node == kNoNode || config_.nodes[other] != node, "tap",
               "two interfaces are on node " + std::to_string(node) + ": give each one a node of its own");
@@ -28,16 +28,12 @@ EthernetFabric::EthernetFabric(EventQueue& events, MessageEngine& engine, std::u
   }
   pairs_.resize(devices_.size() * devices_.size());
   engine_.set_listener(MessageEngine::Outside::kEthernet, this);
-  on_interrupt_ = events_.add_handler(
-      [](void* self, Time now, std::uint32_t device, std::uint64_t) {
-        static_cast<EthernetFabric*>(self)->interrupt(device, now);
-      },
-      this);
-  on_visible_ = events_.add_handler(
-      [](void* self, Time now, std::uint32_t number, std::uint64_t) {
-        static_cast<EthernetFabric*>(self)->visible(number, now);
-      },
-      this);
+  on_interrupt_ = events_.add_handler([](void* self, Time now, std::uint32_t device,
+                                         std::uint64_t) { static_cast<EthernetFabric*>(self)->interrupt(device, now); },
+                                      this);
+  on_visible_ = events_.add_handler([](void* self, Time now, std::uint32_t number,
+                                       std::uint64_t) { static_cast<EthernetFabric*>(self)->visible(number, now); },
+                                    this);
 }
 
 EthernetFabric::~EthernetFabric() { engine_.set_listener(MessageEngine::Outside::kEthernet, nullptr); }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Do frames reach the devices that they are for, whole, in order and once, and do rings and interrupts bound them?
+#include "core/ethernet/fabric.hpp"
+
 #include <doctest/doctest.h>
 
 #include <set>
 
-#include "core/ethernet/fabric.hpp"
 #include "core/protocol/engine_harness.hpp"
 
 using namespace exanet;

@@ -35,7 +35,9 @@ def exists(name: str) -> bool:
 def create(name: str) -> None:
     """A new one, which is this process's. Raises InputError where there is one of this name."""
     if exists(name):
-        raise InputError(f"there is a network namespace {name} already; choose another name of the interface, or say netns={name} to use it")
+        raise InputError(
+            f"there is a network namespace {name} already; choose another name of the interface, or say netns={name} to use it"
+        )
     RECORDS.mkdir(parents=True, exist_ok=True)
     (RECORDS / name).write_text(f"{_identity('self')}\n")  # before it is there: whatever is there has a record
     ip("netns", "add", name)

@@ -86,7 +86,7 @@ def parse(texts: Sequence[str], mtu: int) -> list[Tap]:
     for what, values in (
         ("name", [tap.name for tap in taps]),
         ("MAC address", [tap.mac for tap in taps]),
-        ("node", [tap.node for tap in taps if tap.node is not None]),
+        ("node", [str(tap.node) for tap in taps if tap.node is not None]),
     ):
         if twice := [value for value in values if values.count(value) > 1]:
             raise InputError(f"--tap: two interfaces have the {what} {twice[0]}; give each one its own")

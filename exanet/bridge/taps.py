@@ -28,7 +28,9 @@ _IFF_TAP, _IFF_NO_PI = 0x0002, 0x1000
 def check() -> None:
     """Raises InputError where interfaces cannot be made."""
     if not DEVICE.exists():
-        raise InputError(f"there is no {DEVICE}: load the kernel's module (modprobe tun), or give a container the device (--device {DEVICE})")
+        raise InputError(
+            f"there is no {DEVICE}: load the kernel's module (modprobe tun), or give a container the device (--device {DEVICE})"
+        )
     if os.geteuid() != 0:
         raise InputError(
             "network interfaces and namespaces take root's rights: run exanet bridge as root, e.g. with sudo, or in user and network "
@@ -47,7 +49,9 @@ def opened(taps: Sequence[Tap]) -> Iterator[list[int]]:
                 namespaces.create(tap.namespace)
                 made.append(tap.namespace)
             elif tap.namespace and not namespaces.exists(tap.namespace):
-                raise InputError(f"--tap {tap.name}: there is no network namespace {tap.namespace}; make it with: ip netns add {tap.namespace}")
+                raise InputError(
+                    f"--tap {tap.name}: there is no network namespace {tap.namespace}; make it with: ip netns add {tap.namespace}"
+                )
             files.append(_open(tap, f"exanet{os.getpid() % 1000000}.{len(files)}"))
         yield files
     finally:

@@ -63,7 +63,8 @@ def command(
     exanet bridge --clean
     """
     with lightly.imports():
-        from exanet.bridge import namespaces, taps as interfaces
+        from exanet.bridge import namespaces
+        from exanet.bridge import taps as interfaces
 
     if clean:
         interfaces.check()

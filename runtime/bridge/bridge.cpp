@@ -58,11 +58,9 @@ class Bridge::State final : private FrameReceiver {
         topology(make_topology(spec)),
         engine(queue, *topology, network, interface, {0}, host, nic_kind("exanet")),
         ethernet(queue, engine, topology->endpoint_count(), with(c.ethernet, interface.dma_completion), *this),
-        on_send(queue.add_handler(
-            [](void* self, Time now, std::uint32_t device, std::uint64_t slot) {
-              static_cast<State*>(self)->hand_over(device, slot, now);
-            },
-            this)) {
+        on_send(queue.add_handler([](void* self, Time now, std::uint32_t device,
+                                     std::uint64_t slot) { static_cast<State*>(self)->hand_over(device, slot, now); },
+                                  this)) {
     engine.set_zero_cost(false);
     require(c.files.size() == ethernet.devices(), "files", "each device has one");
     require(c.dilation >= 1, "slow", "a second of the network takes at least one of the host");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does the bridge keep pace with the host's clock, and pass what its interfaces' files give? Pairs of sockets, which
 // keep frames apart as TAP devices do, stand for these.
+#include "runtime/bridge/bridge.hpp"
+
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -13,7 +15,6 @@
 #include <thread>
 
 #include "core/protocol/engine_harness.hpp"
-#include "runtime/bridge/bridge.hpp"
 #include "runtime/bridge/capture.hpp"
 #include "runtime/bridge/paced_clock.hpp"
 

@@ -42,8 +42,8 @@ LINK_NS = 243.2
 
 
 def model_ns(frame: int, hops: int) -> float:
-    """Of a frame across torus-2x2x2, by arithmetic (docs/calibration.md): the interface's steps; its words on a link; two
-    routers, the link's buffer, register and receiver; what each further hop adds."""
+    """Of a frame across torus-2x2x2, by arithmetic (docs/calibration.md): the interface's steps; its words on a link;
+    two routers, the link's buffer, register and receiver; what each further hop adds."""
     return STEPS_NS + (11 + link_words(frame)) * CYCLE_NS + LINK_NS + (hops - 1) * (11 * CYCLE_NS + LINK_NS)
 
 
