@@ -16,7 +16,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,8 @@ except InputError as error:
 WITHOUT = WITHOUT or ", ".join(f"{name} is not installed" for name in ("ip", "ping") if shutil.which(name) is None)
 pytestmark = [pytest.mark.skipif(bool(WITHOUT), reason=WITHOUT), pytest.mark.slow]
 
+ROOT = Path(__file__).parents[2]
+MACHINE = "torus-2x2x2"
 CYCLE_NS = 6.4
 STEPS_NS = 300 + 40 + 150 + 100 + 100
 """Of the interface: dma_start, translation, memory_read, memory_write, dma_completion (machines/exanest.yaml)."""
@@ -56,11 +58,14 @@ def link_words(frame: int) -> int:
 class Bridge:
     """One that runs, with its interfaces a and b."""
 
-    def __init__(self, folder: Path, *options: str, nodes: tuple[int, int] = (0, 7), keys: str = "", machine: str = "torus-2x2x2") -> None:
+    def __init__(
+        self, folder: Path, *options: str, nodes: tuple[int, int] = (0, 7), keys: str = "", taps: Sequence[str] = (), machine: str = MACHINE
+    ) -> None:
         self.folder = folder / "results"
-        self.taps = [f"x{os.getpid() % 100000}{end}" for end in "ab"]
-        given = [f"--tap={node}={name}{keys}" for node, name in zip(nodes, self.taps, strict=True)]
-        command = [sys.executable, "-P", "-m", "exanet", "bridge", "-m", machine, *given, "-o", str(self.folder), *options]
+        given = taps or [f"{node}=x{os.getpid() % 100000}{end}{keys}" for node, end in zip(nodes, "ab", strict=True)]
+        self.taps = [re.split("[=,]", tap)[1] for tap in given]
+        options = (*(f"--tap={tap}" for tap in given), "-o", str(self.folder), *options)
+        command = [sys.executable, "-P", "-m", "exanet", "bridge", "-m", machine, *options]
         self.log = folder / "log"
         with self.log.open("w") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, cwd=folder)
@@ -251,9 +256,7 @@ def test_a_killed_bridge_leaves_no_interface_and_the_next_start_removes_the_rest
     running.process.wait()
     for name, tap in zip(names, running.taps, strict=True):
         wait_for(lambda name=name, tap=tap: tap not in subprocess.run(["ip", "-n", name, "link"], capture_output=True, text=True).stdout)
-    assert all(namespaces.exists(name) for name in names)
-    done = subprocess.run([sys.executable, "-P", "-m", "exanet", "bridge", "--clean"], capture_output=True, text=True, check=True)
-    assert all(name in done.stdout for name in names)
+    subprocess.run([sys.executable, "-P", "-m", "exanet", "bridge", "--clean"], check=True)
     assert not any(namespaces.exists(name) for name in names)
 
 
@@ -262,10 +265,42 @@ def test_a_namespace_of_somebody_else_stays(bridge: Any, tmp_path: Path) -> None
     name = f"exanet-{tap}"
     namespaces.ip("netns", "add", name)
     try:
-        command = [sys.executable, "-P", "-m", "exanet", "bridge", "-m", "torus-2x2x2", f"--tap=0={tap}", "--tap=1=other", "-o", "results"]
+        command = [sys.executable, "-P", "-m", "exanet", "bridge", "-m", MACHINE, f"--tap=0={tap}", "--tap=1=other", "-o", "results"]
         done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
         assert done.returncode == 2
         assert f"there is a network namespace {name} already" in done.stderr
         assert namespaces.exists(name)
     finally:
         namespaces.ip("netns", "delete", name)
+
+
+def test_an_interface_in_another_namespace_is_a_gateway(bridge: Any, tmp_path: Path) -> None:
+    """Node 7's interface is in a namespace that has another address, too, as the host's is with netns=host."""
+    other, tap = f"exanet-other{os.getpid()}", f"x{os.getpid() % 100000}"
+    namespaces.ip("netns", "add", other)
+    try:
+        namespaces.ip("-n", other, "link", "set", "lo", "up")
+        namespaces.ip("-n", other, "address", "add", "10.99.0.1/32", "dev", "lo")
+        running = Bridge(tmp_path, taps=(f"0={tap}a", f"7={tap}b,netns={other}"))
+        try:
+            namespaces.ip("-n", f"exanet-{tap}a", "route", "add", "default", "via", "10.77.0.2")
+            assert len(ping_ms(running.inside(0, "ping", "-c", "3", "-i", "0.05", "10.99.0.1"))) == 3
+        finally:
+            running.end()
+        assert namespaces.exists(other)
+        assert tap not in subprocess.run(["ip", "-n", other, "link"], capture_output=True, text=True, check=True).stdout
+    finally:
+        namespaces.ip("netns", "delete", other)
+
+
+def test_the_example_fetches_files(tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files/large").write_bytes(bytes(200_000))
+    (tmp_path / "files/small").write_text("hello\n")
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    command = [ROOT / "examples/bridge/web.sh", tmp_path / "files", "-o", tmp_path / "results"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"^large 200000 bytes [0-9.]+ ms$", done.stdout, re.MULTILINE)
+    assert re.search(r"^small 6 bytes [0-9.]+ ms$", done.stdout, re.MULTILINE)
+    assert pl.read_parquet(tmp_path / "results/frame_flows.parquet")["frames"].min() > 5  # type: ignore[operator]
