@@ -3,16 +3,17 @@
 //
 // Problem: a host's network stack gives and takes whole frames, the network carries packets. Model: an Ethernet device
 // has a transmit ring of descriptors, a frame each, and a receive ring of buffers. It looks the destination up in a
-// table of addresses (mac_table.hpp); a frame to a group, or to an address that nobody has, goes to each other device as
-// a copy of its own. The node's interface sends a frame, with padding and check, as one transfer, which it cuts into
+// table of addresses (mac_table.hpp); a frame to a group, or to an address that nobody has, goes to each other device
+// as a copy of its own. The node's interface sends a frame, with padding and check, as one transfer, which it cuts into
 // packets; frames between two nodes arrive in order where the interface is ordered. A transmit descriptor is free when
-// its frame has arrived or is lost; at the receiver, the host sees the frame when its descriptor is written, too. A frame that finds a ring full is dropped. The host takes what is in the receive ring at an
-// interrupt: one comes with each frame, or, with moderation, a fixed time after the last one at the earliest.
+// its frame has arrived or is lost; at the receiver, the host sees the frame when its descriptor is written, too. A
+// frame that finds a ring full is dropped. The host takes what is in the receive ring at an interrupt: one comes with
+// each frame, or, with moderation, a fixed time after the last one at the earliest.
 //
 // A device may be on no node: frames between such devices pass at once, which shows what the hosts alone take.
 //
-// Limits: nothing is sent again, nobody is told of a full receive ring (no pause frames), and devices take no time of
-// their own beside the interface's and moderation.
+// Limits: nothing is sent again, there are no pause frames for a full receive ring, and devices take no time of their
+// own beside the interface's and moderation.
 #pragma once
 
 #include <cstddef>

@@ -162,8 +162,8 @@ TEST_CASE("devices on no node take no time, those on nodes the interface's and t
   REQUIRE(bench.got.size() == 3);
   CHECK(bench.got[0].second == Time::us(3));
   const auto took = [&](std::uint32_t to) { return static_cast<double>(bench.ethernet.pair(0, to).latency_ps); };
-  // The steps of odd_costs(); two routers, a link's buffer, register and receiver; 5 packets of 256 bytes and one of 238,
-  // each with header, footer and two words of framing on a link of half the router's width (docs/calibration.md).
+  // The steps of odd_costs(); two routers, a link's buffer, register and receiver; 5 packets of 256 bytes and one of
+  // 238, each with header, footer and two words of framing on a link of half the router's width (docs/calibration.md).
   const double steps = 97'000 + 17'000 + 121'000 + 61'000 + 41'000, words = 5 * (2 * (2 + 16) + 2) + 2 * (2 + 15) + 2;
   const double hop = steps + (11 + words) * 6'400 + 286'900;
   CHECK(took(1) == doctest::Approx(hop).epsilon(1e-6));

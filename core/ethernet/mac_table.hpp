@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which Ethernet device has which address: given, or learned from the sources of frames.
 //
-// Model: as in a bridge (IEEE 802.1Q, clause 8.8), a learned address moves to the device that last sent from it; a given
-// one stays. Limits: learned addresses do not age; a full table learns no more, and frames to others go to all devices.
+// Model: as in a bridge (IEEE 802.1Q, clause 8.8), a learned address moves to the device that last sent from it; a
+// given one stays. Limits: learned addresses do not age; a full table learns no more, and frames to others go to all
+// devices.
 #pragma once
 
 #include <cstddef>

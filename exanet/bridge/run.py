@@ -97,7 +97,7 @@ def _watcher(slow: float) -> Callable[[float], None]:
 
 
 def _factor(waited: float) -> float:
-    """Of dilation, at which it would keep up with some room."""
+    """Of dilation, at which it would keep up, and more."""
     return 1.5 / max(1 - waited, 0.001)
 
 

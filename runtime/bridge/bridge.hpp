@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A simulated network between network interfaces of Linux: frames come from TAP devices, and go to them when the network
-// brings them, as the host's clock goes.
+// A simulated network between network interfaces of Linux: frames come from TAP devices, and go to them when the
+// network brings them, as the host's clock goes.
 //
 // Contract: run() until stop(), from any thread; the interfaces' files are non-blocking and stay the caller's. What the
 // kernel itself takes for a frame is on neither side counted: devices on no node show it (core/ethernet/fabric.hpp).

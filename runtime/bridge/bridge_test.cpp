@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does the bridge keep pace with the host's clock, and pass what its interfaces' files give? Pairs of sockets, which
+// Does the bridge follow the host's clock, and pass what its interfaces' files give? Pairs of sockets, which
 // keep frames apart as TAP devices do, stand for these.
 #include "runtime/bridge/bridge.hpp"
 

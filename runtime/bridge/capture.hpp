@@ -2,8 +2,8 @@
 // Writes what passes an interface as a capture that tcpdump and Wireshark read, with virtual times in nanoseconds
 // (draft-ietf-opsawg-pcap: magic 0xa1b23c4d, link type 1).
 //
-// Contract: times are those of the simulated network, from 0 at its start, rounded down. Whoever kills the process loses
-// what is in the buffer; flush() writes it.
+// Contract: times are those of the simulated network, from 0 at its start, rounded down. Whoever kills the process
+// loses what is in the buffer; flush() writes it.
 #pragma once
 
 #include <cerrno>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time of a simulated network that keeps pace with the host's clock.
+// The time of a simulated network that follows the host's clock.
 //
-// Model: virtual time is the host's time since the start, divided by a factor of dilation. A simulator that is behind by
-// more than a bound cannot catch up: the clock then waits for it, and what it has waited is counted. Lags are in the
+// Model: virtual time is the host's time since the start, divided by a factor of dilation. A simulator that is behind
+// by more than a bound cannot catch up: the clock then waits for it, and what it has waited is counted. Lags are in the
 // host's time.
 #pragma once
 
