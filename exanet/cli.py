@@ -34,6 +34,7 @@ class _Commands(MutableMapping[str, Any]):
         "run",
         "record",
         "replay",
+        "bridge",
         "compare",
         "karma",
         "machines",
@@ -96,7 +97,7 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-_WITH_TABLES = ("run", "record", "replay", "compare", "trace", "sim", "sweep", "validate", "reproduce", "karma")
+_WITH_TABLES = ("run", "record", "replay", "bridge", "compare", "trace", "sim", "sweep", "validate", "reproduce", "karma")
 
 
 @app.callback()

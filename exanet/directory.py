@@ -23,6 +23,7 @@ MARKS = {
     "run --restarts": ("attempts.parquet",),
     "sim": ("points.parquet", "jobs.parquet"),
     "sweep": ("runs.parquet", "journal.jsonl"),
+    "bridge": ("frame_flows.parquet",),
     "compare": ("compared.parquet",),
     "reproduce": ("reproduced.parquet",),
 }

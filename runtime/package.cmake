@@ -29,6 +29,12 @@ if(NOT EXANET_CORE)
   target_precompile_headers(exanet_coordinator REUSE_FROM exanet_core)
 endif()
 
+# Frames between TAP devices: `exanet bridge` runs them.
+exanet_sources(bridge_sources runtime/bridge)
+add_library(exanet_bridge STATIC ${bridge_sources})
+target_include_directories(exanet_bridge PUBLIC ${CMAKE_SOURCE_DIR})
+target_link_libraries(exanet_bridge PUBLIC exanet_core)
+
 # Before what is small, for two processors to end together: the bindings are one long unit that nothing but the module waits for.
 if(EXANET_PYTHON)
   find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)
@@ -37,7 +43,7 @@ if(EXANET_PYTHON)
   exanet_sources(binding_sources exanet/bindings)
   # nanobind's own library comes as a package of its own, and the module runs on all Python from 3.11 on.
   nanobind_add_module(_core BACKEND_MODULE nanobind_backend STABLE_ABI_VERSION 3.11 ${binding_sources})
-  target_link_libraries(_core PRIVATE exanet_coordinator)
+  target_link_libraries(_core PRIVATE exanet_coordinator exanet_bridge)
   exanet_folder_at_once(_core ${binding_sources})
   if(NOT EXANET_LTO)
     # Conversions between Python and C++, once a run: this takes a fifth less time to compile than nanobind's level.

@@ -3,7 +3,7 @@
 //
 // Model: a descriptor goes to the first machine in the list that takes its kind; a completion to the one whose number
 // is in its user word, with the number of the operation there. Transfers that belong to no rank have a number of their
-// own there. Limits: no more than 255 machines and 2^32 operations under way in each.
+// own there. Limits: no more than 253 machines and 2^32 operations under way in each.
 #include "core/protocol/engine.hpp"
 
 #include "core/protocol/state_machine.hpp"
@@ -12,7 +12,7 @@ namespace exanet {
 
 namespace {
 
-constexpr std::uint32_t kOutside = 254;  // in the place of a machine's number, and behind it: of each kind in turn
+constexpr std::uint32_t kOutside = 253;  // in the place of a machine's number, and behind it: of each kind in turn
 
 }  // namespace
 
@@ -87,7 +87,8 @@ void MessageEngine::post_outside(Outside kind, NodeId src, NodeId dst, std::uint
                                   .bytes = bytes,
                                   .acknowledged = acknowledged,
                                   .reads_memory = true,
-                                  .user = (kOutside + std::uint64_t{static_cast<std::uint8_t>(kind)}) << 32 | number});
+                                  .user = (kOutside + std::uint64_t{static_cast<std::uint8_t>(kind)}) << 32 | number,
+                                  .notifies = kind == Outside::kEthernet});
 }
 
 void MessageEngine::transfer_completed(std::uint64_t user, Status status, Time now) {

@@ -72,7 +72,7 @@ class MessageEngine final : private NicListener {
   std::uint64_t reductions() const { return context_.reduced; }
 
   // Transfers between nodes that belong to no rank, beside those of ranks; each kind has one listener at a time.
-  enum class Outside : std::uint8_t { kBackground, kStorage };
+  enum class Outside : std::uint8_t { kBackground, kStorage, kEthernet };
   void set_listener(Outside kind, TransferListener* listener) { outside_[static_cast<std::size_t>(kind)] = listener; }
   void post_outside(Outside kind, NodeId src, NodeId dst, std::uint64_t bytes, std::uint32_t number, bool acknowledged);
 
@@ -127,7 +127,7 @@ class MessageEngine final : private NicListener {
   std::vector<std::vector<StateMachine*>> takers_;  // [kind of descriptor]: in the order in which they are asked
   void (*packet_fn_)(void*, Time) = nullptr;
   void* packet_self_ = nullptr;
-  std::array<TransferListener*, 2> outside_{};  // by Outside
+  std::array<TransferListener*, 3> outside_{};  // by Outside
 };
 
 }  // namespace exanet

@@ -208,6 +208,7 @@ nb::class_<Face> bind_measurement(nb::module_& m, const char* name) {
 }
 
 void bind_awareness(nb::module_& m);  // awareness.cpp
+void bind_bridge(nb::module_& m);  // bridge.cpp
 void bind_interfaces(nb::module_& m);  // interfaces.cpp
 void bind_configuration(nb::module_& m);  // configuration.cpp
 void bind_traffic(nb::module_& m);  // traffic.cpp

@@ -310,6 +310,7 @@ NB_MODULE(_core, m) {
       .def("results", &Simulator::results)
       .def("close", &Simulator::close);
   exanet::bind_awareness(m);
+  exanet::bind_bridge(m);
   exanet::bind_interfaces(m);
   exanet::bind_configuration(m);
   exanet::bind_traffic(m);

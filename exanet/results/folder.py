@@ -162,7 +162,10 @@ _COMPARED = ("compared", "settings", "differences")
 _REPRODUCED = ("reproduced", "curves")
 """Those of `exanet reproduce`."""
 
-_ALL_TABLES = (*TABLES, *_OTHER_TABLES, *_COMPARED, *_REPRODUCED)
+_BRIDGED = ("interfaces", "frame_flows", "frames")
+"""Those of `exanet bridge`."""
+
+_ALL_TABLES = (*TABLES, *_OTHER_TABLES, *_COMPARED, *_REPRODUCED, *_BRIDGED)
 
 FILES = frozenset(("report.html", "timeline.html", "run.json", "summary.json", *(f"{name}.parquet" for name in _ALL_TABLES)))
 """Every file that any command publishes."""

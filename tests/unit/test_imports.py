@@ -60,6 +60,7 @@ ORDER = (
         "storage",
         "cpu",
         "spin",
+        "bridge",
         "run",
         "record",
         "programs",

@@ -225,7 +225,7 @@ def test_every_file_that_a_command_publishes_is_known() -> None:
 
     names = {*results.TABLES, *sim.TABLES, "points", "queues", "link_use", "jobs", "messages", "links", "energy", "runs"}
     names |= {"faults", "fault_costs", "intervals", "programs", "throughput", "compared", "settings", "differences"}
-    names |= {"reproduced", "curves", "calls", "critical_path", "gateways"}
+    names |= {"reproduced", "curves", "calls", "critical_path", "gateways", "interfaces", "frame_flows", "frames"}
     assert {f"{name}.parquet" for name in names} | {"report.html", "timeline.html", "run.json", "summary.json"} == results.FILES
 
 
