@@ -9,8 +9,8 @@ folder=$1
 shift
 log=$(mktemp)
 exanet bridge -m torus-2x2x2 --tap 0=client --tap 7=server "$@" >"$log" &
-bridge=$!
-trap 'kill "$bridge" 2>/dev/null || :; rm -f "$log"' EXIT
+bridge=$! server=
+trap 'kill $server "$bridge" 2>/dev/null || :; rm -f "$log"' EXIT
 until grep -q "The bridge is up" "$log"; do
     kill -0 "$bridge"
     sleep 0.1

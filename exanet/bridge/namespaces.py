@@ -18,9 +18,9 @@ _NAMED = Path("/run/netns")
 
 
 def ip(*words: str) -> None:
-    """Runs iproute2's `ip`. Raises InputError with what it says."""
+    """Runs iproute2's `ip`, which does not hear a Ctrl-C. Raises InputError with what it says."""
     try:
-        done = subprocess.run(["ip", *words], capture_output=True, text=True, check=False, timeout=30)
+        done = subprocess.run(["ip", *words], capture_output=True, text=True, check=False, timeout=30, start_new_session=True)
     except FileNotFoundError:
         raise InputError("exanet bridge needs iproute2's command ip, which is not installed: apt install iproute2") from None
     if done.returncode != 0:

@@ -17,6 +17,7 @@ from exanet.errors import InputError
 from exanet.machine import Machine
 
 _NO_NODE = 0xFFFF_FFFF
+_SLOWEST = 1e9
 _NOTICED = 0.05
 """Share of its time that the simulator may be waited for before that is said."""
 
@@ -27,8 +28,8 @@ def bridge(options: Options, described: Machine, ready: Callable[[], None]) -> d
     Raises InputError on what cannot be had, before anything is made if possible.
     """
     resolved = described.resolve()
-    if options.slow < 1:
-        raise InputError(f"--slow {options.slow:g}: the network's time goes at most as fast as the host's; give 1 or more")
+    if not 1 <= options.slow <= _SLOWEST:
+        raise InputError(f"--slow {options.slow:g}: the network's time goes at most as fast as the host's; give 1 to {_SLOWEST:g}")
     resolved |= background_traffic.resolved(options.background, resolved)
     _check_nodes(options, resolved)
     taps.check()

@@ -32,10 +32,7 @@ def check() -> None:
             f"there is no {DEVICE}: load the kernel's module (modprobe tun), or give a container the device (--device {DEVICE})"
         )
     if os.geteuid() != 0:
-        raise InputError(
-            "network interfaces and namespaces take root's rights: run exanet bridge as root, e.g. with sudo, or in user and network "
-            "namespaces of your own (unshare --user --map-root-user --net --mount)"
-        )
+        raise InputError("network interfaces and namespaces take root's rights: run exanet bridge as root, e.g. with sudo")
 
 
 @contextlib.contextmanager
@@ -70,12 +67,12 @@ def _open(tap: Tap, first_name: str) -> int:
     try:
         fcntl.ioctl(file, _TUNSETIFF, struct.pack("16sH22x", first_name.encode(), _IFF_TAP | _IFF_NO_PI))
         if tap.namespace:
-            namespaces.ip("link", "set", first_name, "netns", tap.namespace, "name", tap.name)
+            namespaces.ip("link", "set", "dev", first_name, "netns", tap.namespace, "name", tap.name)
         else:
-            namespaces.ip("link", "set", first_name, "name", tap.name)
+            namespaces.ip("link", "set", "dev", first_name, "name", tap.name)
         inside = ("-n", tap.namespace) if tap.namespace else ()
-        namespaces.ip(*inside, "link", "set", tap.name, "address", tap.mac, "mtu", str(tap.mtu))
-        namespaces.ip(*inside, "link", "set", tap.name, "up")
+        namespaces.ip(*inside, "link", "set", "dev", tap.name, "address", tap.mac, "mtu", str(tap.mtu))
+        namespaces.ip(*inside, "link", "set", "dev", tap.name, "up")
         if tap.address:
             nodad = ("nodad",) if ":" in tap.address else ()
             namespaces.ip(*inside, "address", "add", tap.address, "dev", tap.name, *nodad)

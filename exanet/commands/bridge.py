@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from exanet import lightly, units
+from exanet import bounds, lightly, units
 from exanet.commands import single
 from exanet.commands.options import Background, Output, Quiet
 from exanet.errors import InputError
@@ -101,9 +101,11 @@ def command(
 
 def _time(text: str) -> int:
     try:
-        return units.parse(text, units.TIME)
+        time_ps = units.parse(text, units.TIME)
     except UnitError as error:
         raise InputError(f"--interrupts {text}: {error}") from None
+    bounds.time_within("--interrupts", time_ps)
+    return time_ps
 
 
 app = single.app(command)

@@ -97,9 +97,10 @@ def test_a_node_that_has_failed_has_no_interface(tmp_path: Path) -> None:
         run.bridge(given, load(str(machine)), lambda: None)
 
 
-def test_a_network_that_is_faster_than_the_host_is_refused() -> None:
-    given = options.Options("torus-2x2x2", parse(["0=a", "1=b"], mtu=1500), slow=0.5)
-    with pytest.raises(InputError, match=r"--slow 0\.5: the network's time goes at most as fast as the host's"):
+@pytest.mark.parametrize("slow", [0.5, float("nan"), float("inf"), -1.0])
+def test_a_network_that_is_faster_than_the_host_is_refused(slow: float) -> None:
+    given = options.Options("torus-2x2x2", parse(["0=a", "1=b"], mtu=1500), slow=slow)
+    with pytest.raises(InputError, match=f"--slow {slow:g}: the network's time goes at most as fast as the host's"):
         run.bridge(given, load("torus-2x2x2"), lambda: None)
 
 
