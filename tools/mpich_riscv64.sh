@@ -34,7 +34,8 @@ configure_mpich() {
   (cd "$work/build" && "../mpich-${version%-*}/configure" --build="$(gcc -dumpmachine)" --host=riscv64-linux-gnu \
     --prefix="$to" --with-device=ch4:ofi --with-libfabric=embedded --without-ucx --with-datatype-engine=dataloop \
     --with-hwloc=no --with-pm=no --disable-fortran --disable-cxx --disable-romio --disable-doc --disable-static \
-    --enable-fast=O2,ndebug --enable-udp "${without[@]/#/--disable-}" CC="$compiler" LIBS=-lm CFLAGS= MPICHLIB_CFLAGS=) >"$work/log" 2>&1
+    --enable-fast=O2,ndebug --enable-udp "${without[@]/#/--disable-}" \
+    CC="$compiler" LIBS=-lm CFLAGS= MPICHLIB_CFLAGS=) >"$work/log" 2>&1
 }
 
 failed() {
