@@ -46,7 +46,7 @@ failed() {
 
 begin=$SECONDS
 rm -rf "$work" "$to"
-echo "setup: building MPICH for RISC-V (once; some ten minutes on two processors)"
+echo "setup: building MPICH for RISC-V (once; about a quarter of an hour on two processors)"
 fetch_source
 configure_mpich || failed
 make -C "$work/build" -j "${JOBS:-$(nproc)}" >>"$work/log" 2>&1 || failed

@@ -39,7 +39,7 @@ def pictures(drawing: Drawing) -> dict[str, bytes]:
     panel.set_ylim(bottom=0)
     if drawing.logarithmic:
         panel.set_xscale("log")
-        if places := _doublings(ours):
+        if places := _powers_of_two(ours):
             panel.set_xticks(places, [f"{place:g}" for place in places])
             panel.minorticks_off()
     if drawing.ticks:
@@ -55,7 +55,7 @@ def pictures(drawing: Drawing) -> dict[str, bytes]:
     return found
 
 
-def _doublings(curves: list[Curve]) -> list[float]:
+def _powers_of_two(curves: list[Curve]) -> list[float]:
     """The places of curves over powers of two, such as numbers of ranks; none where they are others, or too long to be
     written at the axis."""
     places = sorted({x for curve in curves for x in curve.x})
