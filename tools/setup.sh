@@ -2,19 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # Brings a Debian 12 machine to where ExaNet runs: Debian packages that are missing, a virtual environment, the package
 # itself.
-# usage: tools/setup.sh run|test|bench|lint|gateware|formal|synth|docs|package|wheel
+# usage: tools/setup.sh run|test|bench|lint|gateware|formal|synth|docs|package|wheel, or mpich-riscv64, which builds
+# MPICH for programs of RISC-V and is no part of the others.
 # `test` leaves the package itself to `package`, which is a part of the tests (tools/parts.py). `bench` and `wheel`
 # build it with link-time optimisation, as it is released, in twice the time.
 # Does nothing, in well under a second, when everything is there and no source is newer than the installed package.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-purpose=${1:?usage: tools/setup.sh run|test|bench|lint|gateware|formal|synth|docs|package|wheel}
+purpose=${1:?usage: tools/setup.sh run|test|bench|lint|gateware|formal|synth|docs|package|wheel|mpich-riscv64}
 venv=.venv
 # Caches of pip and uv are used where the user has them, and none is made outside this folder.
 [ -d "${XDG_CACHE_HOME:-$HOME/.cache}/pip" ] || export PIP_CACHE_DIR=$PWD/build/cache/pip
 [ -d "${XDG_CACHE_HOME:-$HOME/.cache}/uv" ] || export UV_CACHE_DIR=$PWD/build/cache/uv
 
 debian_packages() {
+  [ "$purpose" != mpich-riscv64 ] || { echo gcc-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user gcc make xz-utils; return; }
   echo libfabric-dev python3-dev python3-venv
   case $purpose in
     test) echo openmpi-bin libopenmpi-dev lammps hpcc iperf3 iproute2 iputils-ping doctest-dev chromium patch perl tcl g++ ccache \
@@ -152,6 +154,7 @@ install_caminos() {
 }
 
 install_debian
+[ "$purpose" != mpich-riscv64 ] || exec tools/mpich_riscv64.sh
 [ -x $venv/bin/python ] || python3 -m venv $venv
 case $purpose in
   run | package | bench)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,7 +52,9 @@ def emulated(name: str, command: Sequence[str], mpi: str, plugin: Path) -> Emula
     # The C library beside the loader, where the system has another one for that processor, too: they must fit.
     search = ":".join(part for part in (os.environ.get("LD_LIBRARY_PATH", ""), str(Path(prefix + executable.interpreter).parent)) if part)
     environment = {"EXANET_EMULATED": "1", _PREFIX: prefix, "LD_LIBRARY_PATH": search}
-    return Emulated(of, words, environment, library, _mpi_of(executable, mpi))
+    used = _mpi_of(executable, mpi)
+    _check_libraries(qemu, program, of, environment)
+    return Emulated(of, words, environment, library, used)
 
 
 def _executable(program: Path, of: processor.Processor) -> elf.Executable:
@@ -66,6 +69,26 @@ def _executable(program: Path, of: processor.Processor) -> elf.Executable:
     if executable.interpreter is None:
         raise InputError(f"program {str(program)!r} is linked statically, so nothing can be preloaded into it; link it dynamically")
     return executable
+
+
+def _check_libraries(qemu: str, program: Path, of: processor.Processor, environment: dict[str, str]) -> None:
+    """Asks the program's own loader, as the MPI alone has no place where it always is."""
+    words = [qemu, "-E", "LD_TRACE_LOADED_OBJECTS=1", str(program)]  # in QEMU's own environment its libraries would be listed
+    done = subprocess.run(words, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60, check=False)
+    missing = [line.split()[0] for line in done.stdout.splitlines() if line.endswith("=> not found")]
+    if missing:
+        mpi = f"; {_BUILT[of.architecture]}" if kind_of(missing) == "mpich" else ""
+        raise InputError(
+            f"program {str(program)!r} needs {', '.join(missing)} for {of.architecture}, in no folder where its loader looks; "
+            f"say in LD_LIBRARY_PATH where it is{mpi}"
+        )
+
+
+_BUILT = {
+    "aarch64": "docs/cpu.md says where MPICH for it comes from",
+    "riscv64": "'tools/setup.sh mpich-riscv64' in ExaNet's source folder builds MPICH for it into build/mpich-riscv64/lib",
+}
+"""How one comes by MPICH for a processor."""
 
 
 def _mpi_of(executable: elf.Executable, choice: str) -> Mpi:

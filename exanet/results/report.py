@@ -21,7 +21,7 @@ import numpy.typing as npt
 import polars as pl
 
 from exanet.files import write_whole
-from exanet.results import Run, gateways, load, storage
+from exanet.results import Run, gateways, in_short, load, storage
 
 if TYPE_CHECKING:
     from exanet.machine import Machine
@@ -204,6 +204,9 @@ def page_data(run: Run) -> dict[str, Any]:
     group = -(-max(len(run.ranks), 1) // MOST_ROWS)
     return {
         "title": run.title(),
+        "short": in_short.lines(run),
+        "placed": in_short.ranks_per_node(run.ranks) if len(run.ranks) else None,
+        "mean_hops": in_short.mean_hops(run),
         "summary": {key: value for key, value in run.summary.items() if key not in without},
         "run": run.run,
         "group": group,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import math
 from typing import Any
 
 import matplotlib
@@ -18,6 +19,7 @@ matplotlib.rcParams.update(
 from matplotlib import pyplot as plt  # noqa: E402  # after the backend has been chosen
 
 _MARKS, _THEIRS = "o^Dv<>", "sP*X"
+_MOST_WRITTEN = 1024
 _FORMATS: dict[str, dict[str, Any]] = {"svg": {"metadata": {"Date": None}}, "png": {"dpi": 150, "metadata": {"Software": None}}}
 
 
@@ -37,6 +39,9 @@ def pictures(drawing: Drawing) -> dict[str, bytes]:
     panel.set_ylim(bottom=0)
     if drawing.logarithmic:
         panel.set_xscale("log")
+        if places := _powers_of_two(ours):
+            panel.set_xticks(places, [f"{place:g}" for place in places])
+            panel.minorticks_off()
     if drawing.ticks:
         panel.set_xticks(range(len(drawing.ticks)), drawing.ticks)
     panel.legend(fontsize=7, frameon=False)
@@ -48,6 +53,13 @@ def pictures(drawing: Drawing) -> dict[str, bytes]:
         found[name] = buffer.getvalue()
     plt.close(shape)
     return found
+
+
+def _powers_of_two(curves: list[Curve]) -> list[float]:
+    """The places of curves over powers of two, such as numbers of ranks; none where they are others, or too long to be
+    written at the axis."""
+    places = sorted({x for curve in curves for x in curve.x})
+    return places if places and places[-1] <= _MOST_WRITTEN and all(math.log2(x).is_integer() for x in places) else []
 
 
 def _style(curve: Curve, number: int) -> dict[str, Any]:

@@ -15,9 +15,11 @@ import pytest
 from .conftest import BUILD, PROGRAMS, Finished, Runner, Stack
 
 MPICH = BUILD / "mpich-aarch64"
+MPICH_RISC_V = BUILD / "mpich-riscv64"
 COMPILER = "aarch64-linux-gnu-gcc"
 PAGE = (Path(__file__).parents[2] / "docs/cpu.md").read_text(encoding="utf-8")
 EXAMPLE = Path(__file__).parents[2] / "examples/pingpong.c"
+GRADIENTS = Path(__file__).parents[2] / "bench/apps/cg.c"
 A53 = ("--ranks-as", "auto", "--cpu", "a53")
 HERTZ = 1.2e9
 
@@ -129,7 +131,12 @@ def test_more_ranks_than_processors_share_a_machine(exanet_run: Runner, built: d
     assert len(json.loads((done.folder / "summary.json").read_text())["ranks"]) == 8
 
 
-@pytest.mark.skipif(not (shutil.which("qemu-riscv64") and shutil.which("riscv64-linux-gnu-gcc")), reason="no compiler for RISC-V here")
+needs_risc_v = pytest.mark.skipif(
+    not (shutil.which("qemu-riscv64") and shutil.which("riscv64-linux-gnu-gcc")), reason="no compiler for RISC-V here"
+)
+
+
+@needs_risc_v
 def test_a_program_for_risc_v_without_mpi(exanet_run: Runner, tmp_path: Path) -> None:
     from exanet.cpu import guest
 
@@ -141,6 +148,55 @@ def test_a_program_for_risc_v_without_mpi(exanet_run: Runner, tmp_path: Path) ->
     counted, off = (exanet_run(None, 2, [tmp_path / "pingpong"], options=(*options, *more)) for more in ((), ("--compute", "off")))
     ns = [float(done.output.split()[2]) for done in (counted, off)]
     assert ns[0] > ns[1] > 100
+
+
+@needs_risc_v
+def test_a_missing_mpi_is_named_with_the_command_that_builds_it(
+    exanet_run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LD_LIBRARY_PATH")
+    (tmp_path / "libmpi.c").write_text("int MPI_Init(int *c, char ***v) { return c == 0 && v == 0; }\n")
+    (tmp_path / "main.c").write_text("int MPI_Init(int *, char ***);\nint main(void) { return MPI_Init(0, 0); }\n")
+    library = tmp_path / "libmpi.so.12"
+    compiler = "riscv64-linux-gnu-gcc"
+    subprocess.run([compiler, "-shared", "-fPIC", tmp_path / "libmpi.c", "-o", library, f"-Wl,-soname,{library.name}"], check=True)
+    subprocess.run([compiler, tmp_path / "main.c", library, "-o", tmp_path / "main"], check=True)
+    options = ("--ranks-as", "auto", "--cpu", "u740")
+    errors = exanet_run(None, 2, [tmp_path / "main"], options=options, code=2).errors
+    assert "needs libmpi.so.12 for riscv64, in no folder where its loader looks" in errors and errors.count("\n") == 1
+    assert "'tools/setup.sh mpich-riscv64' in ExaNet's source folder builds MPICH for it" in errors
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    assert "libmpi" not in exanet_run(None, 2, [tmp_path / "main"], options=options, code=1).errors
+
+
+@pytest.mark.long
+@needs_risc_v
+@pytest.mark.skipif(not MPICH_RISC_V.is_dir(), reason="no MPICH for RISC-V here: tools/setup.sh mpich-riscv64 builds it")
+@pytest.mark.parametrize("stack", ["mpich"], indirect=True)
+def test_conjugate_gradients_on_risc_v(exanet_run: Runner, stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer is that of this machine, on one rank and on several, and messages take the network's time."""
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"{MPICH_RISC_V}/lib")
+    program, here = tmp_path / "cg-riscv64", tmp_path / "cg"
+    words = (f"-I{MPICH_RISC_V}/include", f"-L{MPICH_RISC_V}/lib", "-lmpi", "-lm")
+    subprocess.run(["riscv64-linux-gnu-gcc", "-O2", GRADIENTS, "-o", program, *words], check=True)
+    options = ("--ranks-as", "auto", "--cpu", "u740")
+    done = {ranks: exanet_run(None, ranks, [program, "12", "20"], options=options) for ranks in (1, 4)}
+    again = exanet_run(None, 4, [program, "12", "20"], options=options)
+    subprocess.run(["riscv64-linux-gnu-gcc", "-O2", PROGRAMS / "messages.c", "-o", tmp_path / "messages", *words], check=True)
+    messages = exanet_run(None, 2, [tmp_path / "messages"], options=(*options, "--compute", "off")).output
+    monkeypatch.delenv("LD_LIBRARY_PATH")
+    subprocess.run([stack.compiler, "-O2", GRADIENTS, "-o", here, "-lm"], check=True)
+    subprocess.run([stack.compiler, "-O2", PROGRAMS / "messages.c", "-o", tmp_path / "messages"], check=True)
+    assert messages == exanet_run(stack, 2, [tmp_path / "messages"]).output
+    for ranks, run in done.items():
+        assert run.output == exanet_run(stack, ranks, [here, "12", "20"]).output and "answer" in run.output
+    summaries = [json.loads((run.folder / "summary.json").read_text()) for run in (done[1], done[4], again)]
+    instructions = [summary["processor"]["instructions"] for summary in summaries]
+    # four times the computing, and what MPI does for messages and sums
+    assert 4 * instructions[0] < instructions[1] < 8 * instructions[0]
+    # the name of the folder of results moves the stack
+    assert summaries[1]["virtual_ps"] == pytest.approx(summaries[2]["virtual_ps"], rel=0.03)
+    assert summaries[1]["virtual_ps"] > summaries[0]["virtual_ps"]
 
 
 @needed

@@ -84,7 +84,7 @@ def test_page_draws_in_a_browser(tmp_path: Path, case: str) -> None:
     page_of(tmp_path / "run", given, synthetic_meta())
     elements = in_browser(tmp_path / "run/report.html")
     drawn = Page(elements)
-    assert drawn.tags.count("section") == 8 + (case == "nothing measured")
+    assert drawn.tags.count("section") == 9
     assert charts(elements) == (1 if case == "nothing measured" else 5)
     assert drawn.tags.count("img") == 0
     pictures = re.findall(r'<div class="chart[^>]*>', elements)

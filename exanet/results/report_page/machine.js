@@ -151,12 +151,27 @@ function machineSection(data, asked = { measures: ["use", "bytes", "waited"], ti
     bar(choices.length > 1 ? choices : [], partial ? [part, reset] : [reset]), place);
 }
 
+// What a link's name means, with the first name on the page as the example.
+function linkNames(data, first) {
+  const example = `A link is named after the node it leaves, the port it leaves by, and the node it leads to: ${first}.`;
+  const qfdb = data.nodes.some((node) => /^qfdb\(.*\)\.F1$/.test(node[0])) ? " F1 to F4 are the FPGAs of a QFDB, each with ports named after the three others. F1 also has the ports to other QFDBs." : "";
+  return element("p", { class: "say" }, example + qfdb);
+}
+
+// The links with most of what is shown: the table is sorted by the chosen column, which has the bars.
 function linksSection(data) {
   const name = (link) => `${data.nodes[link[LINK.node]][0]} ${link[LINK.port]} → ${data.nodes[link[LINK.to]][0]}`;
-  const used = data.links.filter((link) => link[LINK.packets] > 0).sort((a, b) => b[LINK.use] - a[LINK.use]);
-  const rows = used.slice(0, 20).map((link) => [name(link), link[LINK.use] / 100, link[LINK.bytes], link[LINK.waited]]);
+  const used = data.links.filter((link) => link[LINK.packets] > 0);
+  const orders = [["use", "use", LINK.use], ["bytes", "carried", LINK.bytes], ["waited", "waiting", LINK.waited]];
+  const place = element("div", {});
+  const show = (key) => {
+    const [, heading, column] = orders.find(([order]) => order === key);
+    const rows = [...used].sort((a, b) => b[column] - a[column]).slice(0, 20).map((link) => [name(link), link[LINK.use] / 100, link[LINK.bytes], link[LINK.waited]]);
+    place.replaceChildren(table([["link"], ["use", formatPercent], ["carried", formatBytes], ["waiting", formatTime]], rows, heading));
+  };
+  show("use");
   const csv = csvButton("links", ["node", "port", "to_node", "link_class", "use_percent", "payload_bytes", "packets", "waited_ps"], () =>
     data.links.map((link) => [data.nodes[link[0]][0], link[2], data.nodes[link[1]][0], ...link.slice(3)]));
-  return section("Hottest links", `Use is the share of the run in which the link carried words. Waiting is the time for which the heads of packets waited for the link. ${used.length} of ${data.links.length} links carried packets.`, bar([], [csv]),
-    table([["link"], ["use", formatPercent], ["carried", formatBytes], ["waiting", formatTime]], rows, "use"));
+  return section("Hottest links", `Use is the share of the run in which the link carried words. Waiting is the time for which the heads of packets waited for the link. ${used.length} of ${data.links.length} links carried packets.`,
+    bar(toggle([["use", "By use"], ["bytes", "By bytes carried"], ["waited", "By waiting"]], show), [csv]), place, used.length ? linkNames(data, name(used[0])) : null);
 }
