@@ -80,8 +80,8 @@ BESIDE_TIME(PMIx_Disconnect, false)
 typedef int (*abort_function)(int status, const char *message, void *processes, size_t count);
 EXPORT int PMIx_Abort(int status, const char *message, void *processes, size_t count);
 EXPORT int PMIx_Abort(int status, const char *message, void *processes, size_t count) {
-  struct exanet_ni *ni = exanet_virtual_ni();
-  if (ni != NULL) {
+  struct exanet_ni *ni = exanet_process_ni();
+  if (ni != NULL && exanet_is_virtual(ni) && exanet_helper_thread != 1) {
     exanet_abort(ni, status);
     exanet_go_no_further(ni);
   }

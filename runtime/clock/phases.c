@@ -117,6 +117,7 @@ static int abort_run(abort_function real, void *comm, int code) {
   struct exanet_ni *ni = exanet_process_ni();
   if (ni != NULL && exanet_mpi_depth == 0) exanet_abort(ni, code);
   exanet_mpi_depth++;
+  exanet_helper_thread = EXANET_ABORTS;
   int result = real(comm, code);
   exanet_mpi_depth--;
   return result;

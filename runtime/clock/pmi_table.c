@@ -101,8 +101,8 @@ void exanet_pmi_aborts(const char *text, size_t size) {
   /* Of an error of its own MPICH gives a number with a place in a table, which differs from run to run: the class is in
      the lowest bits. */
   abort_code = code & 0xff;
-  struct exanet_ni *ni = exanet_virtual_ni();
-  if (ni == NULL) return;
+  struct exanet_ni *ni = exanet_process_ni();
+  if (ni == NULL || !exanet_is_virtual(ni) || exanet_helper_thread == 1) return;
   exanet_abort(ni, abort_code);
   exanet_go_no_further(ni);
 }

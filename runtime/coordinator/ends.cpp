@@ -17,11 +17,7 @@ constexpr std::int64_t kLongestWaitNs = 10'000'000'000;
 
 }  // namespace
 
-bool Coordinator::has_ended(RankId r) const {
-  const exn_rank& slot = region_.rank(r);
-  return __atomic_load_n(&slot.abort_code, __ATOMIC_RELAXED) != 0 ||
-         __atomic_load_n(&slot.exit_code, __ATOMIC_RELAXED) != 0;
-}
+bool Coordinator::has_ended(RankId r) const { return __atomic_load_n(&region_.rank(r).ended, __ATOMIC_ACQUIRE) != 0; }
 
 void Coordinator::end_with(RankId r) {
   const exn_rank& slot = region_.rank(r);

@@ -21,8 +21,10 @@ struct exanet_ni *exanet_process_ni(void);
 
 /* Depth of MPI calls on this thread, in all phases; only the outermost is the program's own. */
 extern __thread __attribute__((tls_model("initial-exec"))) int exanet_mpi_depth;
-/* Set on threads that belong to the MPI library (progress threads, PMIx): their clocks stay real. */
+/* Set on threads that belong to the MPI library (progress threads, PMIx): their clocks stay real. So do those of the
+   program's own thread while it is in MPI_Abort, where the library waits for its launcher: EXANET_ABORTS then. */
 extern __thread __attribute__((tls_model("initial-exec"))) int exanet_helper_thread;
+#define EXANET_ABORTS 2
 
 /* Inside MPI_Test, MPI_Iprobe and their kin an empty poll costs one short fixed step instead of waiting for the next
    arrival. Nests; per thread. */

@@ -85,5 +85,8 @@ static void forget_waiting_for_launcher(struct exanet_ni *ni) {
 
 void exanet_go_no_further(struct exanet_ni *ni) {
   if (exn_virtual(ni) && ni->slot->abort_code != 0 && exanet_program_threads() == 0) forget_waiting_for_launcher(ni);
-  while (exn_virtual(ni) && exanet_program_threads() == 0) exanet_sleep_with_others(ni, 0);
+  while (exn_virtual(ni) && exanet_program_threads() == 0) {
+    __atomic_store_n(&ni->slot->ended, 1, __ATOMIC_RELEASE);
+    exanet_sleep_with_others(ni, 0);
+  }
 }

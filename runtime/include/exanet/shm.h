@@ -168,6 +168,7 @@ struct exn_rank {
   uint32_t blocking; /* rank: 0 it does not really wait, else 1 + empty waits before this one (deadlock detection) */
   uint32_t abort_code; /* rank: 1 + code given to MPI_Abort */
   uint32_t exit_code; /* rank: 1 + code given to exit() before MPI_Finalize */
+  uint32_t ended; /* rank, asleep: 1 with one of these codes, and it goes no further */
   uint32_t place; /* enum exn_place; who has its registers */
   uint64_t worker_turns; /* workers */
   uint32_t receiving; /* simulator, when it lets it run: something is on its way to a receive of the rank */
