@@ -48,6 +48,7 @@ class BridgeFace {
   nb::dict devices() const {
     const EthernetFabric& ethernet = loop_.ethernet();
     std::vector<DeviceCounts> rows;
+    rows.reserve(ethernet.devices());
     for (std::uint32_t device = 0; device < ethernet.devices(); ++device) rows.push_back(ethernet.counts(device));
     nb::dict d;
     d["sent"] = column(rows, [](const DeviceCounts& c) { return c.sent; });

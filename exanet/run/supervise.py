@@ -102,6 +102,7 @@ class Supervisor:
         self._signal = 0
         self._reason = ""
         self._exit_code = 0
+        self._code_of_rank = ranks  # the first rank that has ended well, but with a code: it gives the run its own
         self._stopping_since: float | None = None
         self._killed = False
         self._ended: set[int] = set()
@@ -345,8 +346,8 @@ class Supervisor:
                 self._without_mpi.add(event.rank)
         elif not state["finalized"]:
             self._fail(f"{name} exited with code {status} without calling {self._phases.end}", status or 1)
-        elif status and not self._exit_code:
-            self._exit_code = status
+        elif status and event.rank < self._code_of_rank:
+            self._exit_code, self._code_of_rank = status, event.rank
 
     def _when(self, state: Mapping[str, Any]) -> str:
         if state["finalized"]:

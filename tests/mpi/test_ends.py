@@ -46,3 +46,12 @@ def test_a_failure_that_both_ends_learn_of(exanet_run: Runner, stack: Stack, com
     assert "what had failed first on the network: rank 1 on node 1, in MPI_Sendrecv" in runs[0].summary["reason"]
     assert tables(runs[0]) == tables(runs[1]) == tables(runs[2])
     assert re.search(rf"rank [01] \(pid \d+\) called MPI_Abort\({runs[0].code}\); what had failed", runs[0].errors)
+
+
+def test_codes_after_the_end(exanet_run: Runner, stack: Stack, compiled: Callable[..., Path]) -> None:
+    done = exanet_run(stack, RANKS, [compiled("ends"), "after", "none"], code=None)
+    assert done.summary["complete"]
+    if stack.name == "mpich":
+        assert done.code == RANKS, "that of rank 0"
+    else:
+        assert 1 <= done.code <= RANKS, "mpirun ends ranks after the first with a code"
