@@ -39,7 +39,7 @@ def create(name: str) -> None:
             f"there is a network namespace {name} already; choose another name of the interface, or say netns={name} to use it"
         )
     RECORDS.mkdir(parents=True, exist_ok=True)
-    (RECORDS / name).write_text(f"{_identity('self')}\n")  # before it is there: whatever is there has a record
+    (RECORDS / name).write_text(f"{_identity('self')}\n", encoding="utf-8")  # before it is there: whatever is there has a record
     ip("netns", "add", name)
     ip("-n", name, "link", "set", "lo", "up")
 
@@ -61,7 +61,7 @@ def clean() -> list[str]:
 
 def _lives(record: Path) -> bool:
     try:
-        process, _, _ = (identity := record.read_text().strip()).partition(" ")
+        process, _, _ = (identity := record.read_text(encoding="utf-8").strip()).partition(" ")
     except FileNotFoundError:
         return True  # another command has just removed it
     return process.isdecimal() and _identity(process) == identity
@@ -70,7 +70,7 @@ def _lives(record: Path) -> bool:
 def _identity(process: str) -> str:
     """Number and start of a process, which no later one has; "" where there is none."""
     try:
-        number, _, rest = Path(f"/proc/{process}/stat").read_text().partition(" ")
+        number, _, rest = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").partition(" ")
     except (FileNotFoundError, ProcessLookupError):
         return ""
     return f"{number} {rest.rpartition(') ')[2].split()[19]}"
