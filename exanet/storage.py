@@ -66,8 +66,11 @@ def resolved(chosen: Sequence[tuple[str, str]], described: Machine) -> dict[str,
 
 
 def environment(chosen: Sequence[tuple[str, str]], described: Machine) -> dict[str, str]:
-    """The environment variable for the ranks: a line for each folder, the deepest first, with a mark on caches."""
+    """The environment variable for the ranks: a line for each folder, the deepest first, with marks on caches and on
+    storages whose metadata take time."""
     names = list(dict.fromkeys(name for _, name in chosen))
-    marks = {each["name"]: "+" * (each["kind"] == "cache") for each in described.storages()}
+    every = {each["name"]: each for each in described.storages()}
+    behind = {name: every.get(each.get("behind", name), each) for name, each in every.items()}
+    marks = {name: "+" * (each["kind"] == "cache") + "m" * ("metadata_latency_ps" in behind[name]) for name, each in every.items()}
     lines = [f"{names.index(name)}{marks[name]} {folder}" for folder, name in sorted(chosen, key=lambda each: -len(each[0]))]
     return {ENVIRONMENT: "\n".join(lines)} if lines else {}

@@ -20,7 +20,7 @@ debian_packages() {
   echo libfabric-dev python3-dev python3-venv
   case $purpose in
     test) echo openmpi-bin libopenmpi-dev lammps hpcc iperf3 iproute2 iputils-ping doctest-dev chromium patch perl tcl g++ ccache \
-      qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross ;;
+      python3-h5py-mpi python3-mpi4py qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross ;;
     gateware) echo doctest-dev perl g++ make ;;
     lint) echo doctest-dev g++ ;;
     bench) echo libopenmpi-dev libsimgrid-dev ;;

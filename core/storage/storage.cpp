@@ -11,16 +11,31 @@ namespace exanet {
 
 namespace {
 
+void check_nodes(std::vector<NodeId> servers, const std::string& path, std::uint32_t nodes) {
+  if (servers.empty()) return;
+  std::sort(servers.begin(), servers.end());
+  require(std::adjacent_find(servers.begin(), servers.end()) == servers.end(), path,
+          "a node is named twice: a storage has one server on a node");
+  require(servers.back() < nodes, path,
+          "node " + std::to_string(servers.back()) + " is none of the machine's " + std::to_string(nodes));
+}
+
 void check_servers(const StorageConfig& c, const std::string& path, std::uint32_t nodes) {
   require(!c.servers.empty(), path + "servers", "say on which nodes the servers are, e.g. servers: [0, 4]");
   require(c.chunk_bytes > 0, path + "chunk_bytes", "a chunk must have at least 1 byte");
   require(c.message_bytes > 0, path + "message_bytes", "a request must have at least 1 byte");
-  std::vector<NodeId> sorted = c.servers;
-  std::sort(sorted.begin(), sorted.end());
-  require(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), path + "servers",
-          "a node is named twice: a storage has one server on a node");
-  require(sorted.back() < nodes, path + "servers",
-          "node " + std::to_string(sorted.back()) + " is none of the machine's " + std::to_string(nodes));
+  check_nodes(c.servers, path + "servers", nodes);
+  check_nodes(c.metadata_servers, path + "metadata_servers", nodes);
+}
+
+// Throws ConfigError where the configuration says of names what nothing would come of.
+void check_metadata(const StorageConfig& c, const std::string& path) {
+  if (c.kind == StorageKind::kCache)
+    require(c.metadata_latency == Time{} && c.metadata_queue_depth == 0, path + "metadata_latency_ps",
+            "names are those of the servers behind a cache: say it there");
+  if (c.metadata_latency == Time{})
+    require(c.metadata_queue_depth == 0 && c.metadata_servers.empty(), path + "metadata_latency_ps",
+            "say how long an operation on a name takes, or take out the other keys of metadata");
 }
 
 // The place in the list of the servers behind a cache; SIZE_MAX: there are none of that name.
@@ -38,10 +53,11 @@ void check_storages(const std::vector<StorageConfig>& storages, std::uint32_t no
     require(c.read_rate_bit_per_s > 0 && c.write_rate_bit_per_s > 0, path + "read_rate_bit_per_s",
             "a storage must read and write at more than 0 b/s");
     require(c.queue_depth > 0, path + "queue_depth", "a device must serve at least one request at a time");
+    check_metadata(c, path);
     if (c.kind == StorageKind::kServers)
       check_servers(c, path, nodes);
     else
-      require(c.servers.empty(), path + "servers",
+      require(c.servers.empty() && c.metadata_servers.empty(), path + "servers",
               std::string("a ") + name_of(c.kind) + " storage has no servers: take them out, or say kind: servers");
     if (c.kind == StorageKind::kCache)
       require(behind(c, storages) != SIZE_MAX, path + "behind",
@@ -61,6 +77,10 @@ Storages::Storages(EventQueue& events, StorageNetwork& network, const std::vecto
                               c.queue_depth};
     const auto done = [this](std::uint32_t number, Time now) { stored(number, now); };
     devices_.push_back(std::make_unique<Devices>(events_, timing, done));
+    const std::uint32_t names_at_once = c.metadata_queue_depth > 0 ? c.metadata_queue_depth : c.queue_depth;
+    const DeviceTiming names{c.metadata_latency, c.metadata_latency, c.read_rate_bit_per_s, c.write_rate_bit_per_s,
+                             names_at_once};
+    metadata_.push_back(std::make_unique<Devices>(events_, names, done));
     behind_.push_back(static_cast<std::uint32_t>(behind(c, configs_)));
   }
   on_call_ = events_.add_handler([](void* self, Time now, std::uint32_t caller,
@@ -77,6 +97,7 @@ void Storages::begin(std::uint32_t caller, const StorageCall& call, Time at) {
 void Storages::execute(std::uint32_t caller, Time now) {
   const StorageCall call = calls_[caller].asked;
   const StorageKind kind = configs_[call.storage].kind;
+  if (call.action == StorageAction::kMetadata) return ask_for_name(caller, call, now);
   if (kind == StorageKind::kServers) return cut(caller, call, now);
   if (kind == StorageKind::kCache) {
     if (call.action == StorageAction::kRead) return read_cached(caller, call, now);
@@ -84,6 +105,19 @@ void Storages::execute(std::uint32_t caller, Time now) {
   }
   calls_[caller].pieces = 1;
   start({caller, call.storage, call.node, call.node, call.action != StorageAction::kRead, call.bytes}, now);
+}
+
+void Storages::ask_for_name(std::uint32_t caller, const StorageCall& call, Time now) {
+  const bool cache = configs_[call.storage].kind == StorageKind::kCache;
+  const std::uint32_t storage = cache ? behind_[call.storage] : call.storage;
+  const StorageConfig& c = configs_[storage];
+  if (c.metadata_latency == Time{}) return done_(caller, Status::kOk, now);
+  const std::vector<NodeId>& servers = c.metadata_servers.empty() ? c.servers : c.metadata_servers;
+  const NodeId server = servers.empty() ? call.node : servers[call.file % servers.size()];
+  Piece piece{caller, storage, call.node, server, false, 0};
+  piece.metadata = true;
+  calls_[caller].pieces = 1;
+  start(piece, now);
 }
 
 NodeId Storages::server_of(std::uint32_t storage, std::uint64_t file, std::uint64_t offset) const {
@@ -122,7 +156,8 @@ std::uint32_t Storages::start(const Piece& piece, Time now) {
 void Storages::on_device(std::uint32_t number, Time now) {
   Piece& piece = pieces_[number];
   piece.state = State::kOnDevice;
-  devices_[piece.storage]->submit(piece.device, {piece.writes, piece.bytes, number}, now);
+  auto& devices = piece.metadata ? metadata_ : devices_;
+  devices[piece.storage]->submit(piece.device, {piece.writes, piece.bytes, number}, now);
 }
 
 void Storages::stored(std::uint32_t number, Time now) {

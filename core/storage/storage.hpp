@@ -11,13 +11,17 @@
 // data. A node that is a server itself reaches its device without the network. The call is over when its last piece
 // is. A call that moves nothing, such as fsync(), goes to one device, or to the server of its offset.
 //
+// An operation on a name, such as to open a file, takes the metadata latency, in the caller's node on a local storage,
+// otherwise on the metadata server of the name's folder, which it asks as for data. Each of them serves some such
+// operations at once.
+//
 // A cache keeps files of servers on the nodes' own devices, for as long as the run lasts (cached.cpp). What is written
 // goes to the node's device; fsync() and close() read it there and write it to the servers. What is read comes from
 // the node's device where that has it, otherwise from the servers, and is then kept; so is what comes behind it, up to
 // a length. Nodes do not know what others have written.
 //
-// Limits: each call waits for its data, as if there were no page cache in the node. There are no metadata: files are
-// opened, closed and named in no time. Servers take no processor time. A cache has space for everything.
+// Limits: each call waits for its data, as if there were no page cache in the node. Nodes keep no metadata: each
+// operation on a name asks its server. Servers take no processor time. A cache has space for everything.
 #pragma once
 
 #include <algorithm>
@@ -36,13 +40,13 @@
 
 namespace exanet {
 
-enum class StorageAction : std::uint8_t { kRead, kWrite, kSync };
+enum class StorageAction : std::uint8_t { kRead, kWrite, kSync, kMetadata };
 
 struct StorageCall {
   std::uint32_t storage = 0;  // by its place in the list
   NodeId node = 0;
   StorageAction action = StorageAction::kRead;
-  std::uint64_t file = 0;  // its number on the storage
+  std::uint64_t file = 0;  // its number on the storage; of an operation on a name, that of its folder
   std::uint64_t offset = 0, bytes = 0;
   std::uint64_t file_bytes = 0;  // the file's size, of a read
 };
@@ -82,6 +86,7 @@ class Storages {
     NodeId node, device;  // device: the node that it is in
     bool writes;
     std::uint64_t bytes;
+    bool metadata = false;  // an operation on a name
     // of a cache
     After after = After::kNothing;  // what follows: it goes on to the servers, or is kept by the node
     std::uint32_t cache = 0;  // by its place in the list
@@ -102,6 +107,7 @@ class Storages {
   void execute(std::uint32_t caller, Time now);
   // storage.cpp
   void cut(std::uint32_t caller, const StorageCall& call, Time now);
+  void ask_for_name(std::uint32_t caller, const StorageCall& call, Time now);
   NodeId server_of(std::uint32_t storage, std::uint64_t file, std::uint64_t offset) const;
   template <typename F>  // f(a chunk's part of the range)
   void each_chunk(std::uint32_t storage, ByteRange range, const F& f) const;
@@ -123,6 +129,7 @@ class Storages {
   const std::vector<StorageConfig> configs_;
   const std::function<void(std::uint32_t, Status, Time)> done_;
   std::vector<std::unique_ptr<Devices>> devices_;  // of each storage
+  std::vector<std::unique_ptr<Devices>> metadata_;  // of each storage: what serves operations on names
   std::vector<std::uint32_t> behind_;  // of each cache, the servers' place in the list
   std::map<std::tuple<std::uint32_t, NodeId, std::uint64_t>, Cached> cached_;
   std::vector<Piece> pieces_;

@@ -93,6 +93,59 @@ std::string refused(const StorageConfig& config) {
 
 }  // namespace
 
+TEST_CASE("operations on names take the metadata latency where their folder is, some at once") {
+  StorageConfig here = local(), there = servers();
+  here.metadata_latency = there.metadata_latency = Time::us(50);
+  there.metadata_servers = {6, 7};
+  there.metadata_queue_depth = 1;
+  StorageRig rig({here, there, cache()});
+  rig.storages.begin(0, {0, 3, StorageAction::kMetadata, 1}, Time::us(1));
+  rig.storages.begin(1, {1, 0, StorageAction::kMetadata, 2}, Time::us(1));  // on node 6
+  rig.storages.begin(2, {2, 1, StorageAction::kMetadata, 4}, Time::us(2));  // there, too, behind the first
+  rig.storages.begin(3, {2, 7, StorageAction::kMetadata, 3}, Time::us(1));  // on its own node
+  rig.events.run_until(Time::never());
+  REQUIRE(rig.over.size() == 4);
+  const std::vector<Time> at = {Time::us(51), Time::us(51), Time::us(57), Time::us(107)};
+  const std::vector<std::uint32_t> callers = {0, 3, 1, 2};
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    CHECK(rig.over[i].at == at[i]);
+    CHECK(rig.over[i].caller == callers[i]);
+  }
+  REQUIRE(rig.sent.size() == 4);
+  for (const Sent& each : rig.sent) CHECK(each.bytes == 10);
+}
+
+TEST_CASE("without a metadata latency operations on names are over at once") {
+  StorageRig rig({servers(), cache()});
+  rig.storages.begin(0, {0, 3, StorageAction::kMetadata, 1}, Time::us(1));
+  rig.storages.begin(1, {1, 3, StorageAction::kMetadata, 1}, Time::us(1));
+  rig.events.run_until(Time::never());
+  REQUIRE(rig.over.size() == 2);
+  CHECK(rig.over[1].at == Time::us(1));
+  CHECK(rig.sent.empty());
+}
+
+TEST_CASE("keys of metadata that nothing comes of are refused") {
+  StorageConfig c = cache();
+  c.metadata_latency = Time::us(50);
+  try {
+    StorageRig rig({servers(), c});
+    CHECK(false);
+  } catch (const ConfigError& error) {
+    CHECK(std::string(error.what()).find("those of the servers behind a cache") != std::string::npos);
+  }
+  c = servers();
+  c.metadata_servers = {6};
+  CHECK(refused(c).find("how long an operation on a name takes") != std::string::npos);
+  c.metadata_latency = Time::us(50);
+  c.metadata_servers = {8};
+  CHECK(refused(c).find("node 8 is none of the machine's 8") != std::string::npos);
+  c = local();
+  c.metadata_latency = Time::us(50);
+  c.metadata_servers = {3};
+  CHECK(refused(c).find("has no servers") != std::string::npos);
+}
+
 TEST_CASE("a local storage is the device of the caller's node, and sends nothing") {
   StorageRig rig({local()});
   rig.storages.begin(0, {0, 3, StorageAction::kWrite, 1, 0, 5000}, Time::us(1));

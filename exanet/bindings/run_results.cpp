@@ -17,6 +17,7 @@ void add_storage(nb::dict& d, const std::vector<RankTimes>& ranks) {
   d["storage_reads"] = column(ranks, [](const RankTimes& r) { return r.storage.reads; });
   d["storage_writes"] = column(ranks, [](const RankTimes& r) { return r.storage.writes; });
   d["storage_syncs"] = column(ranks, [](const RankTimes& r) { return r.storage.syncs; });
+  d["storage_metadata"] = column(ranks, [](const RankTimes& r) { return r.storage.metadata; });
   d["storage_read_bytes"] = column(ranks, [](const RankTimes& r) { return r.storage.read_bytes; });
   d["storage_written_bytes"] = column(ranks, [](const RankTimes& r) { return r.storage.written_bytes; });
   d["storage_ps"] = column(ranks, [](const RankTimes& r) { return r.storage.time_ps; });

@@ -24,6 +24,13 @@ class Storage(Strict):
     read_rate: Rate = Field(description="Rate at which a device reads.")
     write_rate: Rate = Field(description="Rate at which a device writes.")
     queue_depth: Count = Field(description="Requests that a device serves at once; further ones wait.")
+    metadata_latency: Time | None = Field(
+        default=None,
+        description="Time of a metadata operation, such as to open, create, rename or remove a file. Default: none, and they take no time.",
+    )
+    metadata_queue_depth: Count | None = Field(
+        default=None, description="Metadata operations that a node or a server serves at once. Default: `queue_depth`."
+    )
     servers: list[Annotated[int, Field(ge=0)]] | None = Field(
         default=None, examples=["[0, 4]"], description="With `kind: servers`: the nodes that are servers, by their numbers."
     )
@@ -33,6 +40,11 @@ class Storage(Strict):
     message: Bytes | None = Field(
         default=None,
         description="With `kind: servers`: size of a request and of an answer, beside the data. Default: 256 B, an assumption of ours.",
+    )
+    metadata_servers: list[Annotated[int, Field(ge=0)]] | None = Field(
+        default=None,
+        examples=["[12]"],
+        description="With `kind: servers`: the nodes that serve metadata. Each folder is on one of them. Default: `servers`.",
     )
     behind: Text | None = Field(
         default=None, description="With `kind: cache`: the storage of kind servers whose files it keeps, by its name."

@@ -10,7 +10,7 @@ import polars as pl
 
 from exanet.quantity import bytes_text, count_text, time_text
 
-_COLUMNS = ("storage_reads", "storage_writes", "storage_syncs", "storage_read_bytes", "storage_written_bytes", "storage_ps")
+_COLUMNS = tuple(f"storage_{name}" for name in ("reads", "writes", "syncs", "metadata", "read_bytes", "written_bytes", "ps"))
 """Of the table of ranks."""
 
 
@@ -26,7 +26,13 @@ def totals(ranks: pl.DataFrame) -> dict[str, int]:
 
 def line(total: Mapping[str, Any]) -> str:
     """These as a line for the terminal."""
-    return (
-        f"storage: {count_text(total['reads'])} reads, {bytes_text(total['read_bytes'])}; {count_text(total['writes'])} writes, "
-        f"{bytes_text(total['written_bytes'])}; {count_text(total['syncs'])} syncs; all ranks together waited {time_text(total['ps'])}"
+    moved = (
+        f"{count_text(total['reads'])} reads, {bytes_text(total['read_bytes'])}; "
+        f"{count_text(total['writes'])} writes, {bytes_text(total['written_bytes'])}; {count_text(total['syncs'])} syncs"
     )
+    return f"storage: {moved}{_metadata(total)}; all ranks together waited {time_text(total['ps'])}"
+
+
+def _metadata(total: Mapping[str, Any]) -> str:
+    """Results of earlier releases do not have them."""
+    return f"; {count_text(total['metadata'])} metadata operations" if total.get("metadata") else ""

@@ -8,6 +8,7 @@
  * Model: for libfabric there is no such list, as on a kernel that has none; that provider is not used. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,5 +23,7 @@ EXPORT FILE *fopen(const char *restrict path, const char *restrict mode) {
     errno = ENOENT;
     return NULL;
   }
-  return exanet_storage_stream(((function)exanet_real(&slot, "fopen", NULL))(path, mode), mode);
+  FILE *const opened = ((function)exanet_real(&slot, "fopen", NULL))(path, mode);
+  exanet_storage_named(AT_FDCWD, path);
+  return exanet_storage_stream(opened, mode);
 }

@@ -29,6 +29,10 @@ int exanet_storage_synced(int fd, int status);
 /* Before a file is closed: one of a cache sends to the servers what has been written. */
 void exanet_storage_closes(int fd);
 
+/* A call on the file or folder of this name, from the folder `directory`: it takes time where the storage's metadata
+ * do; errno stays. */
+void exanet_storage_named(int directory, const char *path);
+
 /* streams.c: `opened` by the C library, or one in its place whose calls take time. */
 FILE *exanet_storage_stream(FILE *opened, const char *mode);
 

@@ -86,7 +86,9 @@ FILE *exanet_storage_stream(FILE *opened, const char *mode) {
 EXPORT FILE *fopen64(const char *restrict path, const char *restrict mode) {
   static void *slot;
   typedef FILE *(*function)(const char *, const char *);
-  return exanet_storage_stream(((function)exanet_real(&slot, "fopen64", NULL))(path, mode), mode);
+  FILE *const opened = ((function)exanet_real(&slot, "fopen64", NULL))(path, mode);
+  exanet_storage_named(AT_FDCWD, path);
+  return exanet_storage_stream(opened, mode);
 }
 
 EXPORT FILE *fdopen(int fd, const char *mode) {

@@ -18,7 +18,7 @@ void Coordinator::make_storages(const std::vector<StorageConfig>& storages) {
 void Coordinator::enter_storage(RankId r) {
   exn_storage_call& call = region_.rank(r).storage_call;
   constexpr std::uint64_t kMost = std::uint64_t{1} << 62;  // of bytes, so that they can be added
-  if (!storages_ || call.storage >= storages_->size() || call.action > EXN_STORAGE_SYNC || call.bytes > kMost ||
+  if (!storages_ || call.storage >= storages_->size() || call.action > EXN_STORAGE_METADATA || call.bytes > kMost ||
       call.offset > kMost || call.file_bytes > kMost)
     return refuse(r, "a malformed call on a file of a storage");
   const auto action = static_cast<StorageAction>(call.action - EXN_STORAGE_READ);

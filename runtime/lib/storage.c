@@ -16,6 +16,7 @@ static void count(struct exn_storage_profile *profile, const struct exn_storage_
       ++profile->writes;
       profile->written_bytes += call->bytes;
       break;
+    case EXN_STORAGE_METADATA: ++profile->metadata; break;
     default: ++profile->syncs;
   }
 }

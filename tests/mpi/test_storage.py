@@ -34,6 +34,9 @@ storage:
   near: {{kind: cache, behind: slow, {DEVICE}}}
   ahead: {{kind: cache, behind: slow, prefetch: 1 MiB, {DEVICE}}}
   striped: {{kind: servers, servers: [1, 2, 3], {SLOW}}}
+  named: {{kind: local, {DEVICE}, metadata_latency: 50 us}}
+  served: {{kind: servers, servers: [1], metadata_servers: [5], {DEVICE}, metadata_latency: 50 us, metadata_queue_depth: 1}}
+  before: {{kind: cache, behind: served, {DEVICE}}}
 """
 Took = dict[str, tuple[float, float]]
 Stored = Callable[..., tuple[Finished, Took]]
@@ -81,7 +84,7 @@ def test_a_local_write_takes_its_latency_and_its_bytes(stored: Stored, size: int
         assert max(took[f"none/{way}"]) < 1e-6, "files elsewhere take no time"
     summary = done.summary
     assert summary["storage"] | {"ps": 0} == {
-        "reads": 16, "writes": 16, "syncs": 8, "read_bytes": 16 * size, "written_bytes": 16 * size, "ps": 0,
+        "reads": 16, "writes": 16, "syncs": 8, "metadata": 0, "read_bytes": 16 * size, "written_bytes": 16 * size, "ps": 0,
     }  # fmt: skip
     for rank in summary["ranks"]:
         assert rank["storage_ps"] == pytest.approx(2e12 * (write + read) + 80e6, rel=1e-3)
@@ -224,6 +227,71 @@ def test_programs_in_python(exanet_run: Runner, stack: Stack, tmp_path: Path) ->
     assert 10 < writes < 1000, "Python writes its buffers"
     assert wrote == pytest.approx(writes * 20e-6 + 1600000 / 1150e6, rel=0.05)
     assert read == pytest.approx(71e-6 + 1600000 / 3000e6, rel=0.05)
+
+
+TWICE = ("rename", "renameat", "link", "symlink", "remove", "mkdir", "mkdirat")
+"""Ways of names.c that are two calls each."""
+
+
+@pytest.mark.every_mpi
+@pytest.mark.parametrize("ranks_as", ["auto", "processes"])
+def test_calls_on_names_take_the_time_of_metadata(
+    exanet_run: Runner, stack: Stack, compiled: Callable[[str], Path], tmp_path: Path, ranks_as: str
+) -> None:
+    (tmp_path / "machine.yaml").write_text(MACHINE, encoding="utf-8")
+    count = 5
+    took = {}
+    for storage in ("nvme", "named", "served", "before"):
+        shutil.rmtree(tmp_path / "files", ignore_errors=True)
+        (tmp_path / "files").mkdir()
+        options = ("--compute", "off", "--ranks-as", ranks_as, "--storage", f"{tmp_path}/files={storage}")
+        words = [compiled("names"), "files/.", str(count)]
+        done = exanet_run(stack, 1, words, machine=str(tmp_path / "machine.yaml"), options=options)
+        took[storage] = {way: float(time) for way, time in (line.split() for line in done.output.splitlines())}
+        calls = sum(2 if way in TWICE else 1 for way in took[storage]) * count
+        untimed = 5  # open() of the folder, stat(), symlink(), and unlink() twice
+        assert done.summary["storage"]["metadata"] == (0 if storage == "nvme" else calls + untimed)
+    assert len(took["nvme"]) == 25 and max(took["nvme"].values()) < 1
+    message = 3.0  # us there and back over five links or so, at most
+    for way in took["nvme"]:
+        each = count * (2 if way in TWICE else 1)
+        assert took["named"][way] == pytest.approx(50 * each, abs=1), way
+        assert 50 * each < took["served"][way] < (50 + 2 * message) * each, way
+    files = {way: time for way, time in took["before"].items() if way not in ("open", "creat")}
+    assert files == pytest.approx({way: took["served"][way] for way in files}, rel=1e-3), "a cache's names are its servers'"
+
+
+def test_a_metadata_server_serves_some_at_once(
+    exanet_run: Runner, mpich: Stack, compiled: Callable[[str], Path], stack: Stack, tmp_path: Path
+) -> None:
+    (tmp_path / "machine.yaml").write_text(MACHINE, encoding="utf-8")
+    (tmp_path / "files").mkdir()
+    options = ("--compute", "off", "--map", "round-robin", "--storage", f"{tmp_path}/files=served")
+    words = [compiled("names"), "files", "20"]
+    done = exanet_run(stack, 4, words, machine=str(tmp_path / "machine.yaml"), options=options)
+    assert float(done.line("fstatat")[0]) == pytest.approx(20 * 4 * 50, rel=0.05), "four ranks take turns"
+
+
+H5PY = Path("/usr/bin/python3")
+"""Debian's Python, whose h5py-mpi is of Debian's Open MPI."""
+
+
+@pytest.mark.skipif(not Path("/usr/lib/python3/dist-packages/h5py/_debian_h5py_mpi").is_dir(), reason="python3-h5py-mpi is not installed")
+@pytest.mark.parametrize("stack", ["openmpi4"], indirect=True)
+def test_hdf5_by_all_ranks(exanet_run: Runner, stack: Stack, tmp_path: Path) -> None:
+    """The file is what HDF5 makes, and its bytes have taken the device's time."""
+    (tmp_path / "machine.yaml").write_text(MACHINE, encoding="utf-8")
+    (program,) = re.findall(r"```python\n(# field.py\n.*?)```", PAGE, re.DOTALL)
+    (tmp_path / "field.py").write_text(program, encoding="utf-8")
+    (tmp_path / "files").mkdir()
+    options = ("--compute", "off", "--map", "round-robin", "--storage", f"{tmp_path}/files=named")
+    done = exanet_run(stack, 4, [H5PY, "field.py", "files"], machine=str(tmp_path / "machine.yaml"), options=options)
+    wrote, read = (float(done.line(what)[0]) / 1e3 for what in ("write", "read"))
+    size = 4 * 8 << 19
+    assert size / 1150e6 < wrote < 2 * size / 1150e6, "one of the ranks writes for all"
+    assert size / 4 / 3000e6 < read < size / 3000e6, "each rank reads what it asked for"
+    assert done.summary["storage"]["written_bytes"] == pytest.approx(size, rel=0.01)
+    assert (tmp_path / "files/field.h5").read_bytes()[:4] == b"\x89HDF"
 
 
 def test_threads_of_a_rank(stored: Stored) -> None:

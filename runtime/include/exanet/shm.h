@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define EXN_MAGIC 0x3154454e41584531ull
-#define EXN_VERSION 23u
+#define EXN_VERSION 24u
 #define EXN_RING_SLOTS 1024u          /* 64 KiB a ring, two rings a rank; touched only as far as they are used */
 #define EXN_RING_MASK (EXN_RING_SLOTS - 1u)
 #define EXN_MPI_CALLS 192u
@@ -113,17 +113,23 @@ struct exn_mpi_profile {
 };
 
 /* A call on a file of a simulated storage. */
-enum exn_storage_action { EXN_STORAGE_NONE = 0, EXN_STORAGE_READ, EXN_STORAGE_WRITE, EXN_STORAGE_SYNC };
+enum exn_storage_action {
+  EXN_STORAGE_NONE = 0,
+  EXN_STORAGE_READ,
+  EXN_STORAGE_WRITE,
+  EXN_STORAGE_SYNC,
+  EXN_STORAGE_METADATA
+};
 struct exn_storage_call {
   uint32_t action; /* enum exn_storage_action */
   uint32_t storage; /* by its place in the run's list */
-  uint64_t file; /* its number there */
+  uint64_t file; /* its number there; of an operation on a name, that of its folder */
   uint64_t offset, bytes;
   uint64_t file_bytes; /* the file's size, of a read */
 };
 
 struct exn_storage_profile {
-  uint64_t reads, writes, syncs;
+  uint64_t reads, writes, syncs, metadata;
   uint64_t read_bytes, written_bytes;
   uint64_t time_ps;
 };
