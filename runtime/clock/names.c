@@ -4,8 +4,9 @@
  *
  * Model: each call is one operation. A call on two names is one on the first.
  *
- * Limits: what a call on an open file asks of its metadata (fstat(), ftruncate(), close()), reading a folder behind
- * opendir(), changing to a folder, and files with names of the C library's choice (mkstemp()) take no time. */
+ * Limits: what a call on an open file asks of its metadata (fstat(), ftruncate(), close()), reading a symbolic link, or
+ * a folder behind opendir(), changing to a folder, and files with names of the C library's choice (mkstemp()) take no
+ * time. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -94,9 +95,6 @@ NAMES(int, statx, folder, path,
       flags, mask, status)
 NAMES(int, access, HERE, path, (const char *path, int mode), path, mode)
 NAMES(int, faccessat, folder, path, (int folder, const char *path, int mode, int flags), folder, path, mode, flags)
-NAMES(ssize_t, readlink, HERE, path, (const char *restrict path, char *restrict text, size_t size), path, text, size)
-NAMES(ssize_t, readlinkat, folder, path, (int folder, const char *restrict path, char *restrict text, size_t size),
-      folder, path, text, size)
 
 /* What programs call that were compiled before glibc 2.33 had the functions above. */
 #define STATS_OLD(name, type, real, flags)                      \

@@ -7,6 +7,7 @@
 #include "runtime/lib/host.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/syscall.h>
@@ -35,6 +36,8 @@ static __attribute__((constructor)) void find_clock(void) {
 int exanet_system_clock(clockid_t clock, struct timespec *out) {
   return real_gettime != NULL ? real_gettime(clock, out) : (int)syscall(SYS_clock_gettime, clock, out);
 }
+
+int exanet_system_open(const char *path, int flags) { return (int)syscall(SYS_openat, AT_FDCWD, path, flags); }
 
 ssize_t exanet_system_pread(int file, void *to, size_t bytes, off_t offset) {
   return syscall(SYS_pread64, file, to, bytes, offset);

@@ -15,6 +15,7 @@ void *exanet_real(void **slot, const char *name, const char *version);
  * time what the host really took (CPU time of the rank, watchdogs) with this. Async-signal-safe. */
 int exanet_system_clock(clockid_t clock, struct timespec *out);
 /* The system's: a program's files may be on a simulated storage. */
+int exanet_system_open(const char *path, int flags);
 ssize_t exanet_system_pread(int file, void *to, size_t bytes, off_t offset);
 int exanet_system_close(int file);
 /* The system's, for locks of our own: what a thread does with others says something about it. */

@@ -174,7 +174,7 @@ static bool is_as_loaded(int maps, const struct dl_phdr_info *info, const struct
 static bool is_as_in_file(const struct object *object) {
   const uint64_t present = UINT64_C(1) << 63, swapped = UINT64_C(1) << 62, of_file = UINT64_C(1) << 61;  // pagemap(5)
   uint64_t pages[512];
-  const int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  const int map = exanet_system_open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   bool same = map >= 0;
   for (uint64_t at = 0; same && at < object->bytes; at += sizeof pages / sizeof *pages * PAGE) {
     const off_t where = (off_t)(((uintptr_t)object->begins + at) / PAGE * sizeof *pages);
@@ -198,7 +198,7 @@ static int share(struct dl_phdr_info *info, size_t size, void *argument) {
   if (!find_mapping(search->maps, (uintptr_t)info->dlpi_phdr, &headers) || (headers.flags & READABLE) == 0) return 0;
   const struct object object = find_text(info);
   if (object.bytes == 0 || !info->dlpi_name || info->dlpi_name[0] != '/') return 0;
-  const int file = open(info->dlpi_name, O_RDONLY | O_CLOEXEC);
+  const int file = exanet_system_open(info->dlpi_name, O_RDONLY | O_CLOEXEC);
   struct stat status;
   char head[PAGE];
   // Nothing of it is read before it is known to be there. Then it is still the file that was loaded, as far as its
@@ -220,8 +220,8 @@ void exn_share_texts(struct exn_texts *texts) {
   const int error = errno;
   struct search search = {texts, -1, -1};
   if (texts->path[0]) {
-    search.memory = open(texts->path, O_RDWR | O_CLOEXEC);
-    search.maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    search.memory = exanet_system_open(texts->path, O_RDWR | O_CLOEXEC);
+    search.maps = exanet_system_open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   }
   if (search.memory >= 0 && search.maps >= 0) dl_iterate_phdr(share, &search);
   if (search.memory >= 0) exanet_system_close(search.memory);

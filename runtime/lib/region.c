@@ -22,7 +22,7 @@
 
 static struct exn_region *map_region(const char *path, int *error) {
   struct stat st;
-  const int fd = open(path, O_RDWR | O_CLOEXEC);
+  const int fd = exanet_system_open(path, O_RDWR | O_CLOEXEC);
   if (fd < 0) {
     *error = -ENODEV;
     return NULL;

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -109,8 +110,12 @@ static struct exn_thread *find(pid_t tid) {
 }
 
 static bool any_other_task(bool (*is)(struct exn_thread *, pid_t)) {
-  DIR *tasks = opendir("/proc/self/task");
-  if (!tasks) return false;
+  const int folder = exanet_system_open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *tasks = folder >= 0 ? fdopendir(folder) : NULL;
+  if (!tasks) {
+    if (folder >= 0) exanet_system_close(folder);
+    return false;
+  }
   const pid_t self = (pid_t)syscall(SYS_gettid);
   bool found = false;
   for (struct dirent *entry; !found && (entry = readdir(tasks));) {

@@ -23,7 +23,7 @@ uint64_t exn_host_coarse_ns(void) { return clock_ns(CLOCK_MONOTONIC_COARSE); }
 static int open_file(pid_t tid, const char *name) {
   char path[64];
   snprintf(path, sizeof path, "/proc/self/task/%d/%s", (int)tid, name);
-  return open(path, O_RDONLY | O_CLOEXEC);
+  return exanet_system_open(path, O_RDONLY | O_CLOEXEC);
 }
 
 int exn_task_open_stat(pid_t tid) { return open_file(tid, "stat"); }

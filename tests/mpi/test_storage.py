@@ -251,7 +251,7 @@ def test_calls_on_names_take_the_time_of_metadata(
         calls = sum(2 if way in TWICE else 1 for way in took[storage]) * count
         untimed = 5  # open() of the folder, stat(), symlink(), and unlink() twice
         assert done.summary["storage"]["metadata"] == (0 if storage == "nvme" else calls + untimed)
-    assert len(took["nvme"]) == 25 and max(took["nvme"].values()) < 1
+    assert len(took["nvme"]) == 24 and max(took["nvme"].values()) < 1
     message = 3.0  # us there and back over five links or so, at most
     for way in took["nvme"]:
         each = count * (2 if way in TWICE else 1)
