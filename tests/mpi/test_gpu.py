@@ -110,12 +110,23 @@ def test_the_spin_glass_keeps_its_energy_on_any_number_of_ranks(exanet_run: Runn
     assert said[0] == said[1] and said[0][0] == said[0][2]
 
 
+def test_the_search_finds_the_same_levels_on_any_number_of_ranks(exanet_run: Runner, mpich: Stack) -> None:
+    """It ends with an error where the tree is wrong."""
+    said = set()
+    for ranks in (1, 3, 4):
+        options = ("--compute", "off", "--map", "round-robin")
+        done = exanet_run(mpich, ranks, [mpich.python, ROOT / "examples/bfs.py", "9"], machine="quong", options=options)
+        said.add(tuple(done.line("found")))
+    assert len(said) == 1
+
+
 @pytest.mark.long
 def test_the_page_and_what_its_commands_print(mpich: Stack, tmp_path: Path) -> None:
     for kind in ("python", "yaml"):
         for text in re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL):
             (tmp_path / text.split()[1]).write_text(text, encoding="utf-8")
-    shutil.copy(ROOT / "examples/spin_glass.py", tmp_path)
+    for name in ("spin_glass.py", "bfs.py"):
+        shutil.copy(ROOT / "examples" / name, tmp_path)
     environment = {**os.environ, "PATH": f"{Path(mpich.python).parent}:{os.environ['PATH']}"}
     printed = []
     for line in (line for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()):
@@ -124,4 +135,6 @@ def test_the_page_and_what_its_commands_print(mpich: Stack, tmp_path: Path) -> N
         printed.append(done.stdout)
     rows = re.findall(r"\| ([0-9.]+) us \| ([0-9.]+) us \| ([0-9.]+) us \|", PAGE)
     assert [tuple(re.findall(r"one way: ([0-9.]+) us", said)) for said in printed[:3]] == rows
-    assert [re.findall(r"(\d+) ps a spin", said)[0] for said in printed[3:]] == re.findall(r"(\d+) ps", PAGE)
+    assert [re.findall(r"(\d+) ps a spin", said)[0] for said in printed[3:5]] == re.findall(r"(\d+) ps", PAGE)
+    edges = [re.findall(r"(\d+) million edges a second, ([0-9.]+ %)", said)[0] for said in printed[5:]]
+    assert edges == re.findall(r"(\d+) million \| ([0-9.]+ %)", PAGE) and len(edges) == 3
