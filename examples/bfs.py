@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Breadth-first search on MPI ranks with a GPU each, the kernel of Graph500, as QUonG's benchmark (docs/gpu.md).
 
-The graph is a Kronecker graph by Graph500's rules: 2^SCALE vertices, 16 edges for each, drawn by the probabilities 0.57,
-0.19, 0.19 and 0.05, vertices renumbered at random. Vertex v belongs to rank v mod RANKS, with its edges in device memory.
-The search goes level by level. A kernel reads the edges of the vertices that were found last, and packs for each rank
+The graph is a Kronecker graph by Graph500's rules: 2^SCALE vertices, 16 edges for each, drawn by the probabilities
+0.57, 0.19, 0.19 and 0.05, vertices renumbered at random. Vertex v belongs to rank v mod RANKS, with its edges in device
+memory. The search goes level by level. A kernel reads the edges of the vertices that were found last, and packs for each rank
 those of its vertices at their other ends, each once. Ranks exchange these, by MPI from device memory to device memory,
 and a further kernel marks those that are new.
 
@@ -35,8 +35,8 @@ WORLD = MPI.COMM_WORLD
 
 @dataclass
 class Part:
-    """A rank's vertices, by their number divided by the ranks': `first[i]` to `first[i + 1]` are the places of the edges
-    of the i-th in `ends`, which is in device memory."""
+    """A rank's vertices, by their number divided by the ranks': `first[i]` to `first[i + 1]` are the places of the
+    i-th one's edges in `ends`, which is in device memory."""
 
     first: np.ndarray
     ends: np.ndarray
@@ -101,7 +101,7 @@ def packed(part: Part, found: np.ndarray, space: np.ndarray) -> list[np.ndarray]
 
 
 def marked(part: Part, pairs: np.ndarray, level: int) -> np.ndarray:
-    """The kernel: of the vertices in `pairs` those that are new, each with the least of the vertices it was seen from."""
+    """The kernel: of the vertices in `pairs` those that are new, each with the least of those it was seen from."""
     with gpu.kernel(len(pairs) // 2 * (PAIR + ACCESS) / MEMORY_RATE):
         order = np.lexsort((pairs[1::2], pairs[0::2]))
         far, seen = np.unique(pairs[0::2][order], return_index=True)
