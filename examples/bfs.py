@@ -3,7 +3,9 @@
 
 The graph is a Kronecker graph by Graph500's rules: 2^SCALE vertices, 16 edges for each, drawn by the probabilities
 0.57, 0.19, 0.19 and 0.05, vertices renumbered at random. Vertex v belongs to rank v mod RANKS, with its edges in device
-memory. The search goes level by level. A kernel reads the edges of the vertices that were found last, and packs for each rank
+memory.
+
+The search goes level by level. A kernel reads the edges of the vertices that were found last, and packs for each rank
 those of its vertices at their other ends, each once. Ranks exchange these, by MPI from device memory to device memory,
 and a further kernel marks those that are new.
 
@@ -193,9 +195,8 @@ def main() -> None:
     ]
     if WORLD.rank == 0:
         print(f"found {sums[2]} of {1 << scale} vertices in {levels} levels, sum of their levels {sums[1]}; the tree is right")
-        print(
-            f"{edges} edges in {took * 1e6:.1f} us: {edges / took / 1e6:.0f} million edges a second, {100 * sums[0] / took:.1f} % of the time in MPI"
-        )
+        rate, share = edges / took / 1e6, 100 * sums[0] / took
+        print(f"{edges} edges in {took * 1e6:.1f} us: {rate:.0f} million edges a second, {share:.1f} % of the time in MPI")
 
 
 main()
