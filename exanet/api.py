@@ -70,6 +70,7 @@ def run(
     storage: Sequence[str] = (),
     faults: Name | None = None,
     mpi_calls: str = "library",
+    rules: str | None = None,
     cpu: str | None = None,
     handlers: Name | None = None,
 ) -> Run:
@@ -79,7 +80,8 @@ def run(
     (`--map`), `compute` "off", "measured", or a factor on the processor time that was measured. `record` is a folder
     for the trace of the program's calls, `output` one for the results. `background` is what others send
     (`--background`), `storage` the folders whose files are on a storage of the machine (`--storage`), each as
-    "FOLDER=NAME". `faults` is a file of what fails, `mpi_calls` "library" or "simulated", `cpu` the processor that the
+    "FOLDER=NAME". `faults` is a file of what fails, `mpi_calls` "library" or "simulated", `collective` and `rules`
+    the algorithms of collectives (`--collective`, `--rules`), `cpu` the processor that the
     program is built for (`--cpu`), `handlers` what the interfaces run on packets (`--handlers`). With `timeline` there
     is the table `calls`, and in `output` the page. The program's exit status is `run["exit_code"]` of what is returned,
     times are integers of picoseconds in columns that end in `_ps`, sizes of bytes in `_bytes`. Raises InputError, also
@@ -105,7 +107,8 @@ def run(
             level=level,
             record=None if record is None else Path(record),
             offload=asked.chosen_offloads(offload),
-            bcast=asked.chosen_bcast(collective),
+            collectives=asked.chosen_collectives(collective, mpi_calls),
+            rules=rules,
             trap_tsc=trap_tsc,
             background=background,
             timeline=timeline,

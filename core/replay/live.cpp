@@ -169,7 +169,7 @@ std::string LiveRank::plan(Planned& planned) {
   if ((planned.error = refusal(*comm, true))) return {};
   if (std::string why = collectives_.join(rank_, *comm, *call_, planned.joined); !why.empty()) return why;
   planned.schedule = activities_.empty_schedule();
-  LiveCollectives::plan(*comm, planned.joined, *planned.schedule);
+  collectives_.plan(*comm, planned.joined, *planned.schedule);
   return {};
 }
 

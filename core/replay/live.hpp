@@ -144,7 +144,8 @@ class LiveRank {
 
 class LiveRanks final : private LibraryUser {
  public:
-  LiveRanks(const Library::Beside& setup, LiveHost& host);
+  // Throws ConfigError as LiveCollectives.
+  LiveRanks(const Library::Beside& setup, LiveHost& host, const LiveAlgorithms& algorithms = {});
 
   void enter(RankId rank, exanet_live_call& call);
   void die(RankId rank) { library_.die(rank); }  // with its host

@@ -201,6 +201,11 @@ bool is_live_collective(std::uint32_t code) {
 }
 bool live_collective_waits(std::uint32_t code) { return code == blocking(code); }
 
+LiveCollectives::LiveCollectives(Host& memory, const LiveAlgorithms& algorithms)
+    : memory_(memory), chosen_(algorithms.chosen), rules_(selection_rules(algorithms.rules)) {
+  check_choices_without_network(chosen_);
+}
+
 std::string LiveCollectives::join(RankId rank, Communicator& comm, exanet_live_call& call, JoinedCollective& joined) {
   const std::uint64_t number = comm.collectives++;
   joined.call = &call;
@@ -217,15 +222,14 @@ std::string LiveCollectives::join(RankId rank, Communicator& comm, exanet_live_c
   return difference_of_blocks(c, comm, c.first);
 }
 
-void LiveCollectives::plan(const Communicator& comm, JoinedCollective& joined, Schedule& out) {
+void LiveCollectives::plan(const Communicator& comm, JoinedCollective& joined, Schedule& out) const {
   const exanet_live_call& call = *joined.call;
   if (is_live_neighbours(call.code)) return plan_neighbours(comm, call, out);
   const TraceRecord record = record_of(call, comm.ranks);
   const CollectiveCall c = collective_call(record, comm);
   const CollectiveOperation operation = collective_operation(record.code);
-  const SelectionRules& rules = selection_rules("mpich");
-  joined.algorithm = c.ranks > 1 ? rules.select(operation.collective, c, operation.waits) : "";
-  plan_collective(operation, c, {}, rules, out);
+  joined.algorithm = c.ranks > 1 ? selection_rules("mpich").select(operation.collective, c, operation.waits) : "";
+  plan_collective(operation, c, chosen_, rules_, out);
 }
 
 void LiveCollectives::answer(const Communicator& comm, const JoinedCollective& joined) {

@@ -50,13 +50,20 @@ bool is_live_collective(std::uint32_t code);
 bool is_live_neighbours(std::uint32_t code);
 bool live_collective_waits(std::uint32_t code);  // its call does
 
+// Which algorithms' messages collectives are. Results are in the order of MPICH's own, whatever these are.
+struct LiveAlgorithms {
+  CollectiveChoices chosen;
+  std::string rules = "mpich";  // of the others
+};
+
 class LiveCollectives {
  public:
-  explicit LiveCollectives(Host& memory) : memory_(memory) {}
+  // Throws ConfigError on algorithms that there are not, or that know the network.
+  LiveCollectives(Host& memory, const LiveAlgorithms& algorithms);
   // Why the member cannot: "" where it has joined.
   std::string join(RankId rank, Communicator& comm, exanet_live_call& call, JoinedCollective& joined);
   // The messages of one that it has joined; of neighbours between ranks of the world, others between members.
-  static void plan(const Communicator& comm, JoinedCollective& joined, Schedule& out);
+  void plan(const Communicator& comm, JoinedCollective& joined, Schedule& out) const;
   static void answer(const Communicator& comm, const JoinedCollective& joined);
   void leave(const JoinedCollective& joined) {
     if (--joined.members->left == 0) under_way_.erase(joined.key);
@@ -64,6 +71,8 @@ class LiveCollectives {
 
  private:
   Host& memory_;
+  const CollectiveChoices chosen_;
+  const SelectionRules& rules_;
   std::unordered_map<std::uint64_t, LiveCollective> under_way_;  // by context and number
 };
 

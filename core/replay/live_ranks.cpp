@@ -13,7 +13,7 @@ constexpr std::uint32_t kManyEmptyProbes = 4096;  // of a call: then it may wait
 
 }  // namespace
 
-LiveRanks::LiveRanks(const Library::Beside& setup, LiveHost& host)
+LiveRanks::LiveRanks(const Library::Beside& setup, LiveHost& host, const LiveAlgorithms& algorithms)
     : host_(host),
       library_(
           [&] {
@@ -23,7 +23,7 @@ LiveRanks::LiveRanks(const Library::Beside& setup, LiveHost& host)
           }(),
           *this),
       communicators_(static_cast<std::uint32_t>(setup.ranks)),
-      collectives_(setup.memory),
+      collectives_(setup.memory, algorithms),
       accesses_(setup.memory, library_) {
   for (RankId rank = 0; rank < setup.ranks; ++rank)
     ranks_.push_back(

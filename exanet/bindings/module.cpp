@@ -37,6 +37,8 @@ void visit(SimulatorOptions& o, V&& v) {
   v("bcast", o.coordinator.bcast, kOptional);
   v("offload", o.offload, kOptional);
   v("simulates_mpi", o.coordinator.simulates_mpi, kOptional);
+  v("collectives", o.coordinator.collectives, kOptional);
+  v("rules", o.coordinator.rules, kOptional);
   v("node_library", o.node_library, kOptional);
   v("node_threads", o.node_threads, kOptional);
   v("flow_level", o.flow_level, kOptional);

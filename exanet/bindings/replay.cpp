@@ -378,6 +378,12 @@ void bind_replay(nb::module_& m) {
       if (algorithm.for_programs) all.emplace_back(algorithm.name);
     return all;
   });
+  m.def("network_algorithms", [] {
+    std::vector<std::pair<std::string, std::string>> all;
+    for (const CollectiveAlgorithm& algorithm : collective_algorithms())
+      if (algorithm.knows_network) all.emplace_back(algorithm.collective, algorithm.name);
+    return all;
+  });
   m.def("selection_rules", [] {
     std::vector<std::pair<std::string, std::string>> all;
     for (const SelectionRules& rules : all_selection_rules()) all.emplace_back(rules.name, rules.library);

@@ -75,8 +75,16 @@ Collective = Annotated[
     str | None,
     typer.Option(
         "--collective",
-        metavar="bcast=ALGORITHM",
-        help="Algorithm of MPI_Bcast instead of the MPI library's choice, as in `exanet replay`, e.g. bcast=LLF.",
+        metavar="NAME=ALGORITHM,...",
+        help="Algorithm of MPI_Bcast instead of the MPI library's choice, as in `exanet replay`, e.g. bcast=LLF. With simulated calls of "
+        "any collective, e.g. allreduce=ring.",
+    ),
+]
+Rules = Annotated[
+    str | None,
+    typer.Option(
+        "--rules",
+        help="With simulated calls: rules that choose the algorithms of other collectives, mpich or open-mpi; by default mpich.",
     ),
 ]
 Offload = Annotated[
@@ -155,6 +163,7 @@ def command(
     faults: Faults = None,
     record: Record = None,
     collective: Collective = None,
+    rules: Rules = None,
     offload: Offload = None,
     ranks_as: RanksAs = "auto",
     trap_tsc: TrapTsc = False,
@@ -191,7 +200,8 @@ def command(
         trap_tsc,
         fabric_threads,
         offload=asked.chosen_offloads(offload),
-        bcast=asked.chosen_bcast(collective),
+        collectives=asked.chosen_collectives(collective, mpi_calls),
+        rules=rules,
         faults=faults,
         mpi_calls=mpi_calls,
         background=background,

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exanet._core import collective_algorithms, offloadable, program_broadcasts
+from exanet._core import collective_algorithms, network_algorithms, offloadable, program_broadcasts
 from exanet.errors import InputError
 from exanet.mpi import detect
 from exanet.run import packed
+from exanet.trace import rules
 
 if TYPE_CHECKING:
     from exanet.cpu import Emulated
@@ -57,7 +59,8 @@ class Options:
     fabric_threads: int = 1
     offload: tuple[str, ...] = ()  # of _core.offloadable(): collectives that the interfaces carry out
     faults: str | None = None  # a file of what fails (exanet.faults)
-    bcast: str | None = None  # one of _core.program_broadcasts(); None: as the MPI library does it
+    collectives: Mapping[str, str] = field(default_factory=dict)  # algorithms in place of the library's choice, by collective
+    rules: str | None = None  # of which MPI library the other ones are; None: of the program's own
     mpi_calls: str = "library"  # one of MPI_CALLS
     background: str | None = None  # what others send meanwhile (exanet.background_traffic)
     sockets: str = "host"  # one of SOCKETS
@@ -68,6 +71,11 @@ class Options:
     restarts: int = 0  # how often it is started again after hosts have died
     restart_delay: str = "0 s"  # virtual time from an attempt's end to the beginning of the next one
     attempt: Attempt | None = None  # which one this is, of a run with restarts
+
+    @property
+    def bcast(self) -> str | None:
+        """How programs broadcast whose MPI library carries out their calls; None: as the library does it."""
+        return self.collectives.get("bcast") if self.mpi_calls == "library" else None
 
 
 def mpi_of(options: Options, emulated: Emulated | None = None) -> detect.Mpi:
@@ -87,7 +95,7 @@ def mpi_of(options: Options, emulated: Emulated | None = None) -> detect.Mpi:
 def _check_without_mpi(options: Options) -> None:
     """Raises InputError on an option that is about MPI calls."""
     for option, given, what in (
-        ("--collective", options.bcast, "MPI_Bcast"),
+        ("--collective", options.collectives, "MPI_Bcast"),
         ("--timeline", options.timeline, "calls that it could show"),
         ("--offload", options.offload, "collectives"),
         ("--record", options.record, "calls that could be recorded"),
@@ -100,7 +108,10 @@ def _check_mpi_calls(options: Options, mpi: str) -> None:
     """Raises InputError where calls cannot be simulated."""
     if options.mpi_calls not in MPI_CALLS:
         raise InputError(f"--mpi-calls {options.mpi_calls}: give one of {', '.join(MPI_CALLS)}")
+    rules.check(options.rules)
     if options.mpi_calls == "library":
+        if options.rules is not None:
+            raise InputError("--rules: the program's MPI library chooses algorithms; add --mpi-calls simulated, or leave the option out")
         return
     if mpi != "mpich":
         name = NAMES.get(mpi, "none")
@@ -108,7 +119,6 @@ def _check_mpi_calls(options: Options, mpi: str) -> None:
     others = {
         "--record": options.record is not None,
         "--timeline": options.timeline,
-        "--collective": options.bcast is not None,
         "--offload": bool(options.offload),
         "--fabric gateware": options.fabric == "gateware",
         "--trap-tsc": options.trap_tsc,
@@ -171,14 +181,32 @@ def ranks_as(options: Options) -> str:
     return "processes"
 
 
-def chosen_bcast(text: str | None) -> str | None:
-    """How `bcast=ALGORITHM` says that programs broadcast. Raises InputError."""
+def chosen_collectives(text: str | None, mpi_calls: str) -> dict[str, str]:
+    """The algorithms by collective that `NAME=ALGORITHM,...` says: with simulated calls of any, otherwise of the
+    broadcast. Raises InputError."""
     if text is None:
-        return None
+        return {}
+    if mpi_calls != "simulated":
+        return {"bcast": _chosen_bcast(text)}
+    chosen = rules.choices(text)
+    for each in chosen.items():
+        if each in network_algorithms():
+            raise InputError(
+                f"--collective {text}: '{each[1]}' depends on where ranks are, which simulated calls do not take into account; "
+                f"give another algorithm of {each[0]}, or --mpi-calls library"
+            )
+    return chosen
+
+
+def _chosen_bcast(text: str) -> str:
+    """How `bcast=ALGORITHM` says that programs broadcast. Raises InputError."""
     collective, equals, algorithm = text.partition("=")
     trees = ", ".join(program_broadcasts())
     if collective != "bcast":
-        raise InputError(f"--collective {text}: of programs only the broadcast can be chosen; give bcast= one of {trees}")
+        raise InputError(
+            f"--collective {text}: with --mpi-calls library only the broadcast can be chosen; give bcast= one of {trees}, "
+            "or add --mpi-calls simulated"
+        )
     if algorithm in program_broadcasts():
         return algorithm
     if (collective, algorithm) in collective_algorithms():

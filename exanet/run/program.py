@@ -219,6 +219,8 @@ def _simulate(
         "bcast": options.bcast or "",
         "offload": list(options.offload),
         "simulates_mpi": options.mpi_calls == "simulated",
+        "collectives": [f"{name}={algorithm}" for name, algorithm in options.collectives.items()],
+        "rules": options.rules or "mpich",
     }
     # Verilated nodes have threads of their own
     asked["hosted"] = how is not None and gateware is None and packed.simulator_may_be_hosted()
@@ -287,7 +289,8 @@ def _meta(options: Options, described: machines.OnMachine, config: dict[str, Any
         **({"attempt": options.attempt.number, "began_ps": options.attempt.began_ps} if options.attempt else {}),
         **({"background": options.background} if options.background else {}),
         **({"storage": list(options.storage)} if options.storage else {}),
-        **({"collectives": {"bcast": options.bcast}} if options.bcast else {}),
+        **({"collectives": dict(options.collectives)} if options.collectives else {}),
+        **({"rules": options.rules} if options.rules else {}),
         **({"offload": list(options.offload)} if options.offload else {}),
         **({"mpi_calls": options.mpi_calls} if options.mpi_calls != "library" else {}),
         **({"handlers": options.handlers} if options.handlers else {}),

@@ -69,6 +69,8 @@ class Coordinator final : private Host, private LiveHost, private StorageNetwork
     std::string bcast;  // the algorithm of programs' broadcasts (program_broadcast()); empty: the MPI library's own
     std::uint32_t offloaded = 0;  // a bit of enum exn_offload each
     bool simulates_mpi = false;  // calls of MPI are carried out here (core/replay/live.hpp)
+    std::vector<std::string> collectives;  // then: algorithms in place of those of `rules`, each NAME=ALGORITHM
+    std::string rules = "mpich";
   };
   // `calls`: of the host of packed ranks in which this is; nullptr in a process of its own. Throws ConfigError
   // (machine, placement).
@@ -182,6 +184,7 @@ class Coordinator final : private Host, private LiveHost, private StorageNetwork
   void refused(RankId rank, const std::string& why) override;
   void found_nothing() override;
   void start_live();
+  LiveAlgorithms live_algorithms() const;
   bool answer_starts();
   void enter_calls();
   void leave_call(RankId rank, Time clock, Time worked);

@@ -26,7 +26,16 @@ void Coordinator::start_live() {
   }
   live_.emplace(Library::Beside{events_, engine_, fabric_, ni_, ranks_.size(), *this, statistics_.timeline,
                                 hosts_ ? &*hosts_ : nullptr},
-                static_cast<LiveHost&>(*this));
+                static_cast<LiveHost&>(*this), live_algorithms());
+}
+
+LiveAlgorithms Coordinator::live_algorithms() const {
+  LiveAlgorithms algorithms{{}, options_.rules};
+  for (const std::string& each : options_.collectives) {
+    const std::size_t equals = std::min(each.find('='), each.size() - 1);
+    algorithms.chosen[each.substr(0, equals)] = each.substr(equals + 1);
+  }
+  return algorithms;
 }
 
 bool Coordinator::answer_starts() {

@@ -25,6 +25,8 @@ void visit(Order& o, V&& v) {
   v("offloaded", o.options.offloaded);
   v("bcast", o.options.bcast);
   v("simulates_mpi", o.options.simulates_mpi);
+  v("collectives", o.options.collectives);
+  v("rules", o.options.rules);
 }
 
 // Compiled once, for all who send and receive them: all of a machine's configuration takes long.

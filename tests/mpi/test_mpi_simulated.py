@@ -99,13 +99,29 @@ def test_wrong_arguments_are_the_librarys_errors(exanet_run: Runner, mpich: Stac
         (["--record", "trace"], "--record"),
         (["--timeline"], "--timeline"),
         (["--offload", "allreduce"], "--offload"),
-        (["--collective", "bcast=LLF"], "--collective"),
         (["--ranks-as", "processes"], "--ranks-as processes"),
     ],
 )
 def test_options_that_do_not_go_together(exanet_run: Runner, mpich: Stack, programs: dict[str, Path], others: list[str], what: str) -> None:
     done = exanet_run(mpich, 2, [programs["patterns"], "halo", "1", "1"], options=(*options("simulated"), *others), code=2)
     assert f"--mpi-calls simulated and {what} do not go together" in done.errors
+
+
+@pytest.mark.parametrize(
+    ("calls", "words", "said"),
+    [
+        ("simulated", ("--collective", "bcast=LLF"), "'LLF' depends on where ranks are"),
+        ("simulated", ("--collective", "allreduce=none"), "allreduce has no algorithm 'none'"),
+        ("simulated", ("--rules", "openmpi"), "did you mean 'open-mpi'?"),
+        ("library", ("--collective", "allreduce=ring"), "with --mpi-calls library only the broadcast can be chosen"),
+        ("library", ("--rules", "open-mpi"), "add --mpi-calls simulated"),
+    ],
+)
+def test_algorithms_that_cannot_be_chosen(
+    exanet_run: Runner, mpich: Stack, programs: dict[str, Path], calls: str, words: tuple[str, ...], said: str
+) -> None:
+    done = exanet_run(mpich, 2, [programs["patterns"], "halo", "1", "1"], options=(*options(calls), *words), code=2)
+    assert said in done.errors and done.errors.count("\n") == 1
 
 
 def test_a_word_that_is_none(exanet_run: Runner, mpich: Stack, programs: dict[str, Path]) -> None:

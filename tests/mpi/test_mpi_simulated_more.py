@@ -112,3 +112,30 @@ def test_objects_of_python(exanet_run: Runner, mpich: Stack) -> None:
         pytest.skip(f"{mpich.python} is not position-independent")
     done = exanet_run(mpich, 4, [mpich.python, PROGRAMS / "simulated_objects.py"], options=options("simulated"))
     assert done.output == "objects as they are\n"
+
+
+CHOICES: list[tuple[str, str, str | None]] = [
+    ("scattered", "allgather=ring,reduce-scatter=ring", None),
+    ("scattered", "", "open-mpi"),
+    ("requests", "allreduce=ring,bcast=chain,barrier=linear", None),
+    ("requests", "alltoall=linear,gather=linear", "open-mpi"),
+]
+
+
+@pytest.mark.parametrize(("part", "chosen", "rules"), CHOICES)
+def test_chosen_algorithms_take_the_time_of_a_replay(
+    exanet_run: Runner, mpich: Stack, programs: dict[str, Path], tmp_path: Path, part: str, chosen: str, rules: str | None
+) -> None:
+    """The answers are those of MPICH's own algorithms, to the bit. Messages that meet may go in another order."""
+    words = (*(("--collective", chosen) if chosen else ()), *(("--rules", rules) if rules else ()))
+    command = [programs["simulated_collectives"], part]
+    recorded = exanet_run(mpich, 4, command, options=("--compute", "off", "--record", str(tmp_path / "trace")))
+    simulated = exanet_run(mpich, 4, command, options=(*options("simulated"), *words))
+    pairs = dict(each.split("=") for each in chosen.split(",") if each)
+    replayed = api.replay([tmp_path / "trace"], "exanest", collectives=pairs, rules=rules)
+    assert answers(simulated.output) == answers(recorded.output)
+    assert simulated.summary["virtual_ps"] != recorded.summary["virtual_ps"], "others than MPICH's"
+    for column in ("messages", "packets"):
+        assert simulated.summary[column] == replayed.summary[column]
+    assert simulated.summary["virtual_ps"] == pytest.approx(replayed.summary["virtual_ps"], rel=3e-3)
+    assert simulated.summary.get("collectives", {}) == pairs and simulated.summary.get("rules") == rules
