@@ -77,15 +77,12 @@ def run(
     """Runs a program, `command` with its arguments, on a simulated machine: `exanet run`.
 
     `machine` is a name (`exanet machines`) or a file, `ranks` the number of MPI ranks, `mapping` their placement
-    (`--map`), `compute` "off", "measured", or a factor on the processor time that was measured. `record` is a folder
-    for the trace of the program's calls, `output` one for the results. `background` is what others send
-    (`--background`), `storage` the folders whose files are on a storage of the machine (`--storage`), each as
-    "FOLDER=NAME". `faults` is a file of what fails, `mpi_calls` "library" or "simulated", `collective` and `rules`
-    the algorithms of collectives (`--collective`, `--rules`), `cpu` the processor that the
-    program is built for (`--cpu`), `handlers` what the interfaces run on packets (`--handlers`). With `timeline` there
-    is the table `calls`, and in `output` the page. The program's exit status is `run["exit_code"]` of what is returned,
-    times are integers of picoseconds in columns that end in `_ps`, sizes of bytes in `_bytes`. Raises InputError, also
-    where the program never calls MPI_Init.
+    (`--map`), `compute` "off", "measured", or a factor on the measured processor time, `mpi_calls` "library" or
+    "simulated". `record` is a folder for the trace of the program's calls, `output` one for the results. Further
+    options are those of the command: `collective`, `rules`, `background`, `storage` (each as "FOLDER=NAME"), `faults`,
+    `cpu`, `handlers`. With `timeline` there is the table `calls`, and in `output` the page. The program's exit status
+    is `run["exit_code"]` of what is returned, times are integers of picoseconds in columns that end in `_ps`, sizes of
+    bytes in `_bytes`. Raises InputError, also where the program never calls MPI_Init.
     """
     from exanet.run import options as asked
     from exanet.run import program

@@ -200,6 +200,19 @@ def _check_nodes(config: dict[str, Any], placed: list[int]) -> None:
         raise InputError(f"rank {placed.index(min(lost))} is placed on node {min(lost)}, which has failed; give another placement (--map)")
 
 
+def _asked(options: Options, factor: float) -> dict[str, Any]:
+    """What the simulator is asked for beside the machine."""
+    return {
+        "compute_factor": factor,
+        "flow_level": options.level == "flow",
+        "bcast": options.bcast or "",
+        "offload": list(options.offload),
+        "simulates_mpi": options.mpi_calls == "simulated",
+        "collectives": [f"{name}={algorithm}" for name, algorithm in options.collectives.items()],
+        "rules": options.rules or "mpich",
+    }
+
+
 def _simulate(
     options: Options,
     config: dict[str, Any],
@@ -213,17 +226,8 @@ def _simulate(
 ) -> tuple[dict[str, Any], Any]:
     _check_nodes(config, placed)
     library = {"node_library": str(gateware), "node_threads": options.fabric_threads} if gateware else {}
-    asked = {
-        "compute_factor": factor,
-        "flow_level": options.level == "flow",
-        "bcast": options.bcast or "",
-        "offload": list(options.offload),
-        "simulates_mpi": options.mpi_calls == "simulated",
-        "collectives": [f"{name}={algorithm}" for name, algorithm in options.collectives.items()],
-        "rules": options.rules or "mpich",
-    }
     # Verilated nodes have threads of their own
-    asked["hosted"] = how is not None and gateware is None and packed.simulator_may_be_hosted()
+    asked = _asked(options, factor) | {"hosted": how is not None and gateware is None and packed.simulator_may_be_hosted()}
     try:
         simulator = Simulator(config, placed, {**asked, **library})
     except ValueError as error:
