@@ -117,8 +117,6 @@ def _check_mpi_calls(options: Options, mpi: str) -> None:
         name = NAMES.get(mpi, "none")
         raise InputError(f"--mpi-calls simulated: calls of MPICH are simulated, and the program's MPI is {name}; leave the option out")
     others = {
-        "--record": options.record is not None,
-        "--timeline": options.timeline,
         "--offload": bool(options.offload),
         "--fabric gateware": options.fabric == "gateware",
         "--trap-tsc": options.trap_tsc,

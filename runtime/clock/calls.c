@@ -61,6 +61,40 @@ static bool is_library(enum exanet_mpi_call call, const void *function) {
   return true;
 }
 
+/* Beside the call itself, which `carry_out` stands for: its times and, where calls are recorded, its record. */
+#define RECORDED(carry_out)                                                                      \
+  struct exanet_recorded_call recorded = {.call = call, .large = large, .arguments = arguments}; \
+  exanet_uncounted_begin(ni);                                                                    \
+  exanet_record_prepare(ni, &recorded);                                                          \
+  exanet_uncounted_end(ni);                                                                      \
+  exanet_mpi_enter(ni, call, kind);                                                              \
+  exanet_record_begins(ni, &recorded);                                                           \
+  const long result = carry_out;                                                                 \
+  exanet_mpi_leave(ni, call, kind);                                                              \
+  exanet_uncounted_begin(ni);                                                                    \
+  exanet_record_ends(ni, &recorded, (int)result);                                                \
+  exanet_uncounted_end(ni);                                                                      \
+  return result;
+
+static __attribute__((noinline)) long pass_recorded(struct exanet_ni *ni, mpi_function real, enum exanet_mpi_call call,
+                                                    enum exanet_call_kind kind, bool large, ARGUMENTS) {
+  const long arguments[] = {PASSED};
+  RECORDED(real(PASSED))
+}
+
+static long carry_out_recorded(struct exanet_ni *ni, mpi_function real, enum exanet_mpi_call call,
+                               enum exanet_call_kind kind, bool large, const long *arguments) {
+  RECORDED(exanet_mpi_instead(ni, call, real, large, arguments))
+}
+
+static long carry_out(struct exanet_ni *ni, mpi_function real, enum exanet_mpi_call call, enum exanet_call_kind kind,
+                      bool large, const long *arguments) {
+  exanet_mpi_enter(ni, call, kind);
+  const long result = exanet_mpi_instead(ni, call, real, large, arguments);
+  exanet_mpi_leave(ni, call, kind);
+  return result;
+}
+
 /* The call, carried out by the simulator; what a tool calls in its turn is. */
 static __attribute__((noinline)) long pass_simulated(struct exanet_ni *ni, mpi_function real, enum exanet_mpi_call call,
                                                      enum exanet_call_kind kind, bool large, ARGUMENTS) {
@@ -68,29 +102,10 @@ static __attribute__((noinline)) long pass_simulated(struct exanet_ni *ni, mpi_f
   if (!is_library(call, (const void *)real)) return real(PASSED);
   exanet_mpi_depth = 1;
   if (kind == EXANET_CALL_TEST) exanet_testing_begin();
-  exanet_mpi_enter(ni, call, kind);
-  const long result = exanet_mpi_instead(ni, call, real, large, arguments);
-  exanet_mpi_leave(ni, call, kind);
+  const long result =
+      (__builtin_expect(exanet_recording, 0) ? carry_out_recorded : carry_out)(ni, real, call, kind, large, arguments);
   if (kind == EXANET_CALL_TEST) exanet_testing_end();
   exanet_mpi_depth = 0;
-  return result;
-}
-
-/* The call itself, recorded. */
-static __attribute__((noinline)) long pass_recorded(struct exanet_ni *ni, mpi_function real, enum exanet_mpi_call call,
-                                                    enum exanet_call_kind kind, bool large, ARGUMENTS) {
-  const long arguments[] = {PASSED};
-  struct exanet_recorded_call recorded = {.call = call, .large = large, .arguments = arguments};
-  exanet_uncounted_begin(ni);
-  exanet_record_prepare(ni, &recorded);
-  exanet_uncounted_end(ni);
-  exanet_mpi_enter(ni, call, kind);
-  exanet_record_begins(ni, &recorded);
-  long result = real(PASSED);
-  exanet_mpi_leave(ni, call, kind);
-  exanet_uncounted_begin(ni);
-  exanet_record_ends(ni, &recorded, (int)result);
-  exanet_uncounted_end(ni);
   return result;
 }
 

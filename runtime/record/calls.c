@@ -351,7 +351,7 @@ static bool put_create(uint8_t code, const struct exanet_recorded_call *call, ui
   if (code == EXANET_TRACE_Comm_idup) exanet_communicator_forget(handle);
   /* Members of a communicator that is not yet there (MPI_Comm_idup) are asked for at its first use. */
   const struct exanet_communicator *comm =
-      member && code != EXANET_TRACE_Comm_idup ? exanet_communicator_add(handle) : NULL;
+      member && code != EXANET_TRACE_Comm_idup ? exanet_communicator_made(handle) : NULL;
   exanet_stream_begin(code);
   put_times(call, computed_ps, end_ps);
   const bool reorders = code == EXANET_TRACE_Cart_create && (int)call->arguments[4] != 0;

@@ -17,6 +17,7 @@ static struct exanet_communicator *known; /* by number, less one */
 static uint32_t count, capacity;
 static long world_group;
 static int world_size;
+static bool opened, shared;
 
 int *exanet_group_members(long group, int size) {
   const size_t capacity = size > 0 ? (size_t)size : 1;
@@ -92,9 +93,16 @@ const struct exanet_communicator *exanet_communicator_add(long handle) {
   return made;
 }
 
+const struct exanet_communicator *exanet_communicator_made(long handle) {
+  return shared ? exanet_communicator_find(handle) : exanet_communicator_add(handle);
+}
+
 void exanet_communicator_forget(long handle) { exanet_handles_remove(&table, exanet_handle_of(handle)); }
 
 bool exanet_communicators_open(void) {
+  shared = opened;
+  if (opened) return true;
+  opened = true;
   exanet_mpi.comm_size((long)exanet_mpi.world, &world_size);
   return exanet_mpi.comm_group((long)exanet_mpi.world, &world_group) == 0 &&
          exanet_communicator_add((long)exanet_mpi.world) != NULL &&

@@ -16,6 +16,7 @@ struct exanet_communicator {
   int remote_size;
 };
 
+/* Whoever opens them a second time shares them: where calls are simulated and recorded, the simulation adds them. */
 bool exanet_communicators_open(void);
 /* The one of a handle; NULL: it is not known yet. */
 const struct exanet_communicator *exanet_communicator_find(long handle);
@@ -24,6 +25,8 @@ const struct exanet_communicator *exanet_communicator_of(uint32_t number);
 /* Asks the library for the members of a new one, which takes the place of an earlier one of the same handle. NULL
  * where one of them is no rank of MPI_COMM_WORLD, or memory is short. */
 const struct exanet_communicator *exanet_communicator_add(long handle);
+/* The one that a call has just made: a new one, or that of whoever shares them. */
+const struct exanet_communicator *exanet_communicator_made(long handle);
 /* Forgets an earlier one, whose handle a new one has that cannot be asked for members yet. */
 void exanet_communicator_forget(long handle);
 /* The world rank of one of a communicator's, of an intercommunicator its remote group's. -1: there is none. */

@@ -41,7 +41,8 @@ static uint32_t probed_capacity;
 
 /* MPICH gives one built-in request to all operations that are over at once. */
 static bool is_shared(uint64_t handle) {
-  return exanet_mpi.kind == EXANET_TRACE_MPICH && handle >> 30 != 2 && handle >> 30 != 3;
+  const bool simulated = handle >= EXANET_FIRST_SIMULATED_REQUEST && handle <= EXANET_LAST_SIMULATED_REQUEST;
+  return exanet_mpi.kind == EXANET_TRACE_MPICH && handle >> 30 != 2 && handle >> 30 != 3 && !simulated;
 }
 
 uint32_t exanet_request_begin(long handle, bool persistent) {

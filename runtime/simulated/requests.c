@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Source: MPICH 5.0. Its own built-in requests are 0x6c000000 and a few more. */
-#define FIRST_REQUEST 0x6c010000u
-#define LAST_REQUEST 0x6cffffffu
+#include "runtime/record/requests.h"
+
 #define UNDEFINED (-32766)
 
 static struct exanet_live_request *requests; /* by number */
@@ -21,7 +20,8 @@ static uint32_t unused_count;
 
 uint32_t exanet_live_request_take(const struct exanet_simulated *s) {
   if (unused_count > 0) return unused[--unused_count];
-  if (FIRST_REQUEST + last > LAST_REQUEST) exanet_simulated_refuse(s, "with sixteen million requests under way");
+  if (EXANET_FIRST_SIMULATED_REQUEST + last > EXANET_LAST_SIMULATED_REQUEST)
+    exanet_simulated_refuse(s, "with sixteen million requests under way");
   if (last == capacity) {
     capacity = capacity > 0 ? 2 * capacity : 64;
     requests = exanet_simulated_memory(realloc(requests, sizeof *requests * capacity));
@@ -32,11 +32,12 @@ uint32_t exanet_live_request_take(const struct exanet_simulated *s) {
 }
 
 struct exanet_live_request *exanet_live_request_at(uint32_t number) { return &requests[number]; }
-uint32_t exanet_live_request_handle(uint32_t number) { return FIRST_REQUEST + number; }
+uint32_t exanet_live_request_handle(uint32_t number) { return EXANET_FIRST_SIMULATED_REQUEST + number; }
 
 struct exanet_live_request *exanet_live_request_of(uint32_t handle, uint32_t *number) {
-  *number = handle - FIRST_REQUEST;
-  const bool ours = handle >= FIRST_REQUEST && handle <= LAST_REQUEST && *number < last && requests[*number].in_use;
+  *number = handle - EXANET_FIRST_SIMULATED_REQUEST;
+  const bool ours = handle >= EXANET_FIRST_SIMULATED_REQUEST && handle <= EXANET_LAST_SIMULATED_REQUEST &&
+                    *number < last && requests[*number].in_use;
   return ours ? &requests[*number] : NULL;
 }
 

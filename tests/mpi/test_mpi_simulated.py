@@ -96,8 +96,6 @@ def test_wrong_arguments_are_the_librarys_errors(exanet_run: Runner, mpich: Stac
 @pytest.mark.parametrize(
     ("others", "what"),
     [
-        (["--record", "trace"], "--record"),
-        (["--timeline"], "--timeline"),
         (["--offload", "allreduce"], "--offload"),
         (["--ranks-as", "processes"], "--ranks-as processes"),
     ],

@@ -52,6 +52,31 @@ def test_answers_are_the_librarys(
 
 
 @pytest.mark.parametrize(("name", "part"), PARTS)
+def test_a_recording_changes_nothing_and_is_the_librarys(
+    exanet_run: Runner, mpich: Stack, programs: dict[str, Path], tmp_path: Path, name: str, part: str
+) -> None:
+    """A replay of what was recorded of simulated calls takes what one of the library's calls takes."""
+    for calls in CALLS:
+        recorded = exanet_run(mpich, 4, [programs[name], part], options=(*options(calls), "--record", str(tmp_path / calls)))
+    plain = exanet_run(mpich, 4, [programs[name], part], options=options("simulated"))
+    replays = [api.replay([tmp_path / calls], "exanest") for calls in CALLS]
+    for column in ("virtual_ps", "messages", "packets"):
+        assert recorded.summary[column] == plain.summary[column]
+        assert replays[1].summary[column] == replays[0].summary[column]
+    tables = [folder.load(tmp_path / calls).calls() for calls in CALLS]
+    assert tables[0].select("rank", "call").equals(tables[1].select("rank", "call"))
+
+
+def test_a_timeline_of_simulated_calls(exanet_run: Runner, mpich: Stack, programs: dict[str, Path]) -> None:
+    command = [programs["simulated_collectives"], "requests"]
+    both = [exanet_run(mpich, 4, command, options=(*options(calls), "--timeline")) for calls in CALLS]
+    tables = [pl.read_parquet(done.folder / "calls.parquet") for done in both]
+    assert tables[0].select("rank", "call").equals(tables[1].select("rank", "call"))
+    assert (both[1].folder / "timeline.html").exists()
+    assert both[0].summary["virtual_ps"] == both[1].summary["virtual_ps"]
+
+
+@pytest.mark.parametrize(("name", "part"), PARTS)
 def test_times_are_a_replays(exanet_run: Runner, mpich: Stack, programs: dict[str, Path], tmp_path: Path, name: str, part: str) -> None:
     exanet_run(mpich, 4, [programs[name], part], options=("--compute", "off", "--record", str(tmp_path / "trace")))
     simulated = exanet_run(mpich, 4, [programs[name], part], options=options("simulated"))

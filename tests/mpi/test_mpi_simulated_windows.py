@@ -55,6 +55,15 @@ def test_times_are_a_replays(exanet_run: Runner, mpich: Stack, programs: dict[st
     assert more["simulated"] == more["replayed"]
 
 
+@pytest.mark.parametrize("pattern", ["fence", "lock", "posts", "active", "atomics"])
+def test_a_recording_is_the_librarys(exanet_run: Runner, mpich: Stack, programs: dict[str, Path], tmp_path: Path, pattern: str) -> None:
+    command = [programs["simulated_rounds"], pattern, str(FEW)]
+    for calls in CALLS:
+        exanet_run(mpich, 4, command, options=(*options(calls), "--record", str(tmp_path / calls)))
+    library, simulated = (api.replay([tmp_path / calls], "exanest").summary for calls in CALLS)
+    assert [simulated[column] for column in COUNTED] == [library[column] for column in COUNTED]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("pattern", ["fence", "active"])
 def test_times_are_the_librarys(exanet_run: Runner, mpich: Stack, programs: dict[str, Path], pattern: str) -> None:
