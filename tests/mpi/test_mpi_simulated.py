@@ -68,6 +68,16 @@ def test_times_of_messages_by_rendezvous_are_a_replays(exanet_run: Runner, mpich
         assert simulated.summary[column] == replayed.summary[column]
 
 
+def test_computing_is_the_programs_alone(exanet_run: Runner, mpich: Stack) -> None:
+    """Not what the simulator, or other ranks on the same worker thread, take during a call."""
+    command = [mpich.python, PROGRAMS / "cg.py", "64", "100"]
+    library, simulated = (
+        exanet_run(mpich, 4, command, options=(*options(calls), "--compute", "measured")).summary["ranks"] for calls in CALLS
+    )
+    for one, other in zip(library, simulated, strict=True):
+        assert other["compute_ps"] < 3 * one["compute_ps"]
+
+
 def test_two_runs_are_alike(exanet_run: Runner, mpich: Stack, programs: dict[str, Path]) -> None:
     both = [exanet_run(mpich, 4, [programs["simulated_calls"]], options=options("simulated")) for _ in range(2)]
     assert both[0].output == both[1].output
