@@ -3,7 +3,7 @@
 
 usage: python gateware/timing.py [PART...] [--json] [OPTIONS OF FINDINGS]     (needs pyosys; minutes for all)
 
-Parts are router, router-6x1, router-qfdb, router-multicast, tor-input, tor-match, link, link-wide, phy, phy-lanes, acc-point,
+Parts are router, router-6x1, router-qfdb, router-multicast, tor, tor-input, tor-match, link, link-wide, phy, phy-lanes, acc-point,
 acc-limiter, ni-port, ni-packetizer, ni-mailbox, ni-transfers, ni-gather, ni-blocks, ni-translate, ni-reduce, ni and reduce (parts of an
 interface, and of the unit that reduces, together), lofamo, ethernet-encoder, ethernet-decoder, ethernet-tx and ethernet-rx.
 
@@ -28,6 +28,7 @@ PARTS = (
     "router-6x1",
     "router-qfdb",
     "router-multicast",
+    "tor",
     "tor-input",
     "tor-match",
     "link",

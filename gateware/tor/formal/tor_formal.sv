@@ -15,14 +15,14 @@ module tor_formal (
   localparam int unsigned Ports = 2, Depth = 8, Credits = Depth - Ports;
   logic rst_n = 1'b0;
   tor_pkg::route_config_t here;
-  logic [Ports-1:0] valid, credit, out, owed;
+  logic [Ports-1:0] valid, credit, out, returnable;
   tor_pkg::flit_t [Ports-1:0] in_flit, out_flit;
 
   // One switch of two endpoints: the lowest bit of the address is the port.
   assign here = '{above: '0, subtree: '0, down_shift: '0, down_mask: 6'd1, up_shift: '0, up_mask: '0, first_up: 6'd2};
   exanet_tor #(.Ports(Ports), .Depth(Depth)) dut (
     .clk_i, .rst_ni(rst_n), .route_i(here), .rx_valid_i(valid), .rx_flit_i(in_flit), .rx_credit_o(credit),
-    .tx_valid_o(out), .tx_flit_o(out_flit), .tx_credit_i(free_i & owed));
+    .tx_valid_o(out), .tx_flit_o(out_flit), .tx_credit_i(free_i & returnable));
 
   // Of a sender: credits, the packet's flits that have gone, and where it goes to. A flit carries the number of its
   // packet among those of its input and output, and its own.
@@ -56,15 +56,15 @@ module tor_formal (
     end
   end
 
-  // Of a receiver: flits for which it owes a credit, and those of the packet that have come.
-  logic [Ports-1:0][3:0] owes = '0;
+  // Of a receiver: flits whose credits are not returned yet, and those of the packet that have come.
+  logic [Ports-1:0][3:0] unreturned = '0;
   logic [Ports-1:0] came_from = '0;
   logic [Ports-1:0][2:0] came = '0;
   logic [Ports-1:0][1:0][1:0] due = '0;  // number of the next packet, by output and input
-  always_comb for (int unsigned o = 0; o < Ports; o++) owed[o] = owes[o] != '0;
+  always_comb for (int unsigned o = 0; o < Ports; o++) returnable[o] = unreturned[o] != '0;
   always_ff @(posedge clk_i) begin
     for (int unsigned o = 0; o < Ports; o++) begin
-      owes[o] <= owes[o] + 4'(out[o]) - 4'(free_i[o] && owed[o]);
+      unreturned[o] <= unreturned[o] + 4'(out[o]) - 4'(free_i[o] && returnable[o]);
       if (out[o]) begin
         came[o]      <= out_flit[o].last ? '0 : came[o] + 1'b1;
         came_from[o] <= out_flit[o].data[5];
@@ -75,7 +75,7 @@ module tor_formal (
   for (genvar p = 0; p < Ports; p++) begin : gen_check
     always_ff @(posedge clk_i) begin
       if (rst_n) begin
-        HasCredit : assert (owes[p] + 4'(out[p]) <= 4'(Credits));
+        HasCredit : assert (unreturned[p] + 4'(out[p]) <= 4'(Credits));
         InOrder : assert (!out[p] || (out_flit[p].data[2:0] == came[p] && out_flit[p].first == (came[p] == '0)));
         OnePacket : assert (!out[p] || came[p] == '0 || out_flit[p].data[5] == came_from[p]);
         NextPacket : assert (!out[p] || out_flit[p].data[4:3] == due[p][out_flit[p].data[5]]);
