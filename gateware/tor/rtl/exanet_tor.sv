@@ -2,9 +2,9 @@
 // The top-of-rack switch of the ExaNeSt prototype (Microprocessors and Microsystems 61, 2018, section 2.3): wormhole
 // switching of 70-bit flits, virtual output queues at the inputs, routing by arithmetic alone, a credit for each flit.
 //
-// A flit that passes in a cycle is on the output's wires four cycles later, its credit on the input's two cycles later,
-// and a flit on an input's wires can pass three cycles later: so a header takes 6 cycles and its second flit's
-// through an empty switch, as docs/switches.md has it.
+// A flit on an input's wires can pass three cycles later; one that passes is on the output's wires four cycles later,
+// and its credit on the input's two cycles later. These seven cycles are the model's latency of 6 cycles and the cycle
+// that a flit takes on the link. A header waits for its second flit.
 // Contract of the neighbour: as of tor_input; it has Depth - Ports credits at the start, and so has this switch.
 module exanet_tor #(
   parameter int unsigned Ports = 16,
