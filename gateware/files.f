@@ -20,6 +20,10 @@ gateware/router/rtl/exanet_router.sv
 gateware/link/rtl/link_tx.sv
 gateware/link/rtl/link_rx.sv
 gateware/link/rtl/exanet_link.sv
+gateware/tor/rtl/tor_pkg.sv
+gateware/tor/rtl/tor_input.sv
+gateware/tor/rtl/tor_match.sv
+gateware/tor/rtl/exanet_tor.sv
 gateware/congestion/rtl/acc_point.sv
 gateware/congestion/rtl/acc_limiter.sv
 gateware/ni/rtl/ni_pkg.sv

@@ -3,8 +3,8 @@
 
 usage: python gateware/synth.py [PART...] [--json] [OPTIONS OF FINDINGS]
 
-Parts are router, link, link-wide, phy, phy-lanes, router-6x1, router-qfdb, router-multicast, acc-point, acc-limiter,
-ni-port, ni-packetizer,
+Parts are router, link, link-wide, phy, phy-lanes, router-6x1, router-qfdb, router-multicast, tor, tor-input, tor-match, acc-point,
+acc-limiter, ni-port, ni-packetizer,
 ni-mailbox, ni-messages (both with their two ports), ni-translate, ni-walk, ni-transfers, ni-gather, ni-blocks, ni (all of these
 with three ports), ni-lanes
 (the arithmetic of reductions), ni-reduce, reduce (with its port), ethernet-encoder, ethernet-decoder, ethernet-tx, ethernet-rx,
@@ -73,6 +73,9 @@ TARGETS = {
     "router-6x1": Target("exanet_router", {"InterPorts": 6, "IntraPorts": 1, "Dimensions": 3}, {}),
     "router-qfdb": Target("exanet_router", {"InterPorts": 5, "IntraPorts": 2, "Dimensions": 3, "Qfdb": 1}, {}),
     "router-multicast": Target("exanet_router", {**SHAPE, "Multicast": 1}, {}),
+    "tor": Target("exanet_tor", {}, {}),
+    "tor-input": Target("tor_input", {}, {}),
+    "tor-match": Target("tor_match", {}, {}),
     "acc-point": Target("acc_point", {}, {}),
     "acc-limiter": Target("acc_limiter", {}, {}),
     "ni-port": Target("ni_port", {}, {}),

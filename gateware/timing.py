@@ -3,9 +3,9 @@
 
 usage: python gateware/timing.py [PART...] [--json] [OPTIONS OF FINDINGS]     (needs pyosys; minutes for all)
 
-Parts are router, router-6x1, router-qfdb, router-multicast, link, link-wide, phy, phy-lanes, acc-point, acc-limiter, ni-port, ni-
-packetizer, ni-mailbox, ni-transfers, ni-gather, ni-blocks, ni-translate, ni-reduce, ni and reduce (parts of an interface, and of the unit
-that reduces, together), lofamo, ethernet-encoder, ethernet-decoder, ethernet-tx and ethernet-rx.
+Parts are router, router-6x1, router-qfdb, router-multicast, tor, tor-input, tor-match, link, link-wide, phy, phy-lanes, acc-point,
+acc-limiter, ni-port, ni-packetizer, ni-mailbox, ni-transfers, ni-gather, ni-blocks, ni-translate, ni-reduce, ni and reduce (parts of an
+interface, and of the unit that reduces, together), lofamo, ethernet-encoder, ethernet-decoder, ethernet-tx and ethernet-rx.
 
 What a level is says gateware/levels.py. The exit status is 1 when some path of a part has more levels than LIMIT allows. With --keep what
 was counted is written down in that folder, with the resources that gateware/synth.py shows, and counted again when a source, Yosys or a
@@ -28,6 +28,9 @@ PARTS = (
     "router-6x1",
     "router-qfdb",
     "router-multicast",
+    "tor",
+    "tor-input",
+    "tor-match",
     "link",
     "link-wide",
     "phy",

@@ -66,8 +66,9 @@ def test_an_unknown_part_is_bad_input(synth: ModuleType, monkeypatch: pytest.Mon
     monkeypatch.setattr(sys, "argv", ["synth.py", "rooter"])
     assert synth.main() == 2
     parts = (
-        "router, link, link-wide, phy, phy-lanes, router-6x1, router-qfdb, router-multicast, acc-point, acc-limiter, ni-port, "
-        "ni-packetizer, ni-mailbox, ni-messages, ni-translate, ni-walk, ni-transfers, ni-gather, ni-blocks, ni, ni-lanes, ni-reduce, "
-        "reduce, ethernet-encoder, ethernet-decoder, ethernet-tx, ethernet-rx, registers, link-registers, lofamo, ip"
+        "router, link, link-wide, phy, phy-lanes, router-6x1, router-qfdb, router-multicast, tor, tor-input, tor-match, acc-point, "
+        "acc-limiter, ni-port, ni-packetizer, ni-mailbox, ni-messages, ni-translate, ni-walk, ni-transfers, ni-gather, ni-blocks, "
+        "ni, ni-lanes, ni-reduce, reduce, ethernet-encoder, ethernet-decoder, ethernet-tx, ethernet-rx, registers, "
+        "link-registers, lofamo, ip"
     )
     assert f"rooter: there is no such part; give some of {parts}" in capsys.readouterr().err

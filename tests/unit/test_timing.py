@@ -75,6 +75,6 @@ def test_an_unknown_part_is_bad_input(timing: ModuleType, monkeypatch: pytest.Mo
     monkeypatch.setattr(sys, "argv", ["timing.py", "rooter"])
     assert timing.main() == 2
     assert (
-        "rooter: there is no such part; give some of router, router-6x1, router-qfdb, router-multicast, link, link-wide"
+        "rooter: there is no such part; give some of router, router-6x1, router-qfdb, router-multicast, tor, tor-input, tor-match, link"
         in capsys.readouterr().err
     )

@@ -9,6 +9,10 @@
 // each channel in turn. Where several outputs have picked packets of one input, that accepts one, each output in turn,
 // and the others pick again, until no pair is left.
 //
+// Outputs assign their channels one behind the other, each knowing what those before it have taken. With `islip` they
+// do so at once, as gateware can in a cycle (gateware/tor): each offers its free channel to the header whose turn it
+// is, and a lane of an input accepts the offer of the output whose turn it is (McKeown 1999).
+//
 // An output is looked at when it is due. One that can do nothing says when it can, as far as that is known; what is not
 // known yet (a flit of its packet, a credit) makes it due when it is registered.
 #include "core/network/wormhole/state.hpp"
@@ -61,10 +65,11 @@ void Part::pass_flits(Time now, NodeId index, Slots outputs) {
         now) {  // its channels, too, are assigned out when its line is free, whenever it was called
       due[output] = (net_.ports_[port].held | net_.ports_[port].asked) != 0 ? net_.out_free_[port] : Time::never();
       outputs.remove(output);
-    } else {
+    } else if (!net_.islip_) {
       due[output] = assign_channels(now, port);
     }
   }
+  if (net_.islip_) assign_by_islip(now, index, outputs);
   Pick best[kMostSlots];
   while (!outputs.empty()) {
     Slots offered;
@@ -110,21 +115,93 @@ Time Part::assign_channels(Time now, std::uint32_t output) {
     for (std::uint32_t free = net_.lanes_for(out, want) & ~std::uint32_t{out.held}; free != 0 && !waiting.empty();) {
       const std::uint32_t slot = next_header(now, output, want, retry);
       if (slot == kNone) break;
-      const std::uint32_t lane = emptiest_lane(now, output, free);
-      free &= ~(1u << lane);
-      const std::uint32_t index = front_of(output, want, slot);
-      worms_[index].moving = true;
-      net_.passed_[worms_[index].input * net_.lanes_ + worms_[index].lane] = Time::never();
-      ++net_.nodes_[net_.node_of_[output]].assigned;
-      net_.lane_of_[output * net_.lanes_ + lane].worm = index;
-      out.held = static_cast<std::uint8_t>(out.held | 1u << lane);
-      waiting.remove(slot);
+      free &= ~(1u << assign(now, output, want, slot, free));
       if (!net_.fixed_)
         net_.first_slot_[output * net_.lanes_ + want] = static_cast<std::uint8_t>((slot + 1) % kMostSlots);
     }
-    if (waiting.empty()) out.asked = static_cast<std::uint8_t>(out.asked & ~(1u << want));
   }
   return retry;
+}
+
+// Hands the emptiest of these free lanes of the output to the slot's header.
+std::uint32_t Part::assign(Time now, std::uint32_t output, std::uint8_t want, std::uint32_t slot, std::uint32_t free) {
+  Link& out = net_.ports_[output];
+  const std::uint32_t lane = emptiest_lane(now, output, free);
+  const std::uint32_t index = front_of(output, want, slot);
+  worms_[index].moving = true;
+  net_.passed_[worms_[index].input * net_.lanes_ + worms_[index].lane] = Time::never();
+  ++net_.nodes_[net_.node_of_[output]].assigned;
+  net_.lane_of_[output * net_.lanes_ + lane].worm = index;
+  out.held = static_cast<std::uint8_t>(out.held | 1u << lane);
+  Slots& waiting = net_.waiting_[output * net_.lanes_ + want];
+  waiting.remove(slot);
+  if (waiting.empty()) out.asked = static_cast<std::uint8_t>(out.asked & ~(1u << want));
+  return lane;
+}
+
+// Turns move on where the first iteration's offer is accepted. An output that could have assigned a channel, but was
+// not accepted, offers again in the next cycle.
+void Part::assign_by_islip(Time now, NodeId index, const Slots& outputs) {
+  for (std::int64_t iteration = 0; iteration < net_.config_.iterations; ++iteration)
+    for (std::uint32_t c = 0; c < net_.classes_; ++c) offer_and_accept(now, index, outputs, c, iteration == 0);
+  const std::uint32_t first = net_.nodes_[index].first_port;
+  for (Slots left = outputs; !left.empty();) {
+    const std::uint32_t output = first + left.next(0);
+    left.remove(output - first);
+    Link& out = net_.ports_[output];
+    Time retry = Time::never();
+    for (std::uint32_t asked = out.asked; asked != 0; asked &= asked - 1) {
+      const auto want = static_cast<std::uint8_t>(std::countr_zero(asked));
+      if ((net_.lanes_for(out, want) & ~std::uint32_t{out.held}) == 0) continue;  // its channels' tails make it due
+      if (next_header(now, output, want, retry) != kNone) retry = min(retry, now + net_.timing_.router.cycle);
+    }
+    net_.due_[output] = retry;
+  }
+}
+
+// A round of iSLIP among the headers of a class.
+void Part::offer_and_accept(Time now, NodeId index, const Slots& outputs, std::uint32_t priority_class, bool moves_on) {
+  struct Offer {
+    std::uint32_t output, turn;
+    std::uint8_t want;
+  };
+  const Node& node = net_.nodes_[index];
+  const auto lane_of = [&](std::uint32_t slot) {
+    return (node.first_port + slot / net_.channels_) * net_.lanes_ + priority_class * net_.channels_ +
+           slot % net_.channels_;
+  };
+  Slots offered;
+  Offer best[kMostSlots];
+  for (Slots left = outputs; !left.empty();) {
+    const std::uint32_t output = left.next(0);
+    left.remove(output);
+    const Link& out = net_.ports_[node.first_port + output];
+    std::uint32_t asked = out.asked >> (priority_class * net_.channels_) & ((1u << net_.channels_) - 1);
+    for (; asked != 0; asked &= asked - 1) {
+      const auto want = static_cast<std::uint8_t>(priority_class * net_.channels_ +
+                                                  static_cast<std::uint32_t>(std::countr_zero(asked)));
+      if ((net_.lanes_for(out, want) & ~std::uint32_t{out.held}) == 0) continue;
+      Time retry = Time::never();
+      const std::uint32_t slot = next_header(now, node.first_port + output, want, retry);
+      if (slot == kNone) continue;
+      const std::uint32_t turn = (output + node.ports - net_.accepts_[lane_of(slot)]) % node.ports;
+      if (offered.has(slot) && turn >= best[slot].turn) continue;
+      offered.add(slot);
+      best[slot] = {output, turn, want};
+    }
+  }
+  while (!offered.empty()) {
+    const std::uint32_t slot = offered.next(0);
+    offered.remove(slot);
+    const auto [number, turn, want] = best[slot];
+    const std::uint32_t output = node.first_port + number;
+    const std::uint32_t free = net_.lanes_for(net_.ports_[output], want) & ~std::uint32_t{net_.ports_[output].held};
+    if (free == 0) continue;  // taken by a header of another routing channel
+    assign(now, output, want, slot, free);
+    if (!moves_on) continue;
+    net_.first_slot_[output * net_.lanes_ + want] = static_cast<std::uint8_t>((slot + 1) % kMostSlots);
+    net_.accepts_[lane_of(slot)] = static_cast<std::uint8_t>((number + 1) % node.ports);
+  }
 }
 
 // The one with the most credits, the first of equals.

@@ -12,7 +12,8 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
     : SwitchNetwork(parts.size(), topology, config, part_of),
       most_words_(timing_.router.packet_words(timing_.router.most_payload_words)),
       entry_words_(static_cast<std::int32_t>(config.router.intra_fifo_words / classes_)),
-      fixed_(config_.arbitration == SwitchConfig::Arbitration::kFixedPriority) {
+      fixed_(config_.arbitration == SwitchConfig::Arbitration::kFixedPriority),
+      islip_(config_.arbitration == SwitchConfig::Arbitration::kIslip) {
   for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
     std::uint8_t& serves = serves_[lane / channels_ * channels_ + lane % channels_ % channel_step_];
     serves = static_cast<std::uint8_t>(serves | 1u << lane);
@@ -46,6 +47,7 @@ void State::build_lanes() {
   passed_.resize(lanes);
   waiting_.resize(lanes);
   first_slot_.resize(lanes);
+  if (islip_) accepts_.resize(lanes);
   if (enters_in_time_) queued_flits_.resize(lanes);
   for (std::uint32_t index = 0; index < ports; ++index) {
     const bool inter = index - first_port(node_of_[index]) < topology_.port_count(node_of_[index]);
@@ -95,7 +97,7 @@ std::uint64_t WormholeNetwork::memory_bytes() const {
   const State& s = *state_;
   std::uint64_t sum = capacity_bytes(s.nodes_, s.node_of_, s.ports_, s.due_, s.in_free_, s.out_free_, s.stats_,
                                      s.virtual_time_, s.shares_, s.lane_of_, s.filling_, s.passed_, s.waiting_,
-                                     s.first_slot_, s.queued_flits_, s.queues_, s.injection_ports_);
+                                     s.first_slot_, s.accepts_, s.queued_flits_, s.queues_, s.injection_ports_);
   for (const Lane& channel : s.lane_of_) sum += channel.back.memory_bytes();
   for (const auto& part : s.parts_) sum += capacity_bytes(part->worms_, part->readable_, part->packets_);
   return sum;

@@ -21,9 +21,6 @@ void check(const NetworkConfig& config, const Topology& topology) {
   const std::int64_t lanes = c.classes * r.virtual_channels;
   require(c.flow_control == SwitchConfig::FlowControl::kCredits, "router.switch.flow_control",
           "flow_control is pause: a wormhole switch has a credit for each word; use credits");
-  require(
-      c.arbitration != SwitchConfig::Arbitration::kIslip, "router.switch.arbitration",
-      "arbitration is islip: a wormhole switch serves channels and inputs in turn; use round-robin or fixed-priority");
   require(c.slot_cycles == 0, "router.switch.slot_cycles",
           "slot is " + std::to_string(c.slot_cycles) +
               " cycles: a wormhole switch forwards a word in any cycle; remove 'slot'");

@@ -140,7 +140,7 @@ struct State : SwitchNetwork<Node, Link, WormholeTiming> {
   std::uint32_t most_words_;
   std::int32_t entry_words_;  // of a class of an intra-tile port
   std::uint8_t serves_[kMostLanes] = {};  // by class and virtual channel of routing: lanes
-  bool fixed_;
+  bool fixed_, islip_;
 
   std::vector<Time> due_;  // by port: when its output can do something, as far as is known
   std::vector<Lane> lane_of_;  // (port, lane)
@@ -148,6 +148,7 @@ struct State : SwitchNetwork<Node, Link, WormholeTiming> {
   std::vector<Time> passed_;  // (port, lane): when the packet that was passed last is through; never while it is passed
   std::vector<Slots> waiting_;  // (port, lane asked for): who asks
   std::vector<std::uint8_t> first_slot_;  // the same: whose turn it is
+  std::vector<std::uint8_t> accepts_;  // (port, lane): iSLIP: an input lane's first choice among outputs
   std::vector<std::uint32_t> queued_flits_;  // the same: flits of packets in this switch that ask for it
   std::vector<std::unique_ptr<Part>> parts_;
 };
@@ -184,6 +185,9 @@ struct Part {
   void allocate(Time now, NodeId node);
   void pass_flits(Time now, NodeId node, Slots outputs);
   Time assign_channels(Time now, std::uint32_t output);
+  std::uint32_t assign(Time now, std::uint32_t output, std::uint8_t want, std::uint32_t slot, std::uint32_t free);
+  void assign_by_islip(Time now, NodeId node, const Slots& outputs);
+  void offer_and_accept(Time now, NodeId node, const Slots& outputs, std::uint32_t priority_class, bool moves_on);
   std::uint32_t emptiest_lane(Time now, std::uint32_t output, std::uint32_t lanes);
   std::uint32_t front_of(std::uint32_t output, std::uint8_t want, std::uint32_t slot) const;
   void wake_fronts(std::uint32_t input, std::uint8_t lane);
