@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Handles that the simulator gives to requests of calls that it carries out, in MPICH's range for built-in ones. Source:
- * MPICH 5.0, whose own are 0x6c000000 and a few more. */
+/* Handles that the simulator gives to requests of calls that it carries out, in MPICH's range for built-in ones.
+ * Source: MPICH 5.0, whose own are 0x6c000000 and a few more. */
 #define EXANET_FIRST_SIMULATED_REQUEST 0x6c010000u
 #define EXANET_LAST_SIMULATED_REQUEST 0x6cffffffu
 
