@@ -74,7 +74,7 @@ def test_by_default_the_library_broadcasts(exanet_run: Runner, mpich: Stack, tmp
         ("bcast=magic", "bcast has no algorithm 'magic'; give bcast= one of binomial, binary, binomial-doubling, LLF, GLF"),
         ("bcast=scatter-ring", "replays alone broadcast by 'scatter-ring'; give bcast= one of"),
         ("bcast=", "bcast has no algorithm; give bcast= one of"),
-        ("allreduce=ring", "of programs only the broadcast can be chosen; give bcast= one of"),
+        ("allreduce=ring", "with --mpi-calls library only the broadcast can be chosen; give bcast= one of"),
     ],
 )
 def test_what_cannot_be_chosen(exanet_run: Runner, given: str, what: str) -> None:
