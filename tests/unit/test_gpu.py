@@ -71,7 +71,7 @@ def test_what_no_machine_has_is_refused_by_key(tmp_path: Path, text: str, said: 
         ({"timeline": True}, "--timeline"),
         ({"mpi_calls": "simulated"}, "--mpi-calls simulated"),
         ({"offload": ("allreduce",)}, "--offload"),
-        ({"bcast": "hardware"}, "--collective bcast=hardware"),
+        ({"collectives": {"bcast": "hardware"}}, "--collective bcast=hardware"),
         ({"cpu": "cortex-a53"}, "--cpu"),
     ],
 )

@@ -69,7 +69,6 @@ def refused(tmp_path: Path, written: str) -> list[str]:
         (PAUSING | {"resume": "80 words"}, 14, "pause is at 80 words and resume at 80: pause at a packet (18 words) or more"),
         (PAUSING | {"flow_control": "credits"}, 14, "only 'flow_control: pause' takes 'pause'; set that, or take it out"),
         ({"switching": "store"}, 14, "'switching' must be one of 'cut-through', 'wormhole'"),
-        (WORMHOLE | {"arbitration": "islip"}, 10, "arbitration is islip: a wormhole switch serves channels and inputs in turn"),
         (WORMHOLE | {"slot": "4 cycles"}, 15, "slot is 4 cycles: a wormhole switch forwards a word in any cycle; remove 'slot'"),
         (WORMHOLE | PAUSING, 11, "flow_control is pause: a wormhole switch has a credit for each word; use credits"),
         ({"speed_up": "100"}, 12, "'router.switch.speed_up': 100 has no unit; a percentage needs one, e.g. 150 %"),
